@@ -8,7 +8,7 @@ import { nearest } from '../core/spelling.ts'
 import { realSystem } from '../core/system.ts'
 import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
-import { waitingAgent } from '../rehearse/agents/waiting.ts'
+import { manualAgent } from '../rehearse/agents/waiting.ts'
 import { compare } from '../rehearse/comparison.ts'
 import { graded } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
@@ -195,7 +195,7 @@ function agentOf(given: string | undefined): Agent {
   }
   if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]
   const start = startCommand({})
-  if (given === 'wait') return waitingAgent({ input: process.stdin, output: process.stdout, start })
+  if (given === 'wait') return manualAgent({ input: process.stdin, output: process.stdout, start })
   const meant = nearest(given, [...names, 'wait'])
   // A typo would otherwise fail every trial, one by one, as a missing command.
   if (meant !== undefined) {

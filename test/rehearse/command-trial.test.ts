@@ -12,7 +12,7 @@ import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import { realSystem } from '../../src/core/system.ts'
 import type { Agent } from '../../src/rehearse/agent.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
-import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
+import { manualAgent } from '../../src/rehearse/agents/waiting.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './own-start.ts'
@@ -131,7 +131,7 @@ describe('the answer of a command', () => {
 it('a person has no time limit, and buys at the printed address', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
-  const waiting = rehearsed(waitingAgent({ input, output, start: ownStart }), {}, bounds)
+  const waiting = rehearsed(manualAgent({ input, output, start: ownStart }), {}, bounds)
   const [told] = (await once(output, 'data')) as [Buffer]
   const [, file = ''] = /Config file +(\S+)/.exec(told.toString()) ?? []
   const { status, stdout } = await runShopper(file)

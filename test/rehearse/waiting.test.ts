@@ -2,14 +2,14 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { AgentError } from '../../src/rehearse/agent.ts'
-import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
+import { manualAgent } from '../../src/rehearse/agents/waiting.ts'
 import { givenOf } from './given.ts'
 import { ownStart } from './own-start.ts'
 
 /** A person at a terminal, or a file in place of one. */
 function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
-  const agent = waitingAgent({ input, output, start: ownStart })
+  const agent = manualAgent({ input, output, start: ownStart })
   const run = async (task: string, signal = new AbortController().signal) => {
     using given = givenOf(task)
     return await agent.run(given, signal)

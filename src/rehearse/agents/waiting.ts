@@ -16,7 +16,7 @@ interface WaitingOptions {
  * Creates an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer
  * (docs/rehearse.md).
  */
-export function waitingAgent({ input, output, start }: WaitingOptions): Agent {
+export function manualAgent({ input, output, start }: WaitingOptions): Agent {
   let typed: Lines | undefined
   return {
     name: 'wait',
