@@ -4,7 +4,7 @@ import type { Start } from '../../core/host-setups.ts'
 import { type Agent, AgentError, type Given } from '../agent.ts'
 import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
 
-interface WaitingOptions {
+interface ManualOptions {
   /** The person's answers: lines, ended by an empty one. */
   input: Readable
   output: Writable
@@ -16,7 +16,7 @@ interface WaitingOptions {
  * Creates an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer
  * (docs/rehearse.md).
  */
-export function manualAgent({ input, output, start }: WaitingOptions): Agent {
+export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let typed: Lines | undefined
   return {
     name: 'wait',
