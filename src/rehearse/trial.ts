@@ -111,7 +111,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
     onTooMany: () =>
       ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
   })
-  const { ended, trouble, answer } = await letRun(rehearsed, {
+  const { ended, trouble, answer } = await runAgent(rehearsed, {
     ...options,
     gateway,
     ending,
@@ -154,7 +154,7 @@ interface Running extends TrialOptions {
 type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 
 /** Runs the agent within the bounds of a trial. */
-async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
+async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
   const { gateway, ending, signal, openFolder, bounds = usualBounds } = running
   const over = ending.signal
