@@ -42,7 +42,7 @@ export interface Bounds {
   calls: number
 }
 
-export const usualBounds: Bounds = { ms: 300_000, calls: 200 }
+export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 
 /** How long an agent may take to stop when asked to. A program has processes to end. */
 const endsWithinMs = { scripted: 500, other: 5_000 }
@@ -101,7 +101,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   await person.look()
   const recorded = new TrialTimeline({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
-  const { calls } = options.bounds ?? usualBounds
+  const { calls } = options.bounds ?? defaultBounds
   const questions = new Questions(scenario)
   const gateway = new Gateway({
     questions,
@@ -156,7 +156,7 @@ type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 /** Runs the agent within the bounds of a trial. */
 async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
-  const { gateway, ending, signal, openFolder, bounds = usualBounds } = running
+  const { gateway, ending, signal, openFolder, bounds = defaultBounds } = running
   const over = ending.signal
   // AbortSignal.any() would leak one signal per trial, since the outer signal outlives them all.
   const interrupt = () => ending.abort(signal.reason)
