@@ -3,7 +3,7 @@ import { type Choice, type Context, type NamedKind, seededParty } from './agent.
 import { amountFor, authorize, wrongMove } from './cards.ts'
 
 /** Chooses an action besides the open cards; undefined if there is nothing to act on. */
-export function lookAside(context: Context): Choice | undefined {
+export function chooseSideAction(context: Context): Choice | undefined {
   const { random, agent, model, neighbours, options } = context
   const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
   if (what === 'wallets') return { tool: 'list_wallets', party: seededParty(context, 25) }

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
-import { lookAside } from './aside.ts'
+import { chooseSideAction } from './aside.ts'
 import { issue, proceed } from './cards.ts'
 
 /** The limit of open cards for each agent. */
@@ -15,7 +15,7 @@ export function chooseAction(
 ): Choice {
   const context: Context = { ...surroundings, agent, random, neighbours }
   if (agent.issued > 0 && random.chance(17)) {
-    const aside = lookAside(context)
+    const aside = chooseSideAction(context)
     if (aside !== undefined) return aside
   }
   const mayIssue = agent.issued < context.options.purchases && agent.open.length < mostOpen
