@@ -37,7 +37,7 @@ function repeated({ names }: Context, earlier: Choice): Choice {
 }
 
 /** Another tool for the same record, to be tried under the same key. */
-const others: Partial<Record<Tool, Tool>> = {
+const oppositeTools: Partial<Record<Tool, Tool>> = {
   simulate_card_reversal: 'simulate_card_expiration',
   simulate_card_expiration: 'simulate_card_reversal',
   freeze_agent_card: 'unfreeze_agent_card',
@@ -54,6 +54,6 @@ function altered(context: Context, earlier: Choice): Choice | undefined {
   }
   if (maximum !== undefined) return { ...again, maximum: maximum + 1 }
   if (amount !== undefined) return { ...again, amount: amount + 1 }
-  const other = others[tool]
+  const other = oppositeTools[tool]
   return other === undefined ? undefined : { ...again, tool: other }
 }
