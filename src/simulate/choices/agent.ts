@@ -73,6 +73,6 @@ export function neverThere(options: PlanOptions, party: PartyName): number | und
 }
 
 /** Picks the party that pays: mostly the agent's own. */
-export function seededParty({ options, random }: Context, percentCustomer: number): PartyName {
+export function payingParty({ options, random }: Context, percentCustomer: number): PartyName {
   return options.start.customer !== undefined && random.chance(percentCustomer) ? 'customer' : 'own'
 }

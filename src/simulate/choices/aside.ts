@@ -1,12 +1,12 @@
 import type { Tool } from '../action.ts'
-import { type Choice, type Context, type NamedKind, seededParty } from './agent.ts'
+import { type Choice, type Context, type NamedKind, payingParty } from './agent.ts'
 import { amountFor, authorize, wrongMove } from './cards.ts'
 
 /** Chooses an action besides the open cards; undefined if there is nothing to act on. */
 export function chooseSideAction(context: Context): Choice | undefined {
   const { random, agent, model, neighbours, options } = context
   const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
-  if (what === 'wallets') return { tool: 'list_wallets', party: seededParty(context, 25) }
+  if (what === 'wallets') return { tool: 'list_wallets', party: payingParty(context, 25) }
   if (what === 'repeat' || what === 'conflict') {
     const keyed = random.pick(neighbours).keyed
     if (keyed.length === 0) return undefined

@@ -1,7 +1,7 @@
 import { type Tool, unresolvedMerchant } from '../action.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
-import { type AgentState, balanceOf, type Choice, type Context, maybeKey, neverThere, seededParty } from './agent.ts'
+import { type AgentState, balanceOf, type Choice, type Context, maybeKey, neverThere, payingParty } from './agent.ts'
 
 type Open = AgentState['open'][number]
 
@@ -17,7 +17,7 @@ const mostStepsPerCard = 14
 export function issue(context: Context): Choice {
   const { agent, random, names, budget, options } = context
   agent.issued++
-  const party = seededParty(context, 20)
+  const party = payingParty(context, 20)
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
