@@ -68,7 +68,7 @@ const farTooMuch = 80_000_000
  * Returns an amount that the wallet cannot have in any order of calls, so that a purchase is declined. Undefined if the
  * wallet has too much money for that.
  */
-export function neverThere(options: PlanOptions, party: PartyName): number | undefined {
+export function unaffordableAmount(options: PlanOptions, party: PartyName): number | undefined {
   return balanceOf(options, party) < farTooMuch / 2 ? farTooMuch : undefined
 }
 

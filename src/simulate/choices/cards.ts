@@ -1,7 +1,7 @@
 import { type Tool, unresolvedMerchant } from '../action.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
-import { type AgentState, balanceOf, type Choice, type Context, maybeKey, neverThere, payingParty } from './agent.ts'
+import { type AgentState, balanceOf, type Choice, type Context, maybeKey, unaffordableAmount, payingParty } from './agent.ts'
 
 type Open = AgentState['open'][number]
 
@@ -22,7 +22,7 @@ export function issue(context: Context): Choice {
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
   // More than the wallet has, so an authorization is declined for insufficient funds.
-  const much = options.ordered ? balanceOf(options, party) * 2 : neverThere(options, party)
+  const much = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && much !== undefined
   const maximum = huge ? much + random.int(1, 1000) : random.int(1, budget[party])
   const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
@@ -65,7 +65,7 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
 export function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
   const { maximum, party } = card
   if (maximum > balanceOf(options, party)) {
-    const beyond = options.ordered ? model.balance(party).available + 1 : (neverThere(options, party) ?? maximum)
+    const beyond = options.ordered ? model.balance(party).available + 1 : (unaffordableAmount(options, party) ?? maximum)
     const all = options.ordered && model.balance(party).available > 0 && random.chance(15)
     if (all) return model.balance(party).available
     return random.chance(60) ? random.int(beyond, maximum) : random.int(1, budget[party])
