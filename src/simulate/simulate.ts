@@ -49,7 +49,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const { onStage, onStep } = options
   const runOptions = { target, system, concurrency, faults: faultSeed(options), signal, onStage, onStep }
   const plan = (situation: Situation) => planFor(options, situation)
-  const result = await runHistory(plan, agents, runOptions).catch(notBegun)
+  const result = await runHistory(plan, agents, runOptions).catch(failedStart)
   const { log, mismatch, interrupted } = result
   const summary = summaryOf(result, { ...options, logSha256: sha256(log.join('\n')) })
   if (mismatch === undefined) {
@@ -64,7 +64,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 }
 
 /** Returns the result for a server that could not be started or reached. Errors in the settings are thrown instead. */
-function notBegun(error: unknown): RunResult {
+function failedStart(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return nothingDone({ ...unanswered(error), what: 'The agents could not be connected.' })
 }
