@@ -48,7 +48,7 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
     return await connectAndCarryOut(world, callers, plan, agents, { ...options, startedAtMs })
   } catch (error) {
     const startMs = options.system.elapsed() - startedAtMs
-    if (await isInterrupted(options)) return { ...nothingDone(), interrupted: true, durations: { ...noTime, startMs } }
+    if (await isInterrupted(options)) return { ...emptyResult(), interrupted: true, durations: { ...noTime, startMs } }
     throw error
   } finally {
     patience.end()
@@ -120,7 +120,7 @@ async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
 const noTime: Durations = { startMs: 0, callsMs: 0, finalCheckMs: 0 }
 
 /** Returns the result of a run that ended before its first action, perhaps with a mismatch. */
-export function nothingDone(mismatch?: Mismatch): RunResult {
+export function emptyResult(mismatch?: Mismatch): RunResult {
   return {
     mismatch,
     done: [],
@@ -178,7 +178,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
     answers: new Map(),
     lines: new Map(),
-    ...nothingDone(options.target.isolated ? otherStart(situation.start) : undefined),
+    ...emptyResult(options.target.isolated ? otherStart(situation.start) : undefined),
   }
   const startedAt = system.elapsed()
   options.onStage?.('calls', history.length)
