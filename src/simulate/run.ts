@@ -188,7 +188,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
     for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
       for (const action of queue) {
         if (progress.mismatch !== undefined || signal?.aborted === true) return
-        await step(action, progress, run).catch((error: unknown) => brokeOff(progress, action, error))
+        await step(action, progress, run).catch((error: unknown) => recordUnreadable(progress, action, error))
       }
     }
   }
@@ -243,7 +243,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
 }
 
 /** Records an answer that could not be read, such as one without attributes, as a mismatch. */
-function brokeOff(progress: Progress, action: Action, error: unknown): void {
+function recordUnreadable(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
   const what = 'The answer could not be compared.'
   progress.mismatch ??= { ...unanswered(error), action, what, actual: maskSecrets(String(error)) }
