@@ -178,7 +178,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
     answers: new Map(),
     lines: new Map(),
-    ...emptyResult(options.target.isolated ? otherStart(situation.start) : undefined),
+    ...emptyResult(options.target.isolated ? wrongStart(situation.start) : undefined),
   }
   const startedAt = system.elapsed()
   options.onStage?.('calls', history.length)
@@ -204,7 +204,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
 }
 
 /** Checks that a new world has the seeded balances, which the model starts from. */
-function otherStart(start: Start): Mismatch | undefined {
+function wrongStart(start: Start): Mismatch | undefined {
   const [expected, actual] = [seededStart, start].map(({ own, customer }) => JSON.stringify([own, customer]))
   if (expected === undefined || actual === undefined || expected === actual) return undefined
   return { action: undefined, what: 'A new sandbox does not have the seeded balances.', expected, actual, about: [] }
