@@ -29,8 +29,8 @@ export const cardRules: Readonly<Record<string, Rule>> = {
       validCvv: true,
       ownExpiration: true,
     })),
-  freeze_agent_card: (state, action) => onCard(state, action, (card) => turn(state, card, 'active')),
-  unfreeze_agent_card: (state, action) => onCard(state, action, (card) => turn(state, card, 'frozen')),
+  freeze_agent_card: (state, action) => onCard(state, action, (card) => toggleFreeze(state, card, 'active')),
+  unfreeze_agent_card: (state, action) => onCard(state, action, (card) => toggleFreeze(state, card, 'frozen')),
   list_card_transactions: ({ cards }, { subject, party }) => {
     const card = cards.get(subject ?? '')
     return pageOf((card?.party === party ? card.transactions : []).map(transactionFacts))
@@ -132,7 +132,7 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
 }
 
 /** Freezes an active card, or unfreezes a frozen one (docs/service.md#frozen-cards). */
-function turn(state: State, card: ModelCard, from: 'active' | 'frozen'): Facts {
+function toggleFreeze(state: State, card: ModelCard, from: 'active' | 'frozen'): Facts {
   if (cardFacts(state, card).status !== from) return conflict
   card.frozen = !card.frozen
   return cardFacts(state, card)
