@@ -98,7 +98,7 @@ const mostRepeats = 3
 const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
 /** Wraps a caller so that it repeats a call without an answer under the same key. */
-export function persistent({ call, ...caller }: Caller): Caller {
+export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, given] = [await call(tool, input), input]
     for (let repeats = 0; repeats < mostRepeats && isPassing(answer); repeats++) {

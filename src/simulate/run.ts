@@ -1,7 +1,7 @@
 import { maskSecrets } from '../core/masking.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts, outcomeOf } from './facts.ts'
-import { countHits, faultRules, persistent, setFaults } from './faults.ts'
+import { countHits, faultRules, withRepeats, setFaults } from './faults.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction } from './model/model.ts'
 import type { Start } from './model/state.ts'
@@ -78,8 +78,8 @@ async function connectAndCarryOut(
     return await carryOut(history, { callers, first, situation, options, startMs: startMs() })
   }
   await setFaults(first, faultRules(agents, options.faults, world.instanceIdOf))
-  for (const [agent, caller] of callers) callers.set(agent, persistent(caller))
-  const run = { callers, first: persistent(first), situation, options, startMs: startMs() }
+  for (const [agent, caller] of callers) callers.set(agent, withRepeats(caller))
+  const run = { callers, first: withRepeats(first), situation, options, startMs: startMs() }
   const result = await carryOut(history, run)
   return { ...result, faults: await countHits(first).catch(() => undefined) }
 }
