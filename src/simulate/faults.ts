@@ -95,7 +95,7 @@ export async function countHits(caller: Caller): Promise<number> {
 /** The limit of repeats of one call, more than the rules can hit. */
 const mostRepeats = 3
 /** Error codes that only a fault causes, never a simulated action. */
-const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
+const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
 /** Wraps a caller so that it repeats a call without an answer under the same key. */
 export function withRepeats({ call, ...caller }: Caller): Caller {
@@ -112,5 +112,5 @@ export function withRepeats({ call, ...caller }: Caller): Caller {
 
 function isPassing({ isError, content }: ToolAnswer): boolean {
   const { error } = (content ?? {}) as { error?: { code?: string } }
-  return isError && passing.has(error?.code ?? '')
+  return isError && transientCodes.has(error?.code ?? '')
 }
