@@ -101,7 +101,7 @@ const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rat
 export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, given] = [await call(tool, input), input]
-    for (let repeats = 0; repeats < mostRepeats && isPassing(answer); repeats++) {
+    for (let repeats = 0; repeats < mostRepeats && isTransient(answer); repeats++) {
       if (answer.repeatKey !== undefined) given = { ...given, idempotencyKey: answer.repeatKey }
       answer = await call(tool, given)
     }
@@ -110,7 +110,7 @@ export function withRepeats({ call, ...caller }: Caller): Caller {
   return { ...caller, call: untilAnswered }
 }
 
-function isPassing({ isError, content }: ToolAnswer): boolean {
+function isTransient({ isError, content }: ToolAnswer): boolean {
   const { error } = (content ?? {}) as { error?: { code?: string } }
   return isError && transientCodes.has(error?.code ?? '')
 }
