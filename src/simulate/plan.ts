@@ -12,7 +12,7 @@ import { type Random, randomFrom } from './random.ts'
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)
   const history: Action[] = []
-  const names = nameGiver()
+  const names = createNames()
   const random = randomFrom(options.seed)
   const surroundings = { model, names, options, budget: budgets(options) }
   const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
@@ -89,7 +89,7 @@ function remember(agent: AgentState, action: Action): void {
   agent.keyed.push(action)
 }
 
-function nameGiver(): Surroundings['names'] {
+function createNames(): Surroundings['names'] {
   const counts = new Map<string, number>()
   return (kind) => {
     const count = (counts.get(kind) ?? 0) + 1
