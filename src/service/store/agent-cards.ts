@@ -6,7 +6,7 @@ import { joined, rowIn } from './engine/joined-rows.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { Tables } from './schema/tables.ts'
@@ -88,7 +88,7 @@ const walk = walking('agentCards', (db) => db.selectFrom('agentCards').selectAll
 
 export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, row, ['agent_card.created'], row.createdAtMs)
+  recordEvents(tx, row, ['agent_card.created'], row.createdAtMs)
 }
 
 const insert = inserting('agentCards')
@@ -116,7 +116,7 @@ export async function expireUnusedCards(
     query = query.where('partyId', '=', of.wallet.partyId).where('walletId', '=', of.wallet.id)
   if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
   const ended = await query.returningAll().execute()
-  for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
+  for (const card of ended) recordEvents(tx, card, ['agent_card.expired'], nowMs)
 }
 
 /**
@@ -136,14 +136,14 @@ export async function expireUnusedCardsOfParty(
     .where('usedAtMs', 'is', null)
     .returningAll()
     .execute()
-  for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
+  for (const card of ended) recordEvents(tx, card, ['agent_card.expired'], nowMs)
 }
 
 /** Marks the card's one purchase as approved. @throws StaleWriteError when the card changed since it was read. */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card
   await markUsed(tx, { id, partyId, version, nowMs, nextVersion: version + 1 })
-  tell(tx, { ...card, usedAtMs: nowMs, updatedAtMs: nowMs }, ['agent_card.used'], nowMs)
+  recordEvents(tx, { ...card, usedAtMs: nowMs, updatedAtMs: nowMs }, ['agent_card.used'], nowMs)
 }
 
 type CardVersion = Pick<AgentCardRow, 'id' | 'partyId' | 'version'> & { nextVersion: number }
@@ -168,7 +168,7 @@ export async function saveAgentCardFreeze(
   const { frozenAtMs, updatedAtMs } = after
   await saveFreeze(tx, { id, partyId, version, nextVersion: version + 1, frozenAtMs, updatedAtMs })
   const type = frozenAtMs === null ? 'agent_card.unfrozen' : 'agent_card.frozen'
-  tell(tx, after, [type], updatedAtMs)
+  recordEvents(tx, after, [type], updatedAtMs)
   return { ...after, version: version + 1 }
 }
 

@@ -7,7 +7,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { ApprovalRow } from './schema/approvals.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
@@ -64,7 +64,7 @@ type Asked = Pick<PaymentRow, 'agentId'>
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: Asked): Promise<void> {
   await insert(tx, row)
-  tell(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
+  recordEvents(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
 }
 
 const insert = inserting('approvals')
@@ -87,7 +87,7 @@ export async function resolveApproval(
   const { partyId, id, version } = before
   await update(tx, { ...change, partyId, id, version, next: version + 1 })
   const after = { ...before, ...change, version: version + 1 }
-  tell(tx, { ...after, agentId }, [approvalEvent(status)], nowMs)
+  recordEvents(tx, { ...after, agentId }, [approvalEvent(status)], nowMs)
   return after
 }
 

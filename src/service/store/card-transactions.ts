@@ -11,7 +11,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { Tables } from './schema/tables.ts'
@@ -95,7 +95,7 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
 /** Adds a purchase or refund, and counts it toward the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
+  recordEvents(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
   await addSpending(tx, ofCardOwner(row), {
     cents: countedOfPurchase(row),
     atMs: row.createdAtMs,
@@ -120,7 +120,7 @@ export async function replaceCardTransaction(
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
-  tell(tx, ofCardOwner(after), [purchaseEvent(before, after)], after.updatedAtMs)
+  recordEvents(tx, ofCardOwner(after), [purchaseEvent(before, after)], after.updatedAtMs)
   const cents = countedOfPurchase(after) - countedOfPurchase(before)
   await addSpending(tx, ofCardOwner(before), { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }

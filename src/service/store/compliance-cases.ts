@@ -2,7 +2,7 @@ import { finding } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { changingOne } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
 /** Finds the case of a party; undefined if its identity was never requested. */
@@ -11,7 +11,7 @@ export const findComplianceCase = finding('complianceCases', 'partyId')
 /** Opens a case, and writes an event for its party. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {
   await insert(tx, row)
-  tell(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
+  recordEvents(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
   return row
 }
 
@@ -28,7 +28,7 @@ export async function decideComplianceCase(
   const after = { ...before, ...decision, version: before.version + 1 }
   const { partyId, version } = before
   await update(tx, { ...decision, partyId, version, next: after.version })
-  tell(tx, { ...after, agentId: null }, ['compliance_case.updated'], after.updatedAtMs)
+  recordEvents(tx, { ...after, agentId: null }, ['compliance_case.updated'], after.updatedAtMs)
   return after
 }
 

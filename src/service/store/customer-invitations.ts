@@ -15,7 +15,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
@@ -36,7 +36,7 @@ export interface InvitationScope {
 
 export async function insertInvitation(tx: Transaction, row: CustomerInvitationRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, row, [invitationEvent(row.status)], row.createdAtMs)
+  recordEvents(tx, row, [invitationEvent(row.status)], row.createdAtMs)
 }
 
 const insert = inserting('customerInvitations')
@@ -115,7 +115,7 @@ export async function changeInvitation<Row extends CustomerInvitationRow>(
   }
   await update(tx, { ...rest, partyId, id, version, nextVersion: version + 1 })
   const after = { ...before, ...rest, version: version + 1 }
-  tell(tx, after, [invitationEvent(state.status)], nowMs)
+  recordEvents(tx, after, [invitationEvent(state.status)], nowMs)
   return after
 }
 

@@ -4,7 +4,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
@@ -39,7 +39,7 @@ function tellCustomer(
   type: 'delegation.activated' | 'delegation.revoked',
   nowMs: number,
 ): void {
-  tell(tx, { ...grant, partyId: grant.customerPartyId }, [type], nowMs)
+  recordEvents(tx, { ...grant, partyId: grant.customerPartyId }, [type], nowMs)
 }
 
 /**
@@ -68,7 +68,7 @@ export async function revokeDelegations(
     .execute()
   for (const grant of ended) {
     tellCustomer(tx, grant, 'delegation.revoked', nowMs)
-    tell(tx, { ...grant, partyId: grant.agentPartyId }, ['agent_delegation.revoked'], nowMs)
+    recordEvents(tx, { ...grant, partyId: grant.agentPartyId }, ['agent_delegation.revoked'], nowMs)
   }
 }
 

@@ -19,7 +19,7 @@ type Changed = { partyId: string; id: string; agentId: string | null }
  * transaction's last statements, since taking an event's number locks the party's head, which other transactions wait
  * for.
  */
-export function tell<Type extends EventType>(
+export function recordEvents<Type extends EventType>(
   tx: Transaction,
   changed: Changed & StateTold<Type>,
   types: readonly Type[],

@@ -6,7 +6,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
 /** Finds an account of the party, including an unlinked one. */
@@ -44,7 +44,7 @@ const walk = walking('externalAccounts', (db) => db.selectFrom('externalAccounts
 /** Adds a linked account, and writes an event for its party. */
 export async function insertExternalAccount(tx: Transaction, row: ExternalAccountRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
+  recordEvents(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
 }
 
 const insert = inserting('externalAccounts')
@@ -75,7 +75,7 @@ export async function updateExternalAccount(
     instanceId,
     updatedAtMs,
   })
-  tell(tx, after, externalAccountEvents(before, after), updatedAtMs)
+  recordEvents(tx, after, externalAccountEvents(before, after), updatedAtMs)
   return after
 }
 

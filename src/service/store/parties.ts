@@ -5,7 +5,7 @@ import { finding } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import { post } from './ledger.ts'
 import { askWhoJoined } from './payment-requests.ts'
 import type { PartyRow } from './schema/parties.ts'
@@ -126,7 +126,7 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
 
 /** Writes an event that a party, or its members, changed. */
 export function tellParty(tx: Transaction, party: PartyRow, atMs: number): void {
-  tell(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
+  recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
 /** Adds a party, which has no wallet yet. */

@@ -7,7 +7,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { PartyInvitationRow } from './schema/party-invitations.ts'
 
 /** An invitation with the name of the inviting party. */
@@ -18,7 +18,7 @@ export interface PartyInvitationRecord extends PartyInvitationRow {
 /** Adds an invitation, and writes an event for the inviting party. */
 export async function insertPartyInvitation(tx: Transaction, row: PartyInvitationRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, { ...row, agentId: null }, [partyInvitationEvent(row.status)], row.createdAtMs)
+  recordEvents(tx, { ...row, agentId: null }, [partyInvitationEvent(row.status)], row.createdAtMs)
 }
 
 const insert = inserting('partyInvitations')
@@ -91,7 +91,7 @@ export async function answerPartyInvitation<Row extends PartyInvitationRow>(
   const { partyId, id, version } = before
   const after = { ...before, ...answer, version: version + 1 }
   await update(tx, { ...answer, partyId, id, version, next: after.version })
-  tell(tx, { ...after, agentId: null }, [partyInvitationEvent(after.status)], after.updatedAtMs)
+  recordEvents(tx, { ...after, agentId: null }, [partyInvitationEvent(after.status)], after.updatedAtMs)
   return after
 }
 

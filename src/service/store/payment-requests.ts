@@ -15,7 +15,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { PaymentRequestRow } from './schema/payment-requests.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
@@ -68,13 +68,13 @@ export function listReceivedRequests(
 function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
-  if (type !== undefined) tell(tx, after, [type], updatedAtMs)
+  if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
   // Another party's rows are written in a transaction that no other request shares.
   tx.apart()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
-  tell(tx, { ...after, partyId: payerPartyId, agentId: payerAgentId }, types, updatedAtMs)
+  recordEvents(tx, { ...after, partyId: payerPartyId, agentId: payerAgentId }, types, updatedAtMs)
 }
 
 type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>

@@ -9,7 +9,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import { followPayment } from './payment-requests.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
@@ -77,10 +77,10 @@ const insert = inserting('payments')
 function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
   const types = paymentEvents(before, after)
-  tell(tx, after, types, updatedAtMs)
+  recordEvents(tx, after, types, updatedAtMs)
   if ((status !== 'COMPLETED' && status !== 'RETURNED') || before?.status === status) return
   if (recipientPartyId === null || recipientPartyId === after.partyId) return
-  tell(tx, { ...after, partyId: recipientPartyId, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
+  recordEvents(tx, { ...after, partyId: recipientPartyId, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
 }
 
 type Bank = Pick<PaymentRow, 'bankDueAtMs' | 'submittedAtMs' | 'settledAtMs' | 'failure' | 'returned'>

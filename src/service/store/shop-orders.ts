@@ -4,7 +4,7 @@ import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { ShopOrderRow } from './schema/shop-orders.ts'
 
 /** A stored order with its state parsed. */
@@ -46,7 +46,7 @@ const latestOf = prepared((db, by: { partyId: string; limit: number }) =>
 
 export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord): Promise<void> {
   await insert(tx, { ...record, state: JSON.stringify(record.state) })
-  tell(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)
+  recordEvents(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)
 }
 
 const insert = inserting('shopOrders')
@@ -88,7 +88,7 @@ export async function saveShopOrder(
   const after = { ...before, status, state, nextEventAtMs, updatedAtMs: atMs, version: version + 1 }
   const row = { partyId, id, version, status, state: JSON.stringify(state), nextEventAtMs, updatedAtMs: atMs }
   await update(tx, { ...row, nextVersion: version + 1 })
-  tell(tx, after, [shopOrderEvent(before.status, status)], atMs)
+  recordEvents(tx, after, [shopOrderEvent(before.status, status)], atMs)
   return after
 }
 

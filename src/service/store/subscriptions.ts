@@ -12,7 +12,7 @@ import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import { postAll } from './ledger.ts'
 import { findParty } from './parties.ts'
 import { keepMessage } from './sandbox-messages.ts'
@@ -87,7 +87,7 @@ const walk = walking('subscriptions', (db) => db.selectFrom('subscriptions').sel
 
 export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
   await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })
-  tell(tx, record, ['subscription.created'], record.createdAtMs)
+  recordEvents(tx, record, ['subscription.created'], record.createdAtMs)
 }
 
 const insert = inserting('subscriptions')
@@ -173,7 +173,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   }
   await update(tx, { ...row, partyId, id, version, nextVersion: version + 1 })
   const after = { ...before, ...row, billing, version: version + 1 }
-  tell(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
+  recordEvents(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
     // The checkout asks for a card, not for an address; only the card's issuer knows it.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const

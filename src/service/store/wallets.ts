@@ -6,7 +6,7 @@ import { joined, rowIn } from './engine/joined-rows.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import { tell } from './events.ts'
+import { recordEvents } from './events.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { PartyRow } from './schema/parties.ts'
 import type { Tables } from './schema/tables.ts'
@@ -115,7 +115,7 @@ const defaultOfAgent = prepared((db, by: { partyId: string; agentId: string }) =
 
 export async function insertWallet(tx: Transaction, row: WalletRow): Promise<void> {
   await insert(tx, row)
-  tell(tx, { ...row, agentId: null }, ['wallet.created'], row.createdAtMs)
+  recordEvents(tx, { ...row, agentId: null }, ['wallet.created'], row.createdAtMs)
 }
 
 const insert = inserting('wallets')

@@ -11,7 +11,7 @@ import type { LimitOwner, Limits, Spent } from '../../rules/limits.ts'
 import type { ReportEntry, ReportedEntry } from '../../rules/runs.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
-import { tell } from '../../store/events.ts'
+import { recordEvents } from '../../store/events.ts'
 import { findGrant } from '../../store/oauth-grants.ts'
 import { findParty } from '../../store/parties.ts'
 import {
@@ -80,7 +80,7 @@ export function createDecisionReviews(dependencies: Opening & { tell: ReportEntr
           return unchanged(undefined)
         }
         const { event, operation } = records[answer]
-        tell(tx, { partyId: user.partyId, id, agentId: null }, [event], atMs)
+        recordEvents(tx, { partyId: user.partyId, id, agentId: null }, [event], atMs)
         const result = await toldOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       })

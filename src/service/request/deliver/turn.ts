@@ -11,7 +11,7 @@ import {
 } from '../../rules/webhooks.ts'
 import { readTimes, realNow } from '../../store/clock.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
-import { tell } from '../../store/events.ts'
+import { recordEvents } from '../../store/events.ts'
 import type { WebhookDeliveryRow } from '../../store/schema/webhook-deliveries.ts'
 import type { WebhookRow } from '../../store/schema/webhooks.ts'
 import { dueDeliveries, saveAttempt } from '../../store/webhook-deliveries.ts'
@@ -122,7 +122,7 @@ async function keep(
   await endTurn(tx, { ...key, failingSinceMs, restUntilMs: restUntilMs(failingSinceMs, realNowMs) })
   if (!isGivenUp || webhook.status === 'DISABLED') return
   const disabled = await changeWebhook(tx, webhook, { status: 'DISABLED', nextDueAtMs: null, updatedAtMs: nowMs })
-  tell(tx, { ...disabled, agentId: null }, ['webhook.disabled'], nowMs)
+  recordEvents(tx, { ...disabled, agentId: null }, ['webhook.disabled'], nowMs)
   const failingSince = timestamp(failingSinceMs ?? realNowMs)
   log.warn({ webhookId: webhook.id, partyId: webhook.partyId, failingSince }, 'a webhook was disabled')
 }
