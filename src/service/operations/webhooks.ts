@@ -9,7 +9,7 @@ import { eventKinds, eventTypes, wordOf } from '../rules/event-types.ts'
 import { mergedTags } from '../rules/tags.ts'
 import { wants } from '../rules/webhooks.ts'
 import { realNow } from '../store/clock.ts'
-import { lastEvent, tellAtOnce } from '../store/events.ts'
+import { lastEvent, recordEventNow } from '../store/events.ts'
 import type { WebhookDeliveryRow } from '../store/schema/webhook-deliveries.ts'
 import type { WebhookRow } from '../store/schema/webhooks.ts'
 import { listDeliveries } from '../store/webhook-deliveries.ts'
@@ -136,7 +136,7 @@ export const webhookHandlers = {
     if (webhook.status === 'DISABLED') {
       fail('conflict', { detail: `The webhook ${webhook.id} is DISABLED. Enable it with update_webhook first.` })
     }
-    const event = await tellAtOnce(tx, { ...webhook, agentId: null }, 'webhook.test', nowMs)
+    const event = await recordEventNow(tx, { ...webhook, agentId: null }, 'webhook.test', nowMs)
     await sendTo(context, event, [webhook])
     const [view] = await eventViews(tx, [{ event, record: webhook }])
     if (view === undefined) throw new Error(`Bug: the event ${event.sequence} of ${event.partyId} has no view.`)

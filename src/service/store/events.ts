@@ -146,7 +146,7 @@ export async function lastEvent(tx: Transaction, partyId: string): Promise<numbe
  * Adds an event and returns its number at once. Other transactions that add events for the party wait for this one to
  * end.
  */
-export async function tellAtOnce<Type extends EventType>(
+export async function recordEventNow<Type extends EventType>(
   tx: Transaction,
   changed: Changed & StateTold<Type>,
   type: Type,
