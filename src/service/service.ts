@@ -37,7 +37,7 @@ import { mayBeHere } from './request/webhook-addresses.ts'
 import type { ReportEntry } from './rules/runs.ts'
 import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
-import { announcing } from './store/events.ts'
+import { withAnnouncements } from './store/events.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { UserRow } from './store/schema/users.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
@@ -209,7 +209,7 @@ export function createService({
     waits.happened(partyIds)
     deliveries.wake()
   }
-  const store = announcing(opened, announced, (postings) => runLog.posted(postings))
+  const store = withAnnouncements(opened, announced, (postings) => runLog.posted(postings))
   const mayStayHere = () => mayBeHere(environment, publicUrl())
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()

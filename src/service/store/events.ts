@@ -34,7 +34,7 @@ export function recordEvents<Type extends EventType>(
 }
 
 /** Wraps the store to report, after each commit, the parties it wrote events for and its postings. */
-export function announcing(
+export function withAnnouncements(
   store: Store,
   happened: (partyIds: ReadonlySet<string>) => void,
   posted: (postings: readonly Posted[]) => void,
