@@ -120,7 +120,7 @@ export type WordOf<Type extends EventType> = {
 }[EventWord]
 
 /** The part of a record that such an event needs. */
-export type StateTold<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
+export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
 /** Returns a record's state for an event as JSON, without null values. */
 export function stateText(word: EventWord, record: object): string {

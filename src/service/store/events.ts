@@ -7,7 +7,7 @@ import { inserting } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
-import { type StateTold, stateText } from './event-states.ts'
+import { type EventState, stateText } from './event-states.ts'
 import { findPartyHead, leaveEvent, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
@@ -21,7 +21,7 @@ type Changed = { partyId: string; id: string; agentId: string | null }
  */
 export function recordEvents<Type extends EventType>(
   tx: Transaction,
-  changed: Changed & StateTold<Type>,
+  changed: Changed & EventState<Type>,
   types: readonly Type[],
   createdAtMs: number,
 ): void {
@@ -148,7 +148,7 @@ export async function lastEvent(tx: Transaction, partyId: string): Promise<numbe
  */
 export async function recordEventNow<Type extends EventType>(
   tx: Transaction,
-  changed: Changed & StateTold<Type>,
+  changed: Changed & EventState<Type>,
   type: Type,
   createdAtMs: number,
 ): Promise<EventRow> {
