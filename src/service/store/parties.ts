@@ -120,12 +120,12 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
     .where('id', '=', before.id)
     .execute()
   const after = { ...before, ...change, updatedAtMs: atMs }
-  tellParty(tx, after, atMs)
+  recordPartyEvents(tx, after, atMs)
   return after
 }
 
 /** Writes an event that a party, or its members, changed. */
-export function tellParty(tx: Transaction, party: PartyRow, atMs: number): void {
+export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number): void {
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
