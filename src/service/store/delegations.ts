@@ -30,10 +30,10 @@ export async function grant(
     .where('id', '=', before.id)
     .execute()
   const after = { ...before, permissions, limits, status: 'ACTIVE', revokedAtMs: null } as const
-  if (before.status !== 'ACTIVE') tellCustomer(tx, after, 'delegation.activated', nowMs)
+  if (before.status !== 'ACTIVE') recordCustomerEvents(tx, after, 'delegation.activated', nowMs)
 }
 
-function tellCustomer(
+function recordCustomerEvents(
   tx: Transaction,
   grant: DelegationRow,
   type: 'delegation.activated' | 'delegation.revoked',
@@ -67,7 +67,7 @@ export async function revokeDelegations(
     .returningAll()
     .execute()
   for (const grant of ended) {
-    tellCustomer(tx, grant, 'delegation.revoked', nowMs)
+    recordCustomerEvents(tx, grant, 'delegation.revoked', nowMs)
     recordEvents(tx, { ...grant, partyId: grant.agentPartyId }, ['agent_delegation.revoked'], nowMs)
   }
 }
@@ -158,7 +158,7 @@ const grantsOf = prepared((db, by: { partyId: string; customerPartyId: string })
 
 export async function createDelegation(tx: Transaction, row: DelegationRow): Promise<void> {
   await insert(tx, row)
-  if (row.status === 'ACTIVE') tellCustomer(tx, row, 'delegation.activated', row.createdAtMs)
+  if (row.status === 'ACTIVE') recordCustomerEvents(tx, row, 'delegation.activated', row.createdAtMs)
 }
 
 const insert = inserting('delegations')
