@@ -25,7 +25,7 @@ type Status = (typeof paymentRequestStatuses)[number]
 /** Adds a request, and writes events for both parties. */
 export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestRow): Promise<void> {
   await insert(tx, row)
-  tellBoth(tx, undefined, row)
+  recordForBoth(tx, undefined, row)
 }
 
 const insert = inserting('paymentRequests')
@@ -65,7 +65,7 @@ export function listReceivedRequests(
 }
 
 /** Writes events of a change for both parties, and an `incoming` event for a payer who is newly asked. */
-function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
+function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
@@ -99,7 +99,7 @@ async function write(tx: Transaction, before: PaymentRequestRow, after: PaymentR
   const change = { status, payerPartyId, paymentId, transactionId, openUntilMs, updatedAtMs }
   await update(tx, { ...change, partyId, id, version, next: version + 1 })
   const written = { ...after, openUntilMs, version: version + 1 }
-  tellBoth(tx, before, written)
+  recordForBoth(tx, before, written)
   return written
 }
 
