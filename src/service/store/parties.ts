@@ -7,7 +7,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import { post } from './ledger.ts'
-import { askWhoJoined } from './payment-requests.ts'
+import { assignToNewParty } from './payment-requests.ts'
 import type { PartyRow } from './schema/parties.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { insertWallet, newWallet } from './wallets.ts'
@@ -133,5 +133,5 @@ export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
   const row = { ...newParty, ...party }
   await tx.db.insertInto('parties').values(row).execute()
-  await askWhoJoined(tx, row, row.createdAtMs)
+  await assignToNewParty(tx, row, row.createdAtMs)
 }

@@ -162,7 +162,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
 }
 
 /** Makes a new party the payer of the requests that were sent to its e-mail address or phone number. */
-export async function askWhoJoined(
+export async function assignToNewParty(
   tx: Transaction,
   { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },
   atMs: number,
