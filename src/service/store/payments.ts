@@ -63,7 +63,7 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
 /** Adds a payment, and counts it toward the limits. */
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
-  tellBoth(tx, undefined, row)
+  recordForBoth(tx, undefined, row)
   await followPayment(tx, row)
   await addSpending(tx, row, { cents: countedOfPayment(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
 }
@@ -74,7 +74,7 @@ const insert = inserting('payments')
  * Writes events for both parties. The recipient gets them once the payment has arrived, or its bank took it back. While
  * it may still fail, only the sender does.
  */
-function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
+function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
   const types = paymentEvents(before, after)
   recordEvents(tx, after, types, updatedAtMs)
@@ -107,7 +107,7 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   const { partyId, id } = before
   const version = before.version + 1
   await update(tx, { ...change, partyId, id, version: before.version, next: version })
-  tellBoth(tx, before, after)
+  recordForBoth(tx, before, after)
   if (before.status !== after.status) await followPayment(tx, after)
   const cents = countedOfPayment(after) - countedOfPayment(before)
   await addSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: updatedAtMs })
