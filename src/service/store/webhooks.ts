@@ -55,7 +55,7 @@ export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
 )
 
 /** Returns webhooks whose party has events that were not processed for them yet. */
-export async function untoldWebhooks(tx: Transaction, limit: number): Promise<WebhookKey[]> {
+export async function webhooksWithNewEvents(tx: Transaction, limit: number): Promise<WebhookKey[]> {
   return (await untold(tx, { limit })).rows
 }
 

@@ -4,7 +4,7 @@ import { realNow } from '../../store/clock.ts'
 import { changesTopic, type Signals } from '../../store/engine/signals.ts'
 import { StoreBusyError } from '../../store/engine/store.ts'
 import { endTaskLease, takeTaskLease } from '../../store/task-leases.ts'
-import { type DueWebhook, dueWebhooks, untoldWebhooks, type WebhookKey } from '../../store/webhooks.ts'
+import { type DueWebhook, dueWebhooks, webhooksWithNewEvents, type WebhookKey } from '../../store/webhooks.ts'
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
@@ -103,7 +103,7 @@ export class Deliveries {
     const nowMs = await store.read(realNow)
     const limit = mostTurns + this.#busy.size
     const find = () => store.read((tx) => dueWebhooks(tx, { nowMs: Math.max(nowMs, store.clock.lastMs), limit }))
-    const [untold, due] = await Promise.all([store.read((tx) => untoldWebhooks(tx, mostUntold)), find()])
+    const [untold, due] = await Promise.all([store.read((tx) => webhooksWithNewEvents(tx, mostUntold)), find()])
     const isIdle = untold.length === 0 && due.length === 0 && this.#busy.size === 0
     if (isIdle || !(await this.#holdsLease())) return false
     for (const webhook of untold) await this.#tell(webhook)
