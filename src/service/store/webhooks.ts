@@ -56,10 +56,10 @@ export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
 
 /** Returns webhooks whose party has events that were not processed for them yet. */
 export async function webhooksWithNewEvents(tx: Transaction, limit: number): Promise<WebhookKey[]> {
-  return (await untold(tx, { limit })).rows
+  return (await withNewEvents(tx, { limit })).rows
 }
 
-const untold = prepared((db, { limit }: { limit: number }) =>
+const withNewEvents = prepared((db, { limit }: { limit: number }) =>
   db
     .selectFrom('webhooks')
     .innerJoin('partyHeads', 'partyHeads.partyId', 'webhooks.partyId')
