@@ -94,7 +94,7 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
  * pause.
  * @throws StaleWriteError where another process did so.
  */
-export const markTold = changingOne(
+export const markProcessed = changingOne(
   (db, told: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
     db
       .updateTable('webhooks')

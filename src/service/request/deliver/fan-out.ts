@@ -4,7 +4,7 @@ import { realNow } from '../../store/clock.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { lastEvent, nextEvents } from '../../store/events.ts'
 import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts'
-import { findWebhook, markTold, type WebhookKey } from '../../store/webhooks.ts'
+import { findWebhook, markProcessed, type WebhookKey } from '../../store/webhooks.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 
 /** The most events of one transaction, so that others do not wait for it. */
@@ -29,6 +29,6 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
     tx,
     wanted.map((event) => newDelivery(system, webhook, { event, eventId: ids.idOf(event), nowMs })),
   )
-  await markTold(tx, { partyId, id: webhook.id, before: sequence, upTo, dueAtMs: wanted.length === 0 ? null : nowMs })
+  await markProcessed(tx, { partyId, id: webhook.id, before: sequence, upTo, dueAtMs: wanted.length === 0 ? null : nowMs })
   return upTo < last
 }
