@@ -16,7 +16,7 @@ export function createSentCalls(store: Store, partyId: string) {
       store.transaction(async (tx) => {
         const nowMs = await realNow(tx)
         const [row] = (await callOf(tx, { partyId, id })).rows
-        return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : told(row, nowMs)
+        return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : keptCall(row, nowMs)
       }),
     /** Stores a call, unless an equal one was sent within the window. Returns the one that is stored. */
     claim: (id: string, sealed: string, windowMs: number) =>
@@ -25,7 +25,7 @@ export function createSentCalls(store: Store, partyId: string) {
           const nowMs = await realNow(tx)
           const [row] = (await keepOver(tx, { partyId, id, sealed, sentAtMs: nowMs, overMs: nowMs - windowMs })).rows
           if (row === undefined) throw new Error('Bug: a call that was just kept is not there.')
-          return told(row, nowMs)
+          return keptCall(row, nowMs)
         },
         { kind: 'sent call' },
       ),
@@ -35,7 +35,7 @@ export function createSentCalls(store: Store, partyId: string) {
   }
 }
 
-function told({ sealed, sentAtMs }: Pick<SentCallRow, 'sealed' | 'sentAtMs'>, nowMs: number) {
+function keptCall({ sealed, sentAtMs }: Pick<SentCallRow, 'sealed' | 'sentAtMs'>, nowMs: number) {
   return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
 }
 
