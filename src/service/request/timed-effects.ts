@@ -3,7 +3,7 @@ import { release } from '../rules/card-purchases.ts'
 import type { TimedKind } from '../rules/failed-effects.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
-import { letBanksAct } from '../store/bank-transfers.ts'
+import { applyBankEvents } from '../store/bank-transfers.ts'
 import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
 import type { DueOf, Moments } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
@@ -37,7 +37,7 @@ export const timedEffects: readonly TimedEffect[] = [
     place: { table: 'shopOrders', column: 'nextEventAtMs' },
     happen: letShopsAct,
   },
-  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: letBanksAct },
+  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: applyBankEvents },
   {
     kind: 'hold',
     moments: lapses,

@@ -29,7 +29,7 @@ export interface AtBank {
 }
 
 /** Applies the banks' due steps, each at its own time, however late it is noticed. */
-export async function letBanksAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
+export async function applyBankEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
   // Everything is read before anything is written.
   let all = await Promise.all(rows.map((row) => loadAtBank(tx, row)))
