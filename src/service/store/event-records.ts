@@ -10,7 +10,7 @@ import { findShopOrders } from './shop-orders.ts'
 import { findSubscriptions } from './subscriptions.ts'
 
 /** The records that events of a party concern. */
-interface Those {
+interface RecordIds {
   partyId: string
   ids: readonly string[]
 }
@@ -29,13 +29,13 @@ function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: re
 
 /** Makes a function that finds a table's records that the party owns. */
 function own<Name extends OfParties>(table: Name) {
-  return async (tx: Transaction, { partyId, ids }: Those) =>
+  return async (tx: Transaction, { partyId, ids }: RecordIds) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
 
 /** Makes a function that also finds another party's records whose events go to both parties. */
 function eithers<Name extends OfParties>(table: Name) {
-  return async (tx: Transaction, those: Those): Promise<Tables[Name][]> => {
+  return async (tx: Transaction, those: RecordIds): Promise<Tables[Name][]> => {
     const found = (await own(table)(tx, those)) as { id: string }[]
     const known = new Set(found.map(({ id }) => id))
     const others = those.ids.filter((id) => !known.has(id))
@@ -46,19 +46,19 @@ function eithers<Name extends OfParties>(table: Name) {
 
 const payments = eithers('payments')
 
-const parties = (tx: Transaction, { ids }: Those): Promise<PartyRow[]> =>
+const parties = (tx: Transaction, { ids }: RecordIds): Promise<PartyRow[]> =>
   tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
 
-const cases = (tx: Transaction, { partyId, ids }: Those): Promise<ComplianceCaseRow[]> =>
+const cases = (tx: Transaction, { partyId, ids }: RecordIds): Promise<ComplianceCaseRow[]> =>
   tx.db.selectFrom('complianceCases').selectAll().where('partyId', '=', partyId).where('id', 'in', ids).execute()
 
 const delegations = (whose: 'customerPartyId' | 'agentPartyId') => {
-  return (tx: Transaction, { partyId, ids }: Those): Promise<DelegationRow[]> =>
+  return (tx: Transaction, { partyId, ids }: RecordIds): Promise<DelegationRow[]> =>
     tx.db.selectFrom('delegations').selectAll().where(whose, '=', partyId).where('id', 'in', ids).execute()
 }
 
 /** Returns the remaining facts about deleted webhooks; the event has the rest. */
-async function webhooks(_tx: Transaction, { partyId, ids }: Those): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
+async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
   return ids.map((id) => ({ id, partyId }))
 }
 
@@ -78,13 +78,13 @@ const recordsOf = {
   approval: own('approvals'),
   payment_request: eithers('paymentRequests'),
   party_invitation: own('partyInvitations'),
-  decision: async (_tx: Transaction, { ids }: Those) => ids.map((id) => ({ id })),
+  decision: async (_tx: Transaction, { ids }: RecordIds) => ids.map((id) => ({ id })),
   agent_card: own('agentCards'),
   card_transaction: own('cardTransactions'),
   subscription: findSubscriptions,
   shop_order: findShopOrders,
   webhook: webhooks,
-} as const satisfies { [Word in EventWord]: (tx: Transaction, those: Those) => Promise<{ id: string }[]> }
+} as const satisfies { [Word in EventWord]: (tx: Transaction, those: RecordIds) => Promise<{ id: string }[]> }
 
 export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
 
@@ -92,9 +92,9 @@ export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof record
 export async function findRecords(
   tx: Transaction,
   word: EventWord,
-  { partyId, ids }: Those,
+  { partyId, ids }: RecordIds,
 ): Promise<ReadonlyMap<string, { id: string }>> {
-  const find: (tx: Transaction, those: Those) => Promise<{ id: string }[]> = recordsOf[word]
+  const find: (tx: Transaction, those: RecordIds) => Promise<{ id: string }[]> = recordsOf[word]
   const records = await find(tx, { partyId, ids: [...new Set(ids)] })
   return new Map(records.map((record) => [record.id, record]))
 }
