@@ -71,7 +71,7 @@ interface Decided {
 
 async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
-  await tellRun(context, { approval, payment }, 'agreed')
+  await noteInRun(context, { approval, payment }, 'agreed')
   const moved = await replacePayment(tx, payment, await move(context, payment, wallet))
   await mailClaimant(context, moved)
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
@@ -79,7 +79,7 @@ async function approve(context: Context, { approval, payment, wallet }: Decided,
 
 async function deny(context: Context, { approval, payment }: Decided, reason: string | undefined) {
   const { tx, nowMs } = context
-  await tellRun(context, { approval, payment }, 'disagreed')
+  await noteInRun(context, { approval, payment }, 'disagreed')
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
@@ -87,7 +87,7 @@ async function deny(context: Context, { approval, payment }: Decided, reason: st
 }
 
 /** Records the decision in the run that requested the payment. */
-async function tellRun(
+async function noteInRun(
   context: Context,
   { approval, payment }: Omit<Decided, 'wallet'>,
   outcome: 'agreed' | 'disagreed',
