@@ -6,7 +6,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { requirePermission } from '../request/permission-checks.ts'
 import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
 import { eventViews } from './steps/event-views.ts'
-import { readEvent, readEvents, requireTold, toldTypes } from './steps/read-events.ts'
+import { readEvent, readEvents, requireTold, readableTypes } from './steps/read-events.ts'
 import { sendAgain } from './steps/send-event.ts'
 
 export const eventHandlers = {
@@ -41,7 +41,7 @@ export const eventHandlers = {
 
 /** Returns the event types the caller may receive. @throws 403 `forbidden` if there are none. */
 function toldOf({ actor, operation }: Context): readonly EventType[] {
-  const types = toldTypes({ actor })
+  const types = readableTypes({ actor })
   if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
   return types
 }

@@ -16,7 +16,7 @@ import { eventIds } from '../../tokens/event-ids.ts'
 import { type EventRecord, withRecords } from './event-views.ts'
 
 /** Returns the event types that the credential may receive at all (docs/events.md#who-may-read-which-events). */
-export function toldTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
+export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
   return eventTypes.filter((type) => allows(actor, eventKinds[wordOf(type)].permission))
 }
 
