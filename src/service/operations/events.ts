@@ -6,7 +6,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { requirePermission } from '../request/permission-checks.ts'
 import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
 import { eventViews } from './steps/event-views.ts'
-import { readEvent, readEvents, requireTold, readableTypes } from './steps/read-events.ts'
+import { readEvent, readEvents, requireReadable, readableTypes } from './steps/read-events.ts'
 import { sendAgain } from './steps/send-event.ts'
 
 export const eventHandlers = {
@@ -63,6 +63,6 @@ async function wantedTypes(context: Context, eventType: string | undefined): Pro
     const detail = `eventType must be a type of event, got ${show(eventType)}. Types begin with: ${words}. docs/events.md lists all.`
     fail('invalid_value', { detail, source })
   }
-  await requireTold(context, eventType)
+  await requireReadable(context, eventType)
   return [eventType]
 }

@@ -24,7 +24,7 @@ export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
  * Requires permission to read events of this type.
  * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading their records.
  */
-export async function requireTold({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
+export async function requireReadable({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]
   const reading = { ...operation, name: `${operation.name} of ${type}`, permission }
   requirePermission(actor, reading)
