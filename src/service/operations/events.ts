@@ -24,7 +24,7 @@ export const eventHandlers = {
   },
 
   getEvent: async ({ eventId }, context) => {
-    toldOf(context)
+    readableTypesOf(context)
     const found = await readEvent(context, eventId)
     const [view] = await eventViews(context.tx, found === undefined ? [] : [found])
     return view ?? fail('not_found', { detail: `There is no event ${eventId}.` })
@@ -40,7 +40,7 @@ export const eventHandlers = {
 } satisfies HandlersOf<typeof events>
 
 /** Returns the event types the caller may receive. @throws 403 `forbidden` if there are none. */
-function toldOf({ actor, operation }: Context): readonly EventType[] {
+function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
   const types = readableTypes({ actor })
   if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
   return types
@@ -53,7 +53,7 @@ function toldOf({ actor, operation }: Context): readonly EventType[] {
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {
-    if (context.partyId === context.actor.partyId) return toldOf(context)
+    if (context.partyId === context.actor.partyId) return readableTypesOf(context)
     const detail =
       'eventType is required for another party, whose events are listed one type at a time, such as payment.completed.'
     fail('invalid_value', { detail, source })
