@@ -26,7 +26,7 @@ export const webhookHandlers = {
     const { description = null, tags = {} } = input
     const url = webhookUrl(input.url, context)
     const enabledEvents = JSON.stringify(enabledTypes(input.enabledEvents))
-    requireMayTell(context, enabledEvents, { pointer: enabledEventsPointer })
+    requireMayReceive(context, enabledEvents, { pointer: enabledEventsPointer })
     await tx.lockParty(partyId)
     const { lastId } = await listWebhooks(tx, { partyId }, { limit: mostWebhooks - 1, beforeId: null })
     if (lastId !== null) {
@@ -82,8 +82,8 @@ export const webhookHandlers = {
     const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
     // A new address, new event types or re-enabling changes what a machine learns, so the caller's permissions are
     // checked.
-    if (enabledEvents !== undefined) requireMayTell(context, enabled, { pointer: enabledEventsPointer })
-    else if (url !== undefined || isEnabled) requireMayTell(context, enabled)
+    if (enabledEvents !== undefined) requireMayReceive(context, enabled, { pointer: enabledEventsPointer })
+    else if (url !== undefined || isEnabled) requireMayReceive(context, enabled)
     const after = await changeWebhook(tx, before, {
       ...(url !== undefined && { url: webhookUrl(url, context) }),
       ...(description !== undefined && { description }),
@@ -150,7 +150,7 @@ const enabledEventsPointer = '/data/attributes/enabledEvents'
  * Requires that the caller may read every event type the webhook receives.
  * @throws 403 `forbidden` naming the missing permission.
  */
-function requireMayTell({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
+function requireMayReceive({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
   const told = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
   const reading = told.map((type) => eventKinds[wordOf(type)].permission)
   requireCanGrant(actor, grantedScopes.readingOf(reading), source)
