@@ -83,7 +83,7 @@ function once<Found>(find: (id: string, partyId: string) => Promise<Found>) {
   }
 }
 
-interface Around {
+interface Parties {
   requester: PartyRow | undefined
   initiator: PartyRow | undefined
   agent: AgentRow | undefined
@@ -93,7 +93,7 @@ interface Around {
   url: string
 }
 
-function viewOf(row: PaymentRequestRow, around: Around): RequestResource {
+function viewOf(row: PaymentRequestRow, around: Parties): RequestResource {
   const { requester, initiator, agent, walletName, isSender, url } = around
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
   const asked = (type: PaymentRequestRow['payerType']) => (row.payerType === type ? row.payerValue : null)
