@@ -29,7 +29,7 @@ class Tally {
 
 /** Summarizes the stored entries of a run, reading at most `most` of them. */
 export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: number) {
-  const told = new Told()
+  const told = new RunTally()
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
@@ -43,7 +43,7 @@ export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: numbe
   }
 }
 
-class Told {
+class RunTally {
   entries = 0
   #calls = 0
   readonly #repeats = new Tally()
