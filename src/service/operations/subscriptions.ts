@@ -6,7 +6,7 @@ import { type Context, type HandlersOf, walletListScope } from '../request/handl
 import { page, pageRequest } from '../request/pagination.ts'
 import { isAllowedOnWallet, requireWalletPermission } from '../request/permission-checks.ts'
 import { dateOf } from '../rules/calendar.ts'
-import { lastToldPayment, paymentState } from '../rules/subscription-payments.ts'
+import { lastListedPayment, paymentState } from '../rules/subscription-payments.ts'
 import { freezeTerms } from '../rules/subscription-terms.ts'
 import {
   type Billed,
@@ -79,7 +79,7 @@ export const subscriptionHandlers = {
     const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
     const list = { list: 'subscriptionPayments', subscriptionId: id }
     const { limit, beforeId } = pageRequest(input, list)
-    const last = beforeId === null ? lastToldPayment(terms, billing) : numberIn(beforeId) - 1
+    const last = beforeId === null ? lastListedPayment(terms, billing) : numberIn(beforeId) - 1
     const first = Math.max(1, last - limit)
     const charges = await chargedPayments(context.tx, { partyId: context.partyId, subscriptionId: id, first, last })
     const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => last - index)

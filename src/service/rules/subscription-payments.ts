@@ -9,7 +9,7 @@ export interface PaymentState extends PaymentAmount {
 }
 
 /** Returns the last payment to list: the next one of endless terms, or the last settled one of an ended subscription. */
-export function lastToldPayment(terms: Terms, billing: Billing): number {
+export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)
   if (next === null) return Math.min(billing.current - 1, lastPaymentNumber(terms))
   return terms.paymentCount === null ? next.paymentNumber : lastPaymentNumber(terms)
