@@ -3,7 +3,7 @@ import { transfers } from '../../../tools/transfers.ts'
 import { fail } from '../../core/errors.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { requireWalletPermission } from '../request/permission-checks.ts'
-import { type BankMethod, type BankStep, directionOf, returnsAt, usualReasons } from '../rules/bank-transfers.ts'
+import { type BankMethod, type BankStep, directionOf, returnsAt, defaultReasons } from '../rules/bank-transfers.ts'
 import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
 import { findPaymentOfAnyParty } from '../store/payments.ts'
 import { payingWallet, send } from './steps/move-money.ts'
@@ -72,7 +72,7 @@ async function simulate(context: Context, id: string, played: Played) {
     })
   }
   const { does, code, reason } = played
-  const usual = does === 'settle' ? { code: '', reason: '' } : usualReasons[does][directionOf(row.kind)]
+  const usual = does === 'settle' ? { code: '', reason: '' } : defaultReasons[does][directionOf(row.kind)]
   const atBank = await loadAtBank(tx, row)
   const { bankAccountId } = atBank.account
   const nextDueAtMs = does === 'settle' ? returnsAt(row.kind, bankAccountId, context.nowMs) : null

@@ -58,7 +58,7 @@ export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMetho
 }
 
 /** The bank's default reasons for refusing or returning a transfer. */
-export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' | 'withdrawal', BankReason>>> = {
+export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit' | 'withdrawal', BankReason>>> = {
   fail: {
     deposit: { code: 'R01', reason: 'Insufficient funds' },
     withdrawal: { code: 'R03', reason: 'No account' },
