@@ -10,7 +10,7 @@ import {
   type TestAccountId,
   testAccounts,
   testBankName,
-  usualAccounts,
+  defaultAccounts,
 } from '../rules/test-bank.ts'
 import {
   findAccountAtBank,
@@ -63,7 +63,7 @@ export const externalAccountHandlers = {
     return { data: externalAccountView(after), meta: { deleted: true } }
   },
 
-  simulateBankAccountLink: async (_input, context) => link(context, usualAccounts, testBankName),
+  simulateBankAccountLink: async (_input, context) => link(context, defaultAccounts, testBankName),
 
   simulateBankAccountDisconnection: async ({ externalAccountId, connectionStatus = 'disconnected' }, context) => {
     const { tx, nowMs } = context

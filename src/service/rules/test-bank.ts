@@ -88,7 +88,7 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
 ])
 
 /** The account that is linked by default. */
-export const usualAccounts: readonly TestAccountId[] = ['checking']
+export const defaultAccounts: readonly TestAccountId[] = ['checking']
 
 /** Returns the test bank's answer to a deposit from, or a withdrawal to, an account there. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
