@@ -19,7 +19,7 @@ export interface Ordered extends Paid {
 }
 
 /** Applies the due steps of shops, each as of its own time, however late this runs. */
-export async function letShopsAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
+export async function applyShopEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
   // All reads come before the first write.
   const all = await Promise.all(orders.map(async (order) => ({ order, ...(await paymentOf(tx, order)) })))

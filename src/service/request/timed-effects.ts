@@ -16,7 +16,7 @@ import { bankMoments } from '../store/payments.ts'
 import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
-import { letShopsAct } from './shop-events.ts'
+import { applyShopEvents } from './shop-events.ts'
 
 /** A kind of due effect. */
 export interface TimedEffect {
@@ -35,7 +35,7 @@ export const timedEffects: readonly TimedEffect[] = [
     kind: 'shop',
     moments: shopMoments,
     place: { table: 'shopOrders', column: 'nextEventAtMs' },
-    happen: letShopsAct,
+    happen: applyShopEvents,
   },
   { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: applyBankEvents },
   {
