@@ -46,7 +46,7 @@ export async function settleSingly(opening: Opening, due: DueOf): Promise<void> 
       if (attempts > 0) log?.info({ ...of, attempts }, 'a due effect that had failed was applied')
     } catch (error) {
       if (!isOfEffect(error)) throw error
-      const aside = await store.transaction((tx) => setAside(tx, due, first, error), { partyId })
+      const aside = await store.transaction((tx) => postpone(tx, due, first, error), { partyId })
       if (aside !== undefined) log?.error({ err: error, ...of, ...aside }, 'a due effect failed and is set aside')
     }
   }
@@ -86,7 +86,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
 }
 
 /** Postpones the next try of an effect; undefined if another process has dealt with it. */
-async function setAside(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
+async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
   const { partyId } = due
   const { effect, recordId, atMs } = first
   await tx.lockParty(partyId)
