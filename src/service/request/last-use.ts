@@ -13,9 +13,9 @@ const mostKeys = 10_000
 /** The most uses written at once. */
 const mostAtOnce = 64
 
-type Whose = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
+type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
-interface Use extends Whose {
+interface Use extends KeyUser {
   usedAtMs: number
   /** Null if it was not written since the start. */
   writtenAtMs: number | null
@@ -41,7 +41,7 @@ export function createLastUses() {
   }
 
   return {
-    note({ keyId, agentId, partyId }: Whose, { nowMs: usedAtMs, epoch }: Pick<Times, 'nowMs' | 'epoch'>): void {
+    note({ keyId, agentId, partyId }: KeyUser, { nowMs: usedAtMs, epoch }: Pick<Times, 'nowMs' | 'epoch'>): void {
       if (!isOfNow(epoch)) return
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
       waiting.add(keyId)
