@@ -26,7 +26,7 @@ export type FaultKind = (typeof faultKinds)[number]
 export const longestFaultMs = 120_000
 
 /** The durations used unless a fault sets its own. */
-export const usualFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
+export const defaultFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
 
 /** A fault that a request met. */
 export interface Fault {

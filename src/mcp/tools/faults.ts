@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/api-error.ts'
 import { errorTable } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
+import { ConnectionCutError, type Fault, faultRefusal, defaultFaultMs } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
 import type { RunNote } from '../dependencies.ts'
@@ -44,7 +44,7 @@ export function faultOfAnswer(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
 
-function delay({ dependencies, context }: Known, { kind, afterMs = usualFaultMs[kind] ?? 0 }: Fault): Promise<void> {
+function delay({ dependencies, context }: Known, { kind, afterMs = defaultFaultMs[kind] ?? 0 }: Fault): Promise<void> {
   return dependencies.system.sleep(afterMs, context.mcpReq.signal)
 }
 

@@ -1,7 +1,7 @@
 import { operationsByName } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
 import { Failure } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
+import { ConnectionCutError, type Fault, faultRefusal, defaultFaultMs } from '../../core/faults.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Draw, type Faulted, isCounted, outcomeOf } from '../rules/faults.ts'
@@ -159,7 +159,7 @@ const draw: Draw = (...parts) => Number.parseInt(sha256(JSON.stringify(parts)).s
 
 async function answerWithFault(
   { system, ending, log }: FaultDependencies,
-  { kind, code, afterMs = usualFaultMs[kind] ?? 0 }: Fault,
+  { kind, code, afterMs = defaultFaultMs[kind] ?? 0 }: Fault,
   gone: AbortSignal | undefined,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
