@@ -1,7 +1,7 @@
 import { type Bounds, type ErrorSource, errorTable, type Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
 import type { OperationDefinition } from '../core/operation.ts'
-import { isTooLarge, mayBeCarriedOut, passingStatuses, retryAfterMs } from './retry.ts'
+import { isTooLarge, mayBeCarriedOut, transientStatuses, retryAfterMs } from './retry.ts'
 import type { Answer } from './send.ts'
 
 /** The fields of an `ApiError`, besides those of `Error`. */
@@ -137,7 +137,7 @@ const checkAddress = 'Check the base address of the payments API. Do not retry a
 /** Returns whether the answer leaves open whether the request was or will be carried out. */
 function isPassing(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
-  if (answer.kind === 'broken' || passingStatuses.has(answer.status)) return true
+  if (answer.kind === 'broken' || transientStatuses.has(answer.status)) return true
   return answer.status < 300 || (answer.status >= 500 && field(answer.json, 'errors') === undefined)
 }
 

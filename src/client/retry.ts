@@ -10,7 +10,7 @@ const longestDelayMs = 20_000
 /**
  * The statuses with which the service or its proxy asks to retry later. Only 429 is sure to mean that nothing was done.
  */
-export const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
+export const transientStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
 export interface AttemptProgress {
   /** The number of the attempt that starts, or that follows the wait, from 1. */
@@ -74,7 +74,7 @@ function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean)
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
-  if (passingStatuses.has(answer.status)) return `status ${answer.status}`
+  if (transientStatuses.has(answer.status)) return `status ${answer.status}`
   // An earlier attempt without an answer can still be running, in which case its key answers 409
   // (docs/service.md#idempotency-conflict). A 409 of the operation itself is replayed on the next attempt, and ends it.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
