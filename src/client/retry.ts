@@ -52,7 +52,7 @@ export async function withRetries(
     options.onAttempt({ attempt: attempts, maximumAttempts, waitMs: 0, reason })
     const leftMs = totalMs - (system.elapsed() - startedAt)
     const answer = await attempt(Math.ceil(Math.min(options.attemptTimeoutMs, leftMs)))
-    reason = passingReason(answer, options.repeatable, unanswered)
+    reason = transientReason(answer, options.repeatable, unanswered)
     if (reason === undefined || attempts === maximumAttempts) return { answer, attempts, unanswered }
     unanswered ||= mayBeCarriedOut(answer)
     const waitMs = retryAfterMs(answer, system.now()) ?? backoffMs(attempts, system)
@@ -69,7 +69,7 @@ export function mayBeCarriedOut(answer: Answer): boolean {
 }
 
 /** Returns the reason for a retry; undefined if it must not be tried or would not help. */
-function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
+function transientReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
   if (answer.kind === 'unsent' || isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
