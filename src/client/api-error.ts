@@ -72,7 +72,7 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   const { operation, idempotencyKey, attempts, unanswered } = context
   if (answer.kind === 'unsent' && !unanswered) return answer.failure
   const found = read(answer, context.host)
-  const passing = isPassing(answer)
+  const passing = isTransient(answer)
   const repeatable = operation.effect === 'read' || idempotencyKey !== undefined
   const waitMs = retryAfterMs(answer, context.nowMs)
   const open = found.retryable || (passing && mayBeCarriedOut(answer)) || (unanswered && !settles(answer))
@@ -102,7 +102,7 @@ const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden'
  * runs again now.
  */
 function settles(answer: Answer): boolean {
-  if (answer.kind !== 'answer' || isPassing(answer)) return false
+  if (answer.kind !== 'answer' || isTransient(answer)) return false
   if (answer.replayed) return true
   const error = firstError(answer.json)
   const code = field(error, 'code')
@@ -135,7 +135,7 @@ function afterTooLarge({ effect, result }: OperationDefinition): string {
 const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
 /** Returns whether the answer leaves open whether the request was or will be carried out. */
-function isPassing(answer: Answer): boolean {
+function isTransient(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
   if (answer.kind === 'broken' || transientStatuses.has(answer.status)) return true
   return answer.status < 300 || (answer.status >= 500 && field(answer.json, 'errors') === undefined)
