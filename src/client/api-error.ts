@@ -95,7 +95,7 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 }
 
 /** Refusals that come before the service looks at the key, or that may mean that the first request still runs. */
-const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
+const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
  * Returns whether the answer settles an earlier request with the same key: it is that request's answer, or the request
@@ -108,7 +108,7 @@ function settles(answer: Answer): boolean {
   const code = field(error, 'code')
   // An answer without a code comes from a proxy in front of the API, which knows nothing of the request.
   if (code === undefined) return false
-  if (!unsettling.has(code)) return true
+  if (!unsettledCodes.has(code)) return true
   // The key was used for another request: this request was not made under it, and never can be.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
