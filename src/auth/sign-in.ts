@@ -62,11 +62,11 @@ export async function keepLogin(
  * The default lifetime, 15 minutes (docs/service.md#short-lived-tokens): a server may leave it out (RFC 6749 section
  * 5.1).
  */
-const usualLifetimeSeconds = 900
+const defaultLifetimeSeconds = 900
 
 /** Returns the access token of an answer, and its expiry by this machine's clock. */
 export function lifeOf(
-  { access_token, expires_in = usualLifetimeSeconds }: TokenEndpointResponse,
+  { access_token, expires_in = defaultLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,
 ): Pick<Login, 'accessToken' | 'obtainedAtMs' | 'expiresAtMs'> {
   const obtainedAtMs = system.now()
