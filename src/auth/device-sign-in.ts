@@ -17,7 +17,7 @@ interface DeviceCode {
 }
 
 /** The default of RFC 8628 section 3.2. */
-const usualIntervalSeconds = 5
+const defaultIntervalSeconds = 5
 const longestWaitMs = 15 * 60_000
 
 /** Signs in on a machine without a browser (RFC 8628). Resolves once the login is stored; throws `Failure`. */
@@ -35,7 +35,7 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
 /** Polls for the tokens. The library's own polling is not used, because it waits by its own clock. */
 async function poll(
   { config, resource }: SignIn,
-  { device_code, expires_in, interval = usualIntervalSeconds }: DeviceAuthorizationResponse,
+  { device_code, expires_in, interval = defaultIntervalSeconds }: DeviceAuthorizationResponse,
   system: System,
 ): Promise<TokenEndpointResponse> {
   const endMs = system.elapsed() + Math.min(expires_in * 1000, longestWaitMs)
