@@ -111,7 +111,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
     say('Nothing was written.')
     return false
   }
-  const copy = await orTell(path, () => writeWhole(path, { before: text, next }))
+  const copy = await orExplainFile(path, () => writeWhole(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const lack = host.lacks?.(after)
@@ -137,13 +137,13 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
     if (!isAsked) say(`${count} skills can be copied to ${folder}: ${commandLine('setup', [name, '--skills'])}`)
     return
   }
-  const { copied, backups } = await orTell(folder, () => copySkills(folder))
+  const { copied, backups } = await orExplainFile(folder, () => copySkills(folder))
   say(copied.length === 0 ? `The skills in ${folder} are up to date.` : `Copied to ${folder}: ${copied.join(', ')}`)
   for (const backup of backups) say(`The previous file was copied to ${backup}`)
 }
 
 async function edited(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
-  return orTell(path, async () => {
+  return orExplainFile(path, async () => {
     const text = await readWhole(path)
     const before = serverIn(host, text)
     const after = merged(before, entry)
@@ -153,7 +153,7 @@ async function edited(host: HostSetup, path: string, entry: Record<string, unkno
 }
 
 /** Explains with the path why a file could not be read or changed; it then stays as it was. @throws ConfigError */
-async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function orExplainFile<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
