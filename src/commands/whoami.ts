@@ -24,7 +24,7 @@ export async function whoami(flags: Flags): Promise<void> {
     } finally {
       await api.close()
     }
-    if (config.baseUrl === undefined) await tellLogins()
+    if (config.baseUrl === undefined) await printLogins()
   })
 }
 
@@ -63,7 +63,7 @@ const sources: Readonly<Record<string, string>> = {
 }
 
 /** Lists the stored logins: a person who just signed in may have meant another address than the embedded sandbox. */
-async function tellLogins(): Promise<void> {
+async function printLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {
     process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} shows as whom.\n`)
