@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { AgentError } from '../../src/rehearse/agent.ts'
-import { manualAgent } from '../../src/rehearse/agents/waiting.ts'
+import { manualAgent } from '../../src/rehearse/agents/manual.ts'
 import { givenOf } from './given.ts'
 import { ownStart } from './own-start.ts'
 
