@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { eventBodies } from '../../src/service/operations/steps/told-events.ts'
+import { eventBodies } from '../../src/service/operations/steps/event-bodies.ts'
 import { fanOut } from '../../src/service/request/deliver/fan-out.ts'
 import { createSender } from '../../src/service/request/deliver/sender.ts'
 import { takeTurn } from '../../src/service/request/deliver/turn.ts'
