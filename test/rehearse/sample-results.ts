@@ -1,4 +1,4 @@
-import { nothingRead } from '../../src/rehearse/answer/read.ts'
+import { nothingRead } from '../../src/rehearse/answer/reading.ts'
 import { compare } from '../../src/rehearse/comparison.ts'
 import type { Asked } from '../../src/rehearse/judge.ts'
 import { measures } from '../../src/rehearse/measures.ts'

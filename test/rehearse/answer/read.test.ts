@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nothingRead, Reading } from '../../../src/rehearse/answer/read.ts'
+import { nothingRead, Reading } from '../../../src/rehearse/answer/reading.ts'
 
 const number = '4242424242424242'
 
