@@ -1,7 +1,7 @@
 import { ConnectionCutError } from '../core/faults.ts'
 import { isWithheld } from './agent-access.ts'
 import { type AgentRequest, type AgentStep, readAgentRequest } from './agent-request.ts'
-import { Reading } from './answer/read.ts'
+import { Reading } from './answer/reading.ts'
 import { secretsIn } from './mask.ts'
 import { type Questions, replyTo, withAskTool } from './questions.ts'
 import type { Read } from './results.ts'

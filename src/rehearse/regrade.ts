@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
-import { nothingRead } from './answer/read.ts'
+import { nothingRead } from './answer/reading.ts'
 import { judge } from './judge.ts'
 import { drawnParts } from './load-scenarios.ts'
 import { asResults, resultsOf } from './rehearse.ts'

@@ -41,7 +41,7 @@ export type Cart = z.output<typeof Cart>
 
 /**
  * The facts that an agent read, against which its answer is checked: bounded, and without secrets
- * (src/rehearse/answer/read.ts).
+ * (src/rehearse/answer/reading.ts).
  */
 const Read = z.object({
   /** Amounts in fields of records. */

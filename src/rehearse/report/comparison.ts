@@ -4,7 +4,7 @@ import { type Column, table } from '../../display/table.ts'
 import type { Comparison } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
 import { type ChangedScenario, chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
-import { line } from './shown.ts'
+import { line } from './foreign-texts.ts'
 
 /** Renders the differences from earlier results, and whether they may be chance. */
 export function comparisonSection(comparison: Comparison | undefined): Html | string {

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html } from '../../display/html.ts'
 import type { Effect, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
-import { line } from './shown.ts'
+import { line } from './foreign-texts.ts'
 import { counted } from './words.ts'
 
 const causes = { agent: 'By the agent', person: 'By a person', time: 'Over time', shop: 'By a shop' } as const

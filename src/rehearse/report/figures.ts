@@ -3,7 +3,7 @@ import type { Html } from '../../display/html.ts'
 import { type Column, table } from '../../display/table.ts'
 import type { Results, Share, Summary, TrivialResults } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
-import { line } from './shown.ts'
+import { line } from './foreign-texts.ts'
 import { counted, interval, passKRows, percent, wordingNames } from './words.ts'
 
 /** Renders the verdict on the agent in one sentence, and its confidence interval. */

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html } from '../../display/html.ts'
 import type { ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
-import { line } from './shown.ts'
+import { line } from './foreign-texts.ts'
 import { counted, outcomeOf, outcomes, rightOf, truthOf } from './words.ts'
 
 const groups = {

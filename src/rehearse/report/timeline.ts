@@ -5,7 +5,7 @@ import type { Html } from '../../display/html.ts'
 import { dayAndTime } from '../../display/times.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
-import { block, line, sentText } from './shown.ts'
+import { block, line, sentText } from './foreign-texts.ts'
 import { endedEarly, counted, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** The names of each kind of step and of its answer. */

@@ -4,7 +4,7 @@ import type { ScenarioResults, Trial, Verdict } from '../results.ts'
 import { trialAnchor } from './anchors.ts'
 import { effectList, stepLink } from './effects.ts'
 import { moneyPlot } from './money-plot.ts'
-import { block, folded, line } from './shown.ts'
+import { block, folded, line } from './foreign-texts.ts'
 import { timeline } from './timeline.ts'
 import { endedEarly, counted, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
 

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
-import { chooseSideAction } from './aside.ts'
+import { chooseSideAction } from './side-actions.ts'
 import { issue, proceed } from './cards.ts'
 
 /** The limit of open cards for each agent. */
