@@ -1,7 +1,7 @@
 import { type Bounds, type ErrorSource, errorTable, type Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
 import type { OperationDefinition } from '../core/operation.ts'
-import { isTooLarge, mayBeCarriedOut, transientStatuses, retryAfterMs } from './retry.ts'
+import { isTooLarge, mayBeCarriedOut, retryAfterMs, transientStatuses } from './retry.ts'
 import type { Answer } from './send.ts'
 
 /** The fields of an `ApiError`, besides those of `Error`. */

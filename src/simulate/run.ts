@@ -1,7 +1,7 @@
 import { maskSecrets } from '../core/masking.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, maskFacts, outcomeOf } from './facts.ts'
-import { countHits, faultRules, withRepeats, setFaults } from './faults.ts'
+import { countHits, faultRules, setFaults, withRepeats } from './faults.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction } from './model/model.ts'
 import type { Start } from './model/state.ts'

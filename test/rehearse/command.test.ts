@@ -69,10 +69,7 @@ describe('a failing command reports the failure with advice', () => {
     ['payments-agent-nowhere', /^The command was not found: .*PATH/],
     ['"$MCP_CONFIG"', /^The command exists but cannot be run: make it executable/],
     ['echo some; echo "no model key" >&2; exit 3', /exit code 3\. .* Its stderr: no model key$/],
-    [
-      'echo thinking >&2',
-      /^The command printed no answer to stdout\. Its stderr: thinking$/,
-    ],
+    ['echo thinking >&2', /^The command printed no answer to stdout\. Its stderr: thinking$/],
     ['kill -9 $$', /^The command was killed by SIGKILL\.$/],
     ['echo "key ak_ntl_sandbox_1234567890abcdef" >&2; exit 1', /Its stderr: key ak_ntl_sandbox_\[masked\]$/],
   ])('%s', async (command, words) => {

@@ -106,7 +106,9 @@ describe('a file of scenarios of one’s own', () => {
 
   it('has expectations, and each id once', async () => {
     const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
-    expect(await refusal(nothing)).toContain('mine.expect and never are both empty, so nothing would be judged: add an assertion')
+    expect(await refusal(nothing)).toContain(
+      'mine.expect and never are both empty, so nothing would be judged: add an assertion',
+    )
     const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
     expect(await refusal('card-expired', twice)).toBe(
       '--scenarios got "card-expired", which is the id of two scenarios; rename one of them',

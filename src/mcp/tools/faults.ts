@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/api-error.ts'
 import { errorTable } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault, faultRefusal, defaultFaultMs } from '../../core/faults.ts'
+import { ConnectionCutError, defaultFaultMs, type Fault, faultRefusal } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
 import type { RunNote } from '../dependencies.ts'

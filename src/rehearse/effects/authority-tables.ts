@@ -1,5 +1,5 @@
 import { money } from '../../core/money.ts'
-import { type Description, given, rowIn, type TableRow, type DescriptionContext, undone } from './descriptions.ts'
+import { type Description, type DescriptionContext, given, rowIn, type TableRow, undone } from './descriptions.ts'
 import type { TableName } from './tables.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {

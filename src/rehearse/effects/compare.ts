@@ -2,7 +2,7 @@ import { sha256 } from '../../core/system.ts'
 import { maskText } from '../mask.ts'
 import type { Effect } from '../results.ts'
 import { authorityTables } from './authority-tables.ts'
-import { type Description, inWords, type DescriptionContext, type RowEffect } from './descriptions.ts'
+import { type Description, type DescriptionContext, inWords, type RowEffect } from './descriptions.ts'
 import { moneyTables } from './money-tables.ts'
 import type { Row, Snapshot, TableName } from './tables.ts'
 
@@ -18,7 +18,12 @@ export type Cause = Pick<Effect, 'by' | 'step'>
 /**
  * Returns the effects between two snapshots, in the order of tables and keys, so that equal trials have equal effects.
  */
-export function effectsBetween(before: Snapshot, after: Snapshot, names: DescriptionContext['names'], cause: Cause): Effect[] {
+export function effectsBetween(
+  before: Snapshot,
+  after: Snapshot,
+  names: DescriptionContext['names'],
+  cause: Cause,
+): Effect[] {
   if (before === after) return []
   return [...after].flatMap(([name, rows]) => {
     const old = before.get(name) ?? new Map<string, Row>()

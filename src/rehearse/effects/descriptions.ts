@@ -51,7 +51,11 @@ export interface Description<Row> {
   changed?(before: Row, after: Row, telling: DescriptionContext): RowEffect[] | undefined
 }
 
-export function rowIn<Name extends TableName>({ rows }: DescriptionContext, name: Name, id: string): TableRow<Name> | undefined {
+export function rowIn<Name extends TableName>(
+  { rows }: DescriptionContext,
+  name: Name,
+  id: string,
+): TableRow<Name> | undefined {
   return rows.get(name)?.get(id) as TableRow<Name> | undefined
 }
 

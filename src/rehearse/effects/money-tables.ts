@@ -1,7 +1,14 @@
 import { money } from '../../core/money.ts'
 import type { ShopOrderState } from '../../service/rules/shop-orders.ts'
 import type { Terms } from '../../service/rules/subscription-terms.ts'
-import { type Description, inWords, rowIn, type TableRow, type DescriptionContext, type RowEffect } from './descriptions.ts'
+import {
+  type Description,
+  type DescriptionContext,
+  inWords,
+  type RowEffect,
+  rowIn,
+  type TableRow,
+} from './descriptions.ts'
 
 type Payment = TableRow<'payments'>
 

@@ -47,7 +47,12 @@ function marksOf({ timeline }: Trial): Mark[] {
 }
 
 /** Describes the plot in words. */
-function plotDescription(points: readonly MoneyPoint[], first: MoneyPoint, last: MoneyPoint, marks: readonly Mark[]): string {
+function plotDescription(
+  points: readonly MoneyPoint[],
+  first: MoneyPoint,
+  last: MoneyPoint,
+  marks: readonly Mark[],
+): string {
   const mostHeld = Math.max(...points.map(({ heldCents }) => heldCents))
   return [
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,

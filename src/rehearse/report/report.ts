@@ -7,9 +7,9 @@ import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { comparisonSection } from './comparison.ts'
 import { figures, verdictBanner } from './figures.ts'
-import { byInterest, renderWithinLimits } from './selection.ts'
-import { passedOf, scenarioTable } from './scenario-table.ts'
 import { line, lineText } from './foreign-texts.ts'
+import { passedOf, scenarioTable } from './scenario-table.ts'
+import { byInterest, renderWithinLimits } from './selection.ts'
 import { trialSection } from './trial.ts'
 import { counted, howToAllow, notJudged } from './words.ts'
 
@@ -19,7 +19,9 @@ import { counted, howToAllow, notJudged } from './words.ts'
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
-  const shown = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
+  const shown = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) =>
+    String(trialSection(scenario, trial)),
+  )
   const failed = summary.passed.of - summary.passed.passed
   const main = html`<main class="full">
 <header class="stack"><h1>Rehearsal of ${line(agent)}</h1>

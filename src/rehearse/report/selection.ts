@@ -23,7 +23,10 @@ function selectedTrial({ scenario, trials }: ScenarioResults, holds: (trial: Tri
 }
 
 /** Renders trials until the page's limits are reached. Returns the HTML by trial. */
-export function renderWithinLimits(kept: readonly SelectedTrial[], show: (one: SelectedTrial) => string): Map<Trial, string> {
+export function renderWithinLimits(
+  kept: readonly SelectedTrial[],
+  show: (one: SelectedTrial) => string,
+): Map<Trial, string> {
   const shown = new Map<Trial, string>()
   let characters = 0
   for (const one of kept.slice(0, mostTrials)) {

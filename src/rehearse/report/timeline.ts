@@ -6,7 +6,7 @@ import { dayAndTime } from '../../display/times.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './foreign-texts.ts'
-import { endedEarly, counted, outcomeOf, outcomes, reasons } from './words.ts'
+import { counted, endedEarly, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** The names of each kind of step and of its answer. */
 const kinds = {

@@ -3,10 +3,10 @@ import type { Html } from '../../display/html.ts'
 import type { ScenarioResults, Trial, Verdict } from '../results.ts'
 import { trialAnchor } from './anchors.ts'
 import { effectList, stepLink } from './effects.ts'
-import { moneyPlot } from './money-plot.ts'
 import { block, folded, line } from './foreign-texts.ts'
+import { moneyPlot } from './money-plot.ts'
 import { timeline } from './timeline.ts'
-import { endedEarly, counted, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
+import { counted, endedEarly, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
 
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 

@@ -1,7 +1,15 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Goal, Paying, Step } from '../goal.ts'
 import { completedGoal, missingIn, wordsOf } from '../questions.ts'
-import { askToPay, decidedPayment, canceled, centsOf, earlierPayment, earlierPaymentText, outcomeText } from './payments.ts'
+import {
+  askToPay,
+  canceled,
+  centsOf,
+  decidedPayment,
+  earlierPayment,
+  earlierPaymentText,
+  outcomeText,
+} from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {

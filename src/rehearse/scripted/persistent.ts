@@ -5,7 +5,12 @@ import type { Outcome, Tools } from './tools.ts'
 const mostTries = 5
 
 /** Temporary errors, after which nobody knows what was done. */
-const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited', 'bad_gateway', 'server_error'])
+const transientCodes: ReadonlySet<string> = new Set([
+  'service_unavailable',
+  'rate_limited',
+  'bad_gateway',
+  'server_error',
+])
 
 /** Wraps tools so that a call without a clear answer is retried under the same idempotency key. */
 export function persistent({ call, newKey, ask }: Tools): Tools {

@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { Buying, Paying, Step } from '../goal.ts'
 import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-acts.ts'
 import { type Order, ordersIn } from './orders-in-texts.ts'
-import { askToPay, decidedPayment, canceled, centsOf, outcomeText } from './payments.ts'
+import { askToPay, canceled, centsOf, decidedPayment, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {

@@ -70,7 +70,11 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean, cards: strin
 }
 
 /** Reads the order once, and returns whether it has progressed as far as the task requires. */
-async function orderProgress(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
+async function orderProgress(
+  tools: Tools,
+  orderId: string,
+  { goal, payer }: { goal: Buying; payer: Payer },
+): Promise<Came> {
   const read = await tools.call('getShopOrder', { orderId, ...payer })
   const order = done(read, 'Reading the order')
   const { status } = order.attributes

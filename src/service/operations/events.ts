@@ -6,7 +6,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { requirePermission } from '../request/permission-checks.ts'
 import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
 import { eventViews } from './steps/event-views.ts'
-import { readEvent, readEvents, requireReadable, readableTypes } from './steps/read-events.ts'
+import { readableTypes, readEvent, readEvents, requireReadable } from './steps/read-events.ts'
 import { sendAgain } from './steps/send-event.ts'
 
 export const eventHandlers = {

@@ -5,12 +5,12 @@ import { newId, timestamp } from '../../core/system.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import {
+  defaultAccounts,
   processorTokens,
   type TestAccount,
   type TestAccountId,
   testAccounts,
   testBankName,
-  defaultAccounts,
 } from '../rules/test-bank.ts'
 import {
   findAccountAtBank,

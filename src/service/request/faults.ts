@@ -1,7 +1,7 @@
 import { operationsByName } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
 import { Failure } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault, faultRefusal, defaultFaultMs } from '../../core/faults.ts'
+import { ConnectionCutError, defaultFaultMs, type Fault, faultRefusal } from '../../core/faults.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Draw, type Faulted, isCounted, outcomeOf } from '../rules/faults.ts'

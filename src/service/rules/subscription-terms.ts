@@ -58,7 +58,10 @@ export function freezeTerms({
   }
   if (totalAmount === undefined) {
     if (typeof paymentCount === 'number') {
-      failAttribute('paymentCount', 'paymentCount is only allowed with totalAmount; with amount, the subscription has no end.')
+      failAttribute(
+        'paymentCount',
+        'paymentCount is only allowed with totalAmount; with amount, the subscription has no end.',
+      )
     }
     within('amount', taxedCents, 1)
     return { ...common, amount: taxedCents, paymentCount: null }

@@ -1,7 +1,15 @@
 import { type Tool, unresolvedMerchant } from '../action.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
-import { type AgentState, balanceOf, type Choice, type Context, maybeKey, unaffordableAmount, payingParty } from './agent.ts'
+import {
+  type AgentState,
+  balanceOf,
+  type Choice,
+  type Context,
+  maybeKey,
+  payingParty,
+  unaffordableAmount,
+} from './agent.ts'
 
 type Open = AgentState['open'][number]
 
@@ -65,7 +73,9 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
 export function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
   const { maximum, party } = card
   if (maximum > balanceOf(options, party)) {
-    const beyond = options.ordered ? model.balance(party).available + 1 : (unaffordableAmount(options, party) ?? maximum)
+    const beyond = options.ordered
+      ? model.balance(party).available + 1
+      : (unaffordableAmount(options, party) ?? maximum)
     const all = options.ordered && model.balance(party).available > 0 && random.chance(15)
     if (all) return model.balance(party).available
     return random.chance(60) ? random.int(beyond, maximum) : random.int(1, budget[party])

@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
-import { chooseSideAction } from './side-actions.ts'
 import { issue, proceed } from './cards.ts'
+import { chooseSideAction } from './side-actions.ts'
 
 /** The limit of open cards for each agent. */
 const mostOpen = 4

@@ -4,7 +4,7 @@ import { realNow } from '../../store/clock.ts'
 import { changesTopic, type Signals } from '../../store/engine/signals.ts'
 import { StoreBusyError } from '../../store/engine/store.ts'
 import { endTaskLease, takeTaskLease } from '../../store/task-leases.ts'
-import { type DueWebhook, dueWebhooks, webhooksWithNewEvents, type WebhookKey } from '../../store/webhooks.ts'
+import { type DueWebhook, dueWebhooks, type WebhookKey, webhooksWithNewEvents } from '../../store/webhooks.ts'
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 

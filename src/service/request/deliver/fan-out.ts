@@ -29,6 +29,12 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
     tx,
     wanted.map((event) => newDelivery(system, webhook, { event, eventId: ids.idOf(event), nowMs })),
   )
-  await markProcessed(tx, { partyId, id: webhook.id, before: sequence, upTo, dueAtMs: wanted.length === 0 ? null : nowMs })
+  await markProcessed(tx, {
+    partyId,
+    id: webhook.id,
+    before: sequence,
+    upTo,
+    dueAtMs: wanted.length === 0 ? null : nowMs,
+  })
   return upTo < last
 }
