@@ -87,7 +87,7 @@ describe('a file of scenarios of one’s own', () => {
       'never: [{ what: paid, text: x, exactly: 1 }]',
       'text got "x"; it is only allowed with mentioned',
     ],
-    ['a mention of nothing', 'never: [{ what: mentioned, exactly: 1 }]', 'is what the answer is to say'],
+    ['a mention of nothing', 'never: [{ what: mentioned, exactly: 1 }]', 'is required with mentioned'],
     [
       'a place that is not counted by',
       'never: [{ what: paid, at: x, exactly: 1 }]',

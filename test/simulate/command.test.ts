@@ -86,7 +86,7 @@ describe('whatever fails', () => {
     process.kill(Number((await servers())[1]), 'SIGKILL')
     const { code, stdout, stderr } = await ended
     expect(JSON.parse(stdout)).toMatchObject({ exitCode: 1, result: 'failed', failure: { expected: 'an answer' } })
-    expect(stderr).toMatch(/^Something was not as predicted; .*\n$/)
+    expect(stderr).toMatch(/^The service and the model disagree\. .*\n$/)
     expect(code).toBe(1)
     expect(await databaseFolders()).toEqual([])
   })
