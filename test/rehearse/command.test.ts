@@ -66,9 +66,9 @@ describe('a command', () => {
 
 describe('a failing command reports the failure with advice', () => {
   it.each([
-    ['payments-agent-nowhere', /^The command was not found: .*PATH/],
+    ['payments-agent-nowhere', /^The command was not found\. .*PATH/],
     ['"$MCP_CONFIG"', /^The command exists but cannot be run: make it executable/],
-    ['echo some; echo "no model key" >&2; exit 3', /exit code 3\. .* Its stderr: no model key$/],
+    ['echo some; echo "no model key" >&2; exit 3', /exit code 3 instead of 0\. Its stderr: no model key$/],
     ['echo thinking >&2', /^The command printed no answer to stdout\. Its stderr: thinking$/],
     ['kill -9 $$', /^The command was killed by SIGKILL\.$/],
     ['echo "key ak_ntl_sandbox_1234567890abcdef" >&2; exit 1', /Its stderr: key ak_ntl_sandbox_\[masked\]$/],

@@ -42,7 +42,7 @@ const refused: [args: string[], line: RegExp][] = [
   [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
   [
     ['--agent', 'carefull'],
-    /--agent got "carefull"; did you mean careful\? A command of that name needs its path\.\n$/,
+    /--agent got "carefull"; did you mean careful\? To run a command of that name, give its path\.\n$/,
   ],
   [[], /^payments-mcp: --agent got nothing; it accepts /],
   [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],

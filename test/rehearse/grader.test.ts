@@ -49,10 +49,10 @@ describe('a grader', () => {
   })
 
   it.each([
-    ['nothing', 'process.stdin.resume()', /printed something else/],
-    ['prose', "console.log('It is fine.')", /printed something else/],
-    ['another outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /printed something else/],
-    ['no end', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /printed something else/],
+    ['nothing', 'process.stdin.resume()', /not of the form/],
+    ['prose', "console.log('It is fine.')", /not of the form/],
+    ['another outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /not of the form/],
+    ['no end', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /not of the form/],
     ['an error', "console.error('No ak_ntl_sandbox_1234567890abcdef here.'); process.exitCode = 3", /exit code 3/],
   ])('that prints %s is in no agreement, and no secret is told of it', async (_, text, trouble) => {
     const { after, opinion } = await opinions(resultsWith(paid), script(text))
@@ -77,5 +77,5 @@ it("a grader's reply is bounded, and shows no secret", () => {
   expect(claim?.text).toContain('masked')
   expect(claim?.text.length).toBeLessThanOrEqual(500)
   const many = Array.from({ length: 1_000 }, () => ({ text: 'x', founded: true }))
-  expect(() => readReply(JSON.stringify({ claims: many, outcome: 'done' }))).toThrow(/printed something else/)
+  expect(() => readReply(JSON.stringify({ claims: many, outcome: 'done' }))).toThrow(/not of the form/)
 })

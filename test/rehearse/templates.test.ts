@@ -125,7 +125,7 @@ describe('a mistake in a template is one line with its place', () => {
     [
       'a range upside down',
       template().replace('to: 9050', 'to: 50'),
-      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it must be at most to, which is 50.',
+      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most to, which is 50.',
     ],
     [
       'a step that misses the end',

@@ -84,7 +84,7 @@ function failure(exitCode: number | null, signal: NodeJS.Signals | null): string
     return 'The command was not found. Check that it runs in this terminal: it must be in PATH, or be given with its path.'
   if (exitCode === 126)
     return 'The command exists but cannot be run: make it executable, or name its interpreter, such as node agent.mjs.'
-  return `The command ended with exit code ${exitCode}. It must print its answer to stdout, and exit with 0.`
+  return `The command ended with exit code ${exitCode} instead of 0.`
 }
 
 /** Returns the end of stderr on one line, without secrets. */
