@@ -3,7 +3,7 @@ import { newId, realSystem, sha256 } from '../src/core/system.ts'
 export type Value = string | number | null
 export type Rows = Record<string, Value>[]
 
-/** A statement to run, with `?` for its parameters; what runs it gives the rows back. */
+/** A statement to run, with `?` for its parameters. Whatever runs it passes the rows back to the generator. */
 export interface Statement {
   sql: string
   parameters: Value[]
@@ -11,7 +11,7 @@ export interface Statement {
   lock?: true
 }
 
-/** A party with one agent and one wallet, which the authorizations are for. */
+/** A party with one agent and one wallet, for which purchases are authorized. */
 export type Caller = ReturnType<typeof callerWith>
 
 interface Table {
@@ -21,7 +21,7 @@ interface Table {
   indexes: readonly string[]
 }
 
-/** The tables that an authorization touched when the baseline was frozen; of the two that are empty, what is asked of them. */
+/** The tables that an authorization touched when the baseline was frozen. Two are empty, with only the columns it reads. */
 const tables: Readonly<Record<string, Table>> = {
   clock: { columns: 'id:bigint offsetMs epoch:bigint highestMs', key: 'id', indexes: [] },
   credentials: {
@@ -90,7 +90,7 @@ const tables: Readonly<Record<string, Table>> = {
 
 const quoted = (names: string, separator = ', ') => names.replaceAll(/\w+/g, '"$&"').replaceAll(' ', separator)
 
-/** Makes the tables of the baseline. They are its own: what becomes of the service's tables does not move it. */
+/** Creates the tables of the baseline. They are separate from the service's, whose later changes do not affect it. */
 export const baselineTables = Object.entries(tables)
   .flatMap(([table, { columns, key, indexes }]) => {
     const typed = columns.split(' ').map((column) => {
@@ -152,7 +152,7 @@ function rowsOf(callers: readonly Caller[], nowMs: number): Record<string, Recor
   }
 }
 
-/** A hundred rows a statement: PostgreSQL takes 65,535 parameters, SQLite half as many. */
+/** Inserts a hundred rows per statement, because PostgreSQL allows 65,535 parameters and SQLite half as many. */
 function insertions(table: string, rows: readonly Record<string, Value>[]): Statement[] {
   const columns = Object.keys(rows[0] ?? {})
   const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`
@@ -164,9 +164,9 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
 }
 
 /**
- * Runs the statements of the service of November 2026 for one approved authorization, without its savepoints: the
- * clock and what is due, the credential, the record of the key, the card, the permission, the wallet, then the effects
- * and the answer. It is frozen, so that what the service of today takes is held against the same work for good.
+ * Yields the statements that the service ran in November 2026 for one approved authorization, without its savepoints.
+ * It reads the clock, due effects, credential, idempotency key, card, permission and wallet, and writes the effects and
+ * the answer. The list is frozen, so that every later version of the service is compared with the same work.
  */
 export function* authorization(caller: Caller, cardId: string): Generator<Statement, void, Rows> {
   const { secretHash, partyId, agentId } = caller

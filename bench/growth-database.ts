@@ -5,7 +5,7 @@ import { columnsOf } from '../src/service/store/schema/table.ts'
 import { tables } from '../src/service/store/schema/tables.ts'
 import { openSandbox, type Sandbox, send } from './sandbox.ts'
 
-/** Everything that a party has more of with time. */
+/** The tables that grow with a party's activity. */
 const cloned = [
   ...(['parties', 'users', 'agents', 'wallets', 'walletAgents', 'walletPermissions', 'credentials'] as const),
   ...(['delegations', 'agentCards', 'cardTransactions', 'ledgerEntries'] as const),
@@ -13,15 +13,15 @@ const cloned = [
   ...(['idempotencyRecords', 'activityResources', 'activity'] as const),
 ]
 
-/** The party that the history is of, and what was there before it: the clones of the busy party share that. */
+/** The party whose history is cloned, and the earlier records, which the clones of the busy party share. */
 type Original = { partyId: string; keptIds: readonly string[]; startedAtMs: number }
 
 const spreadMs = 400 * 24 * 60 * 60 * 1000
-/** Recorded answers that are older are deleted. */
+/** The age at which recorded answers are deleted. */
 const recordedMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** More activity than one history has. */
+/** A number higher than the activity entries of one history. */
 const sequencesPerClone = 10_000
 
 /**
@@ -55,7 +55,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     perClone += await database.count(`base ${table}`)
   }
   const count = Math.max(2, Math.round(rows / perClone))
-  // The original lived last, so its activity makes room.
+  // The original is the newest party, so its sequence numbers move behind those of the clones.
   for (const [table, column] of Object.entries(numbered)) {
     const moved = `"${column}" = "${column}" + ${count * sequencesPerClone}`
     await database.run(`update "${table}" set ${moved} where "partyId" = '${original.partyId}'`)
@@ -97,7 +97,7 @@ function cloneText(
   return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${which}${made}`
 }
 
-/** Tells rows of the history from those that were there before. */
+/** Returns a condition that selects the rows of the history, and not earlier ones. */
 function madeSince({ startedAtMs }: Original, kept: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
   return table.startsWith('wallet') ? `b."walletId" not in (${kept})` : '1 = 1'
@@ -122,7 +122,7 @@ function cloneOf({ dialect }: RawDatabase, name: string, kept: string): string {
 
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>
 
-/** Opens a connection to the database that the service knows nothing of. */
+/** Opens a connection to the database beside those of the service. */
 async function openRaw(url: string) {
   const counting = (table: string) => `select count(*) as n from "${table}"`
   if (url.startsWith('sqlite:')) {
@@ -150,7 +150,7 @@ export async function whoami(sandbox: Sandbox): Promise<{ partyId: string; agent
   return (await send(sandbox, 'GET', '/whoami')).data.attributes
 }
 
-/** Does what a party does most. Nothing of it is left open. */
+/** Makes the most common calls of a party. All of their records reach a final state. */
 async function liveOnce(sandbox: Sandbox): Promise<void> {
   const { partyId } = await whoami(sandbox)
   const post = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.apiKey)

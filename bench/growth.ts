@@ -12,11 +12,11 @@ import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from '.
 import { judged, percentile, type Row, single, timed } from './table.ts'
 
 const smallRows = 10_000
-/** Cloning more on PostgreSQL takes longer than anybody waits. */
+/** The limit of rows on PostgreSQL, where cloning more would take too long. */
 const mostRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
-/** A comparison beyond the goal is measured so often: the slowest of a hundred calls may have been disturbed. */
+/** How often a comparison that misses its goal is measured, because other work may have slowed down single calls. */
 const attempts = 3
 
 /** Measures bytes of a purchase on the disk, and calls on a database of many rows against one of few. */
@@ -45,7 +45,7 @@ export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'pro
 const purchases = 2000
 const most = { purchase: 16_000, authorization: 6_600 } as const
 
-/** Measures what a purchase leaves on the disk: a card is issued, authorized and captured. */
+/** Measures the bytes on disk of a purchase: a card is issued, and its purchase authorized and captured. */
 async function measureBytes(url: string): Promise<Row[]> {
   const sandbox = await openSandbox(url)
   const engine = url.startsWith('sqlite:') ? 'SQLite' : 'PostgreSQL'
@@ -102,7 +102,7 @@ async function sizeOf(url: string): Promise<number> {
 
 interface Grown {
   sandbox: Sandbox
-  /** The busy party's ids and names, by the filter that takes them. */
+  /** The busy party's ids and names, by the filter that accepts them. */
   values: Readonly<Record<string, string>>
 }
 
@@ -155,12 +155,12 @@ function pay({ sandbox, values }: Grown): Promise<number> {
   return timed(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
-/** A small database has as many of everything, so that pages are alike. */
+/** The length of a page. The small database has at least as many records, so both databases return equal pages. */
 const pageLength = 10
 const pagesSkipped = 20
 const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
 
-/** Returns a row for a list: the way of asking for it that is slowest, by any filter and credential, or far within. */
+/** Returns a row for a list: its slowest request, among all filters, credentials and a page far behind the first. */
 async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
   const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
     if (['limit', 'cursor', 'partyId', 'customerPartyId'].includes(filter)) return []
@@ -201,7 +201,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
   return rowOf(`${name}, ${against}: the slowest way, ${worst.way}`, worst.result)
 }
 
-/** Returns the values of a filter that has few; undefined for all others. */
+/** Returns the values of a filter with a fixed set of values; undefined for all others. */
 function valuesOf(schema: z.ZodType): string[] | undefined {
   const { enum: values, type } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return type === 'boolean' ? ['true', 'false'] : values?.map(String)
@@ -215,7 +215,7 @@ interface Sizes<Of> {
 type Figures = Record<'p50' | 'p99', number>
 type Compared = Sizes<Figures> & { ratio: Figures }
 
-/** Compares in turns, one call on either; returns the best attempt, for a disturbance makes no call faster. */
+/** Compares both databases call by call. Returns the best attempt, because other work only slows calls down. */
 async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => Promise<number>): Promise<Compared> {
   let best: Compared | undefined
   for (let attempt = 0; attempt < attempts && (best === undefined || excess(best) > 1); attempt++) {
@@ -235,7 +235,7 @@ async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => P
   return best
 }
 
-/** Returns how far a comparison is from the goal; 1 reaches it. */
+/** Returns a comparison's figure divided by the goal: at most 1 if the goal is reached. */
 function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }

@@ -65,7 +65,7 @@ async function startServer(databaseUrl: string, count: number) {
   return { ...server, authorizeNext }
 }
 
-/** Sends so many authorizations at once on one wallet: how many are carried out, and how long health checks take meanwhile. */
+/** Sends many authorizations on one wallet at once. Counts those carried out, and measures health checks meanwhile. */
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -79,7 +79,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const startedAt = performance.now()
       const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
-      // The question that is under way counts as well.
+      // The health check in progress counts as well.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)

@@ -2,13 +2,13 @@ import { type HttpServer, opening, type Programs, processorMs } from './processe
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** How a host of an era calls over HTTP. */
+/** The HTTP calls of a host of one protocol era. */
 interface Era {
   name: string
-  /** Does what a host does before its first call; returns the headers of its calls of that tool. */
+  /** Makes a host's requests before its first call. Returns the headers of its calls of that tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
   meta: object
-  /** The goal: how many calls of ours there are to one of the SDK's, which do nothing. */
+  /** The goal: our calls per second, divided by those of the SDK's server, which do nothing. */
   atLeastOfEcho: number
 }
 
@@ -56,7 +56,7 @@ async function toolCaller(era: Era, server: HttpServer, name: string, input: obj
 const calls = 1_500
 const limit = 64
 
-/** Measures calls over HTTP: ours are authorized and each issues a card, durably; those of the SDK's one-tool server echo a text. */
+/** Measures calls over HTTP. Each of ours is authorized and durably issues a card; the SDK's server echoes a text. */
 export function measureHttp(programs: Programs): Promise<Row[]> {
   return inEachEra(programs, async ({ name, atLeastOfEcho }, { issue, echo }) => {
     const works = [issue, echo].map((call) => () => rateOf(calls, limit, call))
@@ -66,7 +66,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Measures the CPU time of the process that serves a call, by MCP and by REST; what the caller takes does not count. */
+/** Measures the CPU time of a call by MCP and by REST in the serving process. The caller's time does not count. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return inEachEra(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)

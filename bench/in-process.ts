@@ -10,7 +10,7 @@ import { compare, inTurns, judged, median, type Row, timed } from './table.ts'
 
 const resetsOfRound = 10
 
-/** Measures a reset of the default world beside creating a new sandbox, in a file and in memory. */
+/** Compares a reset of the default world with creating a new sandbox, in a file and in memory. */
 export async function measureReset(directory: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const where of ['a file', 'memory'] as const) {
@@ -26,7 +26,7 @@ export async function measureReset(directory: string): Promise<Row[]> {
       return median(tookMs)
     }
     const [ours = [], other = []] = await inTurns(7, [reset, () => timed(() => askedOnce(database()))])
-    rows.push(besides(`reset of the default world in ${where}, a sandbox made anew beside it`, ours, other, 20))
+    rows.push(besides(`reset of the default world in ${where}, against a new sandbox`, ours, other, 20))
   }
   return rows
 }
@@ -36,7 +36,7 @@ async function askedOnce(database: string): Promise<void> {
   await made.fetch('/whoami', { headers: { Authorization: `Bearer ${made.keys.api}` } })
 }
 
-/** Makes something to put back: a card and its purchase. */
+/** Creates records for the reset to remove: a card and its purchase. */
 async function use({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox>>): Promise<void> {
   const credential = () => keys.agent
   const client = createClient({ baseUrl: url, fetch, credential, instanceId: 'bench', system: realSystem })
@@ -44,7 +44,7 @@ async function use({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox
   await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
 }
 
-/** Measures a trial of a scripted agent and of a new sandbox that gets one request. */
+/** Compares a trial of a scripted agent with a new sandbox that gets one request. */
 export async function measureRehearsals(): Promise<Row[]> {
   const scenarios = await loadScenarios()
   let number = 0
@@ -56,7 +56,7 @@ export async function measureRehearsals(): Promise<Row[]> {
     return tookMs / scenarios.length
   }
   const [ours = [], other = []] = await inTurns(5, [trials, () => timed(() => askedOnce('sqlite::memory:'))])
-  const measurement = `a trial of each of ${scenarios.length} scenarios by careful, a sandbox made anew beside it`
+  const measurement = `a trial of each of ${scenarios.length} scenarios by careful, against a new sandbox`
   return [besides(measurement, ours, other, 600)]
 }
 

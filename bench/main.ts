@@ -29,9 +29,9 @@ export interface Needed {
   /** For temporary files. */
   directory: string
   programs: () => Promise<Programs>
-  /** How many rows `growth` grows to. */
+  /** The number of rows that `growth` creates. */
   rows: number
-  /** A folder in which `growth` leaves its SQLite files, and finds them again. */
+  /** The folder in which `growth` keeps its SQLite files for later runs. */
   data: string | undefined
 }
 
@@ -71,7 +71,7 @@ async function bench(): Promise<void> {
   } finally {
     console.log(tableText(rows))
   }
-  console.log('\nMedians of the rounds (least–most); the ratio is the median of the ratios of the rounds.')
+  console.log('\nMedians of the rounds (lowest–highest). The ratio is the median of the ratios of the rounds.')
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
 

@@ -9,7 +9,7 @@ import { compare, inTurns, judged, type Row, single } from './table.ts'
 
 const callsPerRound = 400
 
-/** Measures a tool call in process beside the same request by `fetch`, and how many statements a write runs. */
+/** Compares a tool call in this process with the same request by `fetch`, and counts the statements of a write. */
 export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
   try {
@@ -44,7 +44,7 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
 
 const counted = 100
 
-/** Counts all statements of sequential calls, those in the background too; savepoints, begins and commits are not. */
+/** Counts all statements of sequential calls, including background ones, without savepoints, begins and commits. */
 async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const cards: string[] = []
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
@@ -77,7 +77,7 @@ async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>):
   }
 }
 
-/** Returns a caller of the MCP server over a transport that is nothing but two function calls. */
+/** Returns a caller of the MCP server over a transport that only calls functions. */
 async function toolCaller({ service, key }: Sandbox) {
   const { fetch } = service
   const baseUrl = 'http://sandbox.invalid'

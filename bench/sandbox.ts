@@ -8,7 +8,7 @@ import type { Store, Transaction } from '../src/service/store/engine/store.ts'
 import { createParty } from '../src/service/store/parties.ts'
 import { credentialPrefix } from '../src/service/tokens/secrets.ts'
 
-/** The service in this process on a database that is seeded. */
+/** The service in this process, on a seeded database. */
 export type Sandbox = Awaited<ReturnType<typeof openSandbox>>
 
 export const manyPerMinute = 1_000_000_000
@@ -21,12 +21,12 @@ export const serverSettings = {
   PAYMENTS_SANDBOX_AGENT_KEY: secret,
 }
 
-/** Idempotency-Keys are never used again, neither on the next database nor by the next run on this one. */
+/** The number of idempotency keys so far. With the start time, it makes each key unique across databases and runs. */
 let keys = 0
 
 /**
  * @param through wraps the store
- * @param keepsRuns whether entries of runs are written
+ * @param keepsRuns whether run entries are written
  */
 export async function openSandbox(databaseUrl: string, through = (store: Store) => store, keepsRuns = true) {
   const store = through(await openStore({ url: databaseUrl, system: realSystem }))
@@ -36,7 +36,7 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
   const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
-  /** Returns a request by the seeded agent, or by the key. */
+  /** Returns a request with the seeded agent's key, or with another key. */
   const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
     if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keys}`
@@ -54,7 +54,7 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
 
 let issued = 0
 
-/** Attributes that differ each time they are sent: an equal call would be taken for a repeat. */
+/** Attributes that differ with each request, since an equal call would count as a repeat. */
 export const cardAttributes = {
   merchant: { name: 'Books' },
   get maximumAmount() {
@@ -71,14 +71,14 @@ export async function issueCard(sandbox: Sandbox, key?: string): Promise<string>
   return (await send(sandbox, 'POST', '/agent-cards', cardAttributes, key)).data.id
 }
 
-/** Has the card's one purchase authorized by the service in this process. */
+/** Authorizes the card's one purchase in this process. */
 export async function authorize(sandbox: Sandbox, cardId: string, key?: string): Promise<string> {
   const { data } = await send(sandbox, 'POST', `/simulations/agent-cards/${cardId}/authorize`, purchase, key)
   if (data.attributes.status !== 'authorized') throw new Error(JSON.stringify(data))
   return data.id
 }
 
-/** Returns how many items a second get done, `limit` at a time: those that begin within the time. */
+/** Returns how many items per second are done, `limit` at a time. Counts the items that begin within the time. */
 export async function rateWithin<Item>(
   milliseconds: number,
   limit: number,
@@ -94,7 +94,7 @@ export async function rateWithin<Item>(
   return done / ((performance.now() - startedAt) / 1000)
 }
 
-/** Returns how many calls a second get done, `limit` at a time. */
+/** Returns how many calls per second are done, `limit` at a time. */
 export function rateOf(count: number, limit: number, work: () => Promise<unknown>): Promise<number> {
   return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
 }
@@ -114,12 +114,12 @@ export async function send(
   return JSON.parse(text)
 }
 
-/** An organization whose one agent pays with cards from its one wallet. */
+/** An organization with one wallet and one agent, which pays with cards. */
 type Buyer = { partyId: string; agentId: string; key: string }
 
 const manyCents = 1_000_000_000
 
-/** Makes organizations in the store itself: no operation makes one with an agent and its key at once. */
+/** Creates organizations in the store directly, because no operation creates one with an agent and its key. */
 export async function makeBuyers({ store }: Sandbox, count: number): Promise<Buyer[]> {
   const buyers: Buyer[] = []
   for (let made = 0; made < count; made++) buyers.push(await store.transaction((tx) => makeBuyer(tx)))
@@ -148,7 +148,7 @@ async function makeBuyer(tx: Transaction): Promise<Buyer> {
   return { ...buyer, key }
 }
 
-/** Returns unused cards of the key's agent: copies of one that it was issued. */
+/** Returns unused cards of the key's agent: copies of one issued card. */
 export async function makeCards(sandbox: Sandbox, count: number, key?: string): Promise<string[]> {
   const issued = await issueCard(sandbox, key)
   const cards: string[] = []

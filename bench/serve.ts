@@ -7,7 +7,7 @@ import { ended, ourBundle, startNode } from './processes.ts'
 import { agentKey, cardAttributes, rateWithin, serverSettings } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** The sandbox that people would rehearse against instead: npm's package of sandboxes in memory, here that of Stripe. */
+/** The alternative that people could test against: an npm package of sandboxes in memory, here the one for Stripe. */
 const rival = 'emulate@0.12.2'
 const roundMs = 1_500
 const mostInFlight = 64
@@ -15,11 +15,11 @@ const mostInFlight = 64
 interface Program {
   parameters: readonly string[]
   env?: Readonly<Record<string, string>>
-  /** The request that makes one thing. */
+  /** The request that creates one record. */
   create: { path: string; headers: (count: number) => Record<string, string>; body: string }
 }
 
-/** Compares the bundle's `serve` with the rival: things made over HTTP, ours durable and theirs in memory. */
+/** Compares records created over HTTP by the bundle's `serve`, durably, and by the rival, in memory. */
 export async function measureServe(directory: string): Promise<Row[]> {
   const ours: Program = {
     parameters: [ourBundle(), 'serve', '--port'],
@@ -38,7 +38,7 @@ export async function measureServe(directory: string): Promise<Row[]> {
   return measureCreates(ours, installRival(directory))
 }
 
-/** Installs it into a folder that goes when the bench ends: nothing else needs it. */
+/** Installs the rival into a folder that is deleted when the bench ends. */
 function installRival(directory: string): Program {
   const folder = join(directory, 'rival')
   const quietly = ['--no-audit', '--no-fund', '--no-save']
@@ -66,7 +66,7 @@ async function measureCreates(ours: Program, theirs: Program): Promise<Row[]> {
         () =>
           rateWithin(roundMs, mostInFlight, calls, create),
     )
-    // Nobody warms a sandbox up, so the first seconds are told as well.
+    // A sandbox is usually used without a warm-up, so the first seconds are measured as well.
     const first = [await works[0]?.(), await works[1]?.()].map((rate = Number.NaN) => [rate])
     const row = (when: string, [mine, its]: number[][]) => {
       const measurement = `creates by REST over HTTP, ${when}, 64 in flight: durable, against ${rival} in memory`
@@ -78,7 +78,7 @@ async function measureCreates(ours: Program, theirs: Program): Promise<Row[]> {
   }
 }
 
-/** Resolves when it gives its first answer, whatever that says. */
+/** Starts the program. Resolves with its first answer, which may be an error. */
 async function start({ parameters, env = {}, create: { path, headers, body } }: Program) {
   const port = await freePort()
   const child = startNode([...parameters, String(port)], env)

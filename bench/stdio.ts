@@ -7,7 +7,7 @@ const whoami = { name: 'whoami', arguments: {} }
 const issue = { name: 'issue_agent_card', arguments: cardAttributes }
 const echo = { name: 'echo', arguments: { text: 'hello' } }
 
-/** Measures from the start of the process to the answer of `initialize`, and on to that of the first tool call. */
+/** Measures from the start of the process to the answer to `initialize`, and to that of the first tool call. */
 export async function measureStart({ startOurs, startOneTool, timeBareNode }: Programs): Promise<Row[]> {
   const calledMs: number[][] = [[], []]
   const start = (open: () => StdioServer, call: object, called: number[] | undefined) => async () => {
@@ -42,7 +42,7 @@ const modes = [
   { name: '64 in flight', limit: 64, calls: 1500, goal: undefined },
 ] as const
 
-/** Measures calls per second over stdio: ours each issue a card, durable in the SQLite file; the others' echo or keep a text. */
+/** Measures calls per second over stdio. Each of ours durably issues a card; the other servers echo or store a text. */
 export async function measureTools(programs: Programs): Promise<Row[]> {
   const servers = [programs.startOurs(), programs.startOneTool(), programs.startOneToolDurable()]
   try {
@@ -67,7 +67,7 @@ export async function measureTools(programs: Programs): Promise<Row[]> {
 
 const idleMs = 3_000
 
-/** Measures the memory of a server that a host keeps open and does not use. */
+/** Measures the memory of a server that a host keeps open without using it. */
 export async function measureMemory({ startOurs, startOneTool }: Programs): Promise<Row[]> {
   const idle = (open: () => StdioServer, call: object) => async () => {
     const server = open()
@@ -82,6 +82,6 @@ export async function measureMemory({ startOurs, startOneTool }: Programs): Prom
   }
   const [ours = [], oneTool = []] = await inTurns(3, [idle(startOurs, whoami), idle(startOneTool, echo)])
   const judgment = judged(Math.max(...ours), { atMost: 85 }, ' MB')
-  const measurement = 'resident memory when idle, one-tool server beside it'
+  const measurement = 'resident memory when idle, against the one-tool server'
   return [single(measurement, summary(ours, 'MB'), judgment, summary(oneTool, 'MB'))]
 }

@@ -1,4 +1,4 @@
-/** One line of what the bench prints. Absolute figures only serve the ratio: they change from machine to machine. */
+/** One printed line. Absolute figures depend on the machine, so compare ratios. */
 export interface Row {
   measurement: string
   ours: string
@@ -14,14 +14,14 @@ export type Goal = { atMost: number } | { atLeast: number }
 interface Comparison {
   measurement: string
   unit: Unit
-  /** One sample per round; those of a round were taken one right after the other. */
+  /** One sample per round. The samples of a round are taken in direct succession. */
   ours: readonly number[] | undefined
   other: readonly number[] | undefined
-  /** For the ratio ours / other; without one the row is for information. */
+  /** The goal for the ratio ours / other. A row without a goal is only information. */
   goal?: Goal | undefined
 }
 
-/** Takes a sample of each work in turn, so that what disturbs a round disturbs all of it. The first round warms up. */
+/** Takes a sample of each work in turn, so that a disturbance affects the whole round. The first round is a warm-up. */
 export async function inTurns(rounds: number, works: readonly (() => Promise<number>)[]): Promise<number[][]> {
   const samples: number[][] = works.map(() => [])
   const indexed = [...works.entries()]
@@ -41,7 +41,7 @@ export function compare({ measurement, unit, ours = [], other = [], goal }: Comp
   return { ...row, ...judged(ratio, goal) }
 }
 
-/** Returns a row of one figure, with something to read beside it. */
+/** Returns a row with one figure and a comment. */
 export function single(measurement: string, ours: string, judgment: Pick<Row, 'goal' | 'reached'>, other = ''): Row {
   return { measurement, ours, other, ratio: '', ...judgment }
 }
@@ -54,7 +54,7 @@ export function judged(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal'
   return { goal: `${text}${unit}`, reached: reached ? 'yes' : 'no' }
 }
 
-/** Returns the median, and the range from the least to the most. */
+/** Returns the median, and the range from the lowest to the highest sample. */
 export function summary(samples: readonly number[], unit: Unit): string {
   const text = (figure: number) => figure.toFixed(figure < 10 ? 2 : 0)
   return `${text(median(samples))} ${unit} (${text(Math.min(...samples))}–${text(Math.max(...samples))})`

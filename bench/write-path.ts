@@ -11,7 +11,7 @@ const mostInFlight = 64
 
 type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
 
-/** Compares authorizations on one wallet with their events and without: the cost of the outbox. */
+/** Compares authorizations on one wallet with and without their events, which shows the cost of the outbox. */
 export function measureEvents(directory: string): Promise<Row[]> {
   return measureBeside(directory, {
     what: 'their events',
@@ -20,7 +20,7 @@ export function measureEvents(directory: string): Promise<Row[]> {
   })
 }
 
-/** Compares requests with the entries of their run and without: the cost of a console that nobody watches. */
+/** Compares requests with and without the entries of their run, which shows the cost of a console without viewers. */
 export function measureRuns(directory: string): Promise<Row[]> {
   const reads: Work = (sandbox, cardId) => send(sandbox, 'GET', `/agent-cards/${cardId}`)
   return measureBeside(directory, {
@@ -61,7 +61,7 @@ async function measureBeside(directory: string, { what, openWithout, works }: Be
   }
 }
 
-/** Everything of a round is written in it. */
+/** Measures a round, including all of its writes. */
 async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
   const cards = await makeCards(sandbox, (rounds + 1) * mostPerRound)
   return async () => {
@@ -72,7 +72,7 @@ async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<numbe
   }
 }
 
-/** Returns a store whose transactions write no events: those are written at the end of a transaction. */
+/** Returns a store whose transactions skip their last part, in which events are written. */
 function withoutEvents(store: Store): Store {
   return {
     dialect: store.dialect,

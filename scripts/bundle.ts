@@ -86,7 +86,7 @@ export async function bundle({ entry, folder }: Bundle): Promise<void> {
 /** Packs a bundle's folder into one file for AI hosts (MCPB). @throws Error if its manifest is invalid. */
 export async function packBundle({ folder, file }: { folder: string; file: string }): Promise<void> {
   const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
-  if (!isPacked) throw new Error(`${folder} could not be packed: mcpb pack ${folder} tells why.`)
+  if (!isPacked) throw new Error(`${folder} could not be packed: mcpb pack ${folder} shows the reason.`)
 }
 
 if (import.meta.main) {

@@ -86,8 +86,8 @@ const behaviors: Readonly<Record<Baseline, string>> = {
   gullible:
     'Believes everything it reads: the first price, the first plausible shop, and anything a text asks for. Takes bare numbers for cents',
   obedient:
-    'Is exact, and takes the latest text for its task, regardless of who wrote it: receipts and later messages as well',
+    'Works exactly, but takes the latest text that it reads as its task, regardless of the author: receipts and later messages too',
   'repeats-blindly': "Starts again with a new card and a new key after any call that didn't clearly succeed",
-  impatient: 'Goes on before it is answered: makes each call once, takes it for carried out, and waits for nobody',
+  impatient: 'Does not wait for answers: makes each call once, assumes that it was carried out, and waits for nobody',
   'refuses-everything': 'Does nothing',
 }

@@ -8,7 +8,7 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 
 type Layers = readonly z.ZodType[]
 
-/** Returns tables with every field of a world file, one for each kind of thing, as described by its schema. */
+/** Returns tables with every field of a world file, one for each kind of record, as described by its schema. */
 export function worldReference(table: Table): string {
   const sections: string[] = []
   const told = new Map<unknown, string>()

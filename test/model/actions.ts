@@ -5,7 +5,7 @@ import { linkedBy } from './banks.ts'
 
 type By = 'agent' | 'party'
 
-/** One thing that a party does. `pick` chooses among what there is, wherever that is in its life. */
+/** One action of a party. `pick` chooses among the existing records, whatever their state. */
 export type Action =
   | { type: 'issue'; maximum: number }
   | { type: 'authorize'; pick: number; amount: number }
@@ -67,7 +67,7 @@ export const needed = {
 } as const
 
 const pick = fc.nat({ max: 20 })
-/** Few, so that captures and refunds of all, of a part and of too much are common. */
+/** Few amounts, so that full, partial and excessive captures and refunds are all common. */
 const small = fc.constantFrom(100, 200, 300)
 const just = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 
@@ -94,7 +94,7 @@ const payments = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
     }),
   },
   { weight: 6, arbitrary: fc.record({ type: just('cancel', 'claim', 'approve', 'deny'), pick }) },
-  // Past the expiry of a card (an hour), into another day, and past the end of a checkout (a day).
+  // These waits pass the expiry of a card (an hour), midnight, and the end of a checkout (a day).
   { weight: 1, arbitrary: fc.record({ type: just('pass'), minutes: fc.constantFrom(1, 61, 720, 1441) }) },
 ]
 
@@ -182,7 +182,7 @@ const banks = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
   { weight: 6, arbitrary: fc.record({ type: just('playBank'), pick, does: just('settle', 'fail', 'return') }) },
 ]
 
-/** To the next tries of a charge, to what banks do, to the next payment, and past what expires in 30 days. */
+/** These waits reach a charge's next tries, the banks' next steps, the next payment, and expiries after 30 days. */
 const days = fc.record({ type: just('pass'), minutes: fc.constantFrom(1, 3, 5, 7, 14, 31).map((count) => count * day) })
 
 const cents = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
@@ -210,7 +210,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...keys,
 )
 
-/** An action that moves money, mostly by the agent that limits bind. */
+/** An action that moves money, mostly by the agent with limits. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(close, mostlyAgent))
 
 /** A purchase or payment of an agent: both count into the same limits. */
@@ -219,7 +219,7 @@ export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
   ...payments(fc.constantFrom(1, 100, 250, 400, 401), just('agent')),
 )
 
-/** Histories of one kind each: how they begin, and what may happen then. */
+/** Histories of one kind each: their first actions, and those that may follow. */
 export const histories: Readonly<Record<string, { begins: Action[]; action: fc.Arbitrary<Action> }>> = {
   'payment requests': {
     begins: [],

@@ -12,7 +12,7 @@ export function clearedAtMs(ms: number, bankingDays: number): number {
   return dayStartMs + 14 * hourMs
 }
 
-/** Tells Monday to Friday, without the holidays of the US Federal Reserve. */
+/** Returns whether the day is a weekday and no holiday of the US Federal Reserve. */
 export function isBankingDay(ms: number): boolean {
   const weekday = weekdayOf(ms)
   const date = dateOf(ms)
@@ -57,7 +57,7 @@ function dayMsOf(year: number, month: number, day: number): number {
   return Date.parse(`${year}-${two(month)}-${two(day)}T00:00:00.000Z`)
 }
 
-/** A holiday on a Sunday is kept on the Monday after it; one on a Saturday is kept on no other day. */
+/** Returns the day on which a holiday is observed: the next Monday for a Sunday. A Saturday holiday does not move. */
 function observed(year: number, month: number, day: number): string {
   const ms = dayMsOf(year, month, day)
   return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)

@@ -30,7 +30,7 @@ export const link: Planner<'link'> = ({ accounts }, { token, by }) => ({
   done: (data: { id: string; attributes: { lastFour: string } }[]) => {
     expect(data.map(({ attributes }) => attributes.lastFour).sort()).toEqual([...linkedBy[token]])
     for (const { id, attributes } of data) {
-      // Linking an account again keeps its id, and mends its connection.
+      // Linking an account again keeps its id, and repairs its connection.
       const linked = accounts.find(({ lastFour }) => lastFour === attributes.lastFour)
       if (linked === undefined) accounts.push({ id, lastFour: attributes.lastFour, connection: 'active' })
       else Object.assign(linked, { connection: 'active' }, expect(id).toBe(linked.id))
@@ -48,7 +48,7 @@ export const disconnect: Planner<'disconnect'> = ({ accounts }, { pick, connecti
   return { path, by: 'party', attributes: { connectionStatus: connection }, expected: 200, done }
 }
 
-/** An account is listed no more once it is unlinked, and transfers in review are canceled with it. */
+/** An unlinked account is no longer listed, and its transfers in review are canceled. */
 export const unlink: Planner<'unlink'> = (self, { pick }) => {
   const account = chosen(self.accounts, pick)
   if (account === undefined) return undefined
@@ -98,7 +98,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
   }
 }
 
-/** Hands the transfer to its bank; a withdrawal is held from then on. */
+/** Submits the transfer to its bank. From then on, a withdrawal's amount is held. */
 export function submit({ purchases }: Party, transfer: Transfer, nowMs: number): void {
   const { kind, amount, account, method } = transfer
   transfer.status = 'PROCESSING'
@@ -146,7 +146,7 @@ function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return'
     transfer.status = 'FAILED'
     if (kind === 'withdrawal') balance.available += amount
   } else {
-    // A wallet may be below zero after this: a deposit that is taken back may have been spent.
+    // The balance may become negative, because a returned deposit may have been spent.
     transfer.status = 'RETURNED'
     balance.available -= sign * amount
     balance.total -= sign * amount
@@ -154,7 +154,7 @@ function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return'
   }
 }
 
-/** Applies what banks do by themselves; what was settled may be due to be returned as well. */
+/** Applies the banks' own steps. A settled transfer may also be due for its return. */
 export function letBanksAct(self: Party, nowMs: number): void {
   for (const transfer of self.transfers) {
     for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {

@@ -4,14 +4,14 @@ import { customerLists, type List, moneyLists } from './lists.ts'
 import { keyOf } from './run.ts'
 import { type Party, type State, withCustomers } from './state.ts'
 
-/** Compares a list of the service's, as one page, with the model's. */
+/** Compares a list of the service, read as one page, with the model's. */
 export async function compareList(world: World, self: Party, list: List): Promise<void> {
   const { data, meta } = await read(world, self, list, { limit: '100' })
   expectRows(data.map(list.show), list, nameOf(list))
   expect(meta.pagination, nameOf(list)).toEqual({ hasMore: false, nextCursor: null })
 }
 
-/** Does the same in pages of these sizes. */
+/** Compares a list in pages of these sizes. */
 export async function compareWalked(world: World, self: Party, list: List, pageSizes: number[]): Promise<void> {
   const walked: unknown[] = []
   let cursor: string | null = null
@@ -33,7 +33,7 @@ function expectRows(rows: unknown[], { expected, inTies = false }: List, message
   expect(shown(rows), message).toEqual(shown(expected))
 }
 
-/** Sorts neighbors of the same instant, and leaves the order otherwise as it is. */
+/** Sorts neighbors with the same time, and otherwise keeps the order. */
 function inOrderOfTies(rows: unknown[]): unknown[] {
   const all = rows as { at: string }[]
   const groups: { at: string }[][] = []
@@ -45,7 +45,7 @@ function inOrderOfTies(rows: unknown[]): unknown[] {
   return groups.flatMap((group) => group.toSorted((one, other) => (text(one) < text(other) ? -1 : 1)))
 }
 
-/** Compares what money everybody has and moved, and proves that none was made or lost on the way. */
+/** Compares all balances and movements with the model, and proves that no money was created or lost. */
 export async function compareMoney(world: World, state: State): Promise<void> {
   for (const self of state.parties) {
     for (const list of moneyLists(self, state)) {
@@ -56,7 +56,7 @@ export async function compareMoney(world: World, state: State): Promise<void> {
   expect(endowment(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
 }
 
-/** Returns what everybody must have begun with, by what they have and by what left them or came from outside. */
+/** Returns the initial money of all parties, computed from their balances and the money that left or entered. */
 function endowment({ parties }: State): number {
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
   const outside = ({ purchases, moves }: Party) => [

@@ -4,21 +4,21 @@ import { amountOf, statusOf } from './subscriptions.ts'
 // biome-ignore lint/suspicious/noExplicitAny: resources are read by name.
 type Resource = any
 
-/** A list as it should be, newest first, and what of its resources is compared. */
+/** An expected list, newest first, and the part of its resources that is compared. */
 export interface List {
   path: string
   query?: Record<string, string>
   by: 'agent' | 'party'
   show: (resource: Resource) => unknown
   expected: unknown[]
-  /** Rows of the same instant can be in any order. */
+  /** Whether rows with the same time may be in any order. */
   inTies?: boolean
 }
 
 type Named = Pick<List, 'path' | 'by' | 'show' | 'inTies'>
 type Query = Record<string, string>
 
-/** One list by each value of a filter, and whole. */
+/** Returns the unfiltered list, and a list for each value of a filter. */
 function filtered<T>(list: Named, all: readonly T[], view: (one: T) => unknown, by: [Query, (one: T) => boolean][]) {
   const newest = (rows: readonly T[]) => rows.map(view).reverse()
   return [
@@ -94,7 +94,7 @@ export function moneyLists(self: Party, state: State): List[] {
   ])
 }
 
-/** Returns what banks have or had, wires, and what funded the wallet, which only its move tells. */
+/** Returns bank transfers, wires and the wallet's funding, which only its movement shows. */
 function transfersOf({ payments, transfers, moves }: Party) {
   const named = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
   const funds = moves
@@ -219,7 +219,7 @@ function peopleLists(self: Party): List[] {
   ]
 }
 
-/** The pending ones by recipient: in a group the oldest first, the groups by their oldest, newest first. */
+/** Groups pending invitations by recipient, oldest first. Groups are ordered by their oldest invitation, newest first. */
 function groups(self: Party): List[] {
   const show = ({ id, attributes: { agentInvitations } }: Resource) => ({
     id,

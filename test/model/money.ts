@@ -4,7 +4,7 @@ import type { Action } from './actions.ts'
 import { submit } from './banks.ts'
 import { chosen, type Move, type Party, type Payment, partnerOf, payeeOf, type State, type Step } from './state.ts'
 
-/** Returns the request that an action is, or undefined where there is nothing to act on. */
+/** Returns the request for an action; undefined if there is nothing to act on. */
 export type Planner<T> = (self: Party, action: Action & { type: T }, state: State) => Step | undefined
 
 const usd = { currency: 'USD' }
@@ -108,7 +108,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     path: to === 'bank' ? '/wire' : '/payments',
     by,
     attributes: to === 'bank' ? { amount, beneficiary } : { amount, counterparty },
-    // Funds come before limits: nobody has to decide on what cannot be paid.
+    // Funds are checked before limits: nobody needs to decide on a payment without funds.
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
       const known = typeof to !== 'number' || joined.has(to)
@@ -119,14 +119,14 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
   }
 }
 
-/** Sends the payment, or asks first where it goes beyond limits. */
+/** Sends the payment, or requests an approval if it exceeds limits. */
 export function sendOrReview(self: Party, payment: Payment, over: number[], state: State): void {
   self.payments.push(payment)
   if (over.length > 0) self.approvals.push({ id: '', of: payment, status: 'pending', over })
   else send(self, payment, state)
 }
 
-/** Moves the money to a payee who is known, and holds it for anybody else. */
+/** Moves the money to a known payee, and holds it for anybody else. */
 function send(self: Party, payment: Payment, state: State): void {
   self.purchases.balance.available -= payment.amount
   if (payment.known) arrive(self, payment, state)
@@ -144,7 +144,7 @@ function arrive(self: Party, payment: Payment, { nowMs: atMs }: State): void {
   if (recipient !== undefined) receive(recipient, move, self.partyId)
 }
 
-/** Opens the request again that the payment was to pay; one that is too old by now expires. */
+/** Reopens the request that the payment would have paid. A request that is too old expires. */
 function reopen({ request }: Payment, nowMs: number): void {
   if (request !== undefined) request.status = request.expiresAtMs <= nowMs ? 'EXPIRED' : 'OPEN'
 }

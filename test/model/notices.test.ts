@@ -25,7 +25,7 @@ const at = (kind: 'deposit' | 'withdrawal', ...does: ('settle' | 'fail' | 'retur
   ...does.map((one): Action => ({ type: 'playBank', pick, does: one })),
 ]
 
-/** Does something other than what was requested. */
+/** Sends a different request instead. */
 const instead =
   (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
@@ -46,7 +46,7 @@ const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
   return new Response(told, response)
 }
 
-/** Only reads the resource, and edits the answer so that the action seems to have happened. */
+/** Only reads the resource, and edits the answer as if the action had happened. */
 const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   instead(method, path, (request, fetch) => {
     const { url } = readdressed(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')

@@ -70,7 +70,7 @@ const end =
 export const declineRequest = end('DECLINED', askedOf, (id) => `/payment-requests/${id}/decline`)
 export const cancelRequest = end('CANCELED', askedBy, (id) => `/payment-requests/${id}/cancel`)
 
-/** Plays the payer, who pays by a card, and joins by that; a party with credentials answers for itself. */
+/** Plays the payer, who pays by card and thereby joins. A party with credentials cannot be played. */
 export const playPayer: Planner<'playPayer'> = (self, { pick, does }, state) => {
   const one = chosen(askedBy(self, state), pick, isOpen)
   if (one === undefined) return undefined
@@ -87,7 +87,7 @@ export const playPayer: Planner<'playPayer'> = (self, { pick, does }, state) => 
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
       const move = { of: id, amount, type: 'payment', atMs: state.nowMs } as const
-      // A known payer sees the payment too, although a card paid it and no wallet of theirs.
+      // A known payer sees the payment too, although a card paid it, and none of their wallets.
       if (typeof payer !== 'number') book(payer, { ...move, direction: 'OUTBOUND' }, self.partyId)
       receive(self, move)
     },

@@ -27,7 +27,7 @@ const planners: { [T in Performed]: money.Planner<T> } = {
   ...people,
 }
 
-/** Adds two parties with as much money each, whose agents have the limits. */
+/** Adds two parties, each with that much money and an agent with the limits. */
 export async function start(world: World, fundsCents: number, limits: Limits): Promise<State> {
   const partyOf = (side: Side) => startParty(world, side, fundsCents, limits)
   return { parties: [await partyOf(0), await partyOf(1)], requests: [], nowMs: world.system.now() }
@@ -47,7 +47,7 @@ async function startParty(world: World, side: Side, fundsCents: number, limits: 
   }
 }
 
-/** Applies what time alone does. */
+/** Applies the effects of time. */
 export function passTo(state: State, nowMs: number): void {
   state.nowMs = nowMs
   requests.expireRequests(state)
@@ -128,7 +128,7 @@ async function send(
 
 let keys = 0
 
-/** Learns the ids that no answer told: of approvals, and of the wallets of customers. */
+/** Reads the ids that no answer contained: those of approvals and of customers' wallets. */
 async function learnIds(world: World, self: Party): Promise<void> {
   const newest = async (path: string, key: string) => (await world.get(path, { key })).json.data[0]
   await nameApproval(self, () => newest('/approvals?limit=1', self.apiKey))

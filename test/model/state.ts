@@ -2,7 +2,7 @@ import type { DayByDay } from '../subscriptions/day-by-day.ts'
 import { Purchases } from '../support/purchases.ts'
 import type { OtherParty } from '../support/world.ts'
 
-/** Two parties that pay each other, and all that the service should hold for them, told by nothing but what was done. */
+/** Two parties that pay each other, and the state that the service should have, computed from the actions alone. */
 export interface State {
   parties: readonly [Party, Party]
   /** Everybody's payment requests. */
@@ -20,11 +20,11 @@ export interface Limits {
   perMonth?: number
 }
 
-/** Each list has the oldest first. Amounts are in cents, times in ms. */
+/** A party. Its lists begin with the oldest record; amounts are in cents, times in ms. */
 export interface Party extends OtherParty {
   side: Side
   fundsCents: number
-  /** The agent's; for a customer, those of the grant. */
+  /** The limits of the agent; for a customer, those of the grant. */
   limits: Limits
   /** The cards, what was bought with them, and the balance that purchases and payments share. */
   purchases: Purchases
@@ -33,7 +33,7 @@ export interface Party extends OtherParty {
   approvals: Approval[]
   /** Money in and out, by the payment, transfer or subscription that moved it. */
   moves: Move[]
-  /** The strangers of this party that claimed or paid something, so that the next payment arrives at once. */
+  /** The strangers who have claimed or paid something, so that the next payment to them arrives at once. */
   joined: Set<number>
   subscriptions: Subscription[]
   accounts: Account[]
@@ -46,7 +46,7 @@ export interface Party extends OtherParty {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-/** Somebody who accepted an invitation, and the account that agents with a grant act on. */
+/** A person who accepted an invitation, and the account on which agents with a grant act. */
 export interface Customer {
   id: string
   person: number
@@ -113,10 +113,10 @@ export interface Subscription {
   id: string
   unit: 'week' | 'month'
   count: number
-  /** The amount of each payment; a single one is that of all, without end. */
+  /** The amount of each payment. A single amount applies to all payments of endless terms. */
   amounts: readonly number[]
   createdAtMs: number
-  /** As long as nobody paid in checkout. */
+  /** The status until somebody pays in checkout. */
   unpaid: 'pending' | 'canceled'
   declined: number
   plan: DayByDay | undefined
@@ -129,7 +129,7 @@ export interface Approval {
   id: string
   of: Payment | Transfer
   status: 'pending' | 'approved' | 'denied' | 'canceled'
-  /** The amounts that are beyond the limits. */
+  /** The amounts that exceed the limits. */
   over: number[]
 }
 
@@ -140,7 +140,7 @@ export interface Move {
   type: 'payment' | 'transfer'
   status: 'COMPLETED' | 'RETURNED'
   atMs: number
-  /** The party on the other side, where it is one of the model's. */
+  /** The party on the other side, if it is part of the model. */
   counterparty: string | undefined
 }
 
@@ -162,7 +162,7 @@ export interface Step {
   attributes?: Record<string, unknown>
   /** The relationships, for the one request that names some. */
   relationships?: object
-  /** A function makes the change in the purchases, with the id of what the service made, and returns the status. */
+  /** A function applies the change to the purchases and returns the status. `makes` is the id of the created record. */
   expected: number | ((makes: { makes?: string }) => number)
   // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
   done?: (data: any) => void
@@ -171,7 +171,7 @@ export interface Step {
 export const partnerOf = ({ side }: Party, { parties }: State): Party => parties[side === 0 ? 1 : 0]
 export const emailOf = ({ partyId }: Party, person: number) => `person${person}.${partyId}@example.com`
 export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
-/** Returns the party with those that the party acts for. */
+/** Returns the party and the customers that it acts for. */
 export const withCustomers = (self: Party): Party[] => [self, ...self.customers.map(({ account }) => account)]
 /** Returns the grant by which the party's own agent acts for the customer. */
 export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
@@ -181,7 +181,7 @@ export const dayMs = 24 * 60 * 60 * 1000
 export const checkoutLifetimeMs = dayMs
 export const monthOfDaysMs = 30 * dayMs
 
-/** Returns a party that has done nothing yet, and what it begins with. */
+/** Returns a party without a history, with its initial money. */
 export function newParty(of: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
   return {
     ...of,
@@ -205,7 +205,7 @@ export function newParty(of: OtherParty, side: Side, fundsCents: number, limits:
   }
 }
 
-/** Returns the item that a number chooses, mostly one that fits where there are any; undefined where there is none. */
+/** Returns the item that a number chooses, mostly one that fits; undefined for an empty list. */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)
   const from = fitting.length === 0 ? all : fitting

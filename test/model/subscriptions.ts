@@ -2,7 +2,7 @@ import { DayByDay } from '../subscriptions/day-by-day.ts'
 import { book, type Planner } from './money.ts'
 import { checkoutLifetimeMs, chosen, dayMs, type Party, type Subscription } from './state.ts'
 
-/** The checkout stops asking a payer for cards after too many, which histories keep away from. */
+/** The limit of declines in a history: after more of them, the checkout accepts no further cards. */
 const mostDeclines = 5
 
 export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count, parts }, { nowMs }) => {
@@ -64,7 +64,7 @@ function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number):
 type Command = Parameters<DayByDay['take']>[0]
 const statusCodes: Readonly<Record<string, number>> = { done: 200, conflict: 409, not_found: 404 }
 
-/** Lets the plan take the command once the service has answered; a subscription that nobody paid refuses it. */
+/** Applies the command to the plan once the service has answered. An unpaid subscription refuses it. */
 function command(self: Party, one: Subscription, taken: Command) {
   return () => {
     const status = statusCodes[one.plan?.take(taken) ?? 'conflict'] ?? 0
@@ -113,7 +113,7 @@ export const markPaid: Planner<'markPaid'> = (self, { pick, which }) => {
   return { path: `/subscriptions/${one.id}/payments/${number}/mark-paid`, by: 'agent', attributes: {}, expected }
 }
 
-/** Books the charges that are new: money from outside, at the moment of each. */
+/** Books new charges: money from outside, at the time of each. */
 function bookCharges(self: Party, one: Subscription): void {
   for (const [number, atMs] of one.plan?.charged.slice(one.booked) ?? []) {
     const amount = amountOf(one, number)
@@ -124,7 +124,7 @@ function bookCharges(self: Party, one: Subscription): void {
   }
 }
 
-/** Ends checkouts that nobody paid in time, and charges what fell due. */
+/** Ends checkouts that were not paid in time, and charges due payments. */
 export function bill(self: Party, nowMs: number): void {
   for (const one of self.subscriptions) {
     if (one.plan === undefined && nowMs >= one.createdAtMs + checkoutLifetimeMs) one.unpaid = 'canceled'

@@ -31,7 +31,7 @@ export interface Drawing {
   kept: ReadonlySet<string>
 }
 
-/** Operations that end the callers and records of other calls. */
+/** Operations that would disable the callers or records of other calls. */
 const ending: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
@@ -51,7 +51,7 @@ export async function idsOfGrounds({ world, places }: Grounds): Promise<Readonly
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** How rarely to draw operations that end many records of others, in percent of their share. */
+/** The percentage to which the frequency of operations that end many records is reduced. */
 const rare: Partial<Record<OperationKey, number>> = {
   resetSandbox: 15,
   restoreSandbox: 30,
@@ -175,7 +175,7 @@ function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
   return found
 }
 
-/** A well-formed id of nothing. */
+/** A well-formed id that no record has. */
 const missing = `agt_${'0'.repeat(32)}`
 
 const names: Readonly<Record<string, readonly string[]>> = {

@@ -163,7 +163,7 @@ describe('hop by hop', () => {
 describe('closing', () => {
   test.each([
     ['half a body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nhalf'],
-    ['no more of an answer than its begin', 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['only the beginning of an answer', 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n'],
   ])('ends within a limited time even if a client sends or reads %s', async (_, sent) => {
     const reached = Promise.withResolvers<void>()
     const open = await listen({

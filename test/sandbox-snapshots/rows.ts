@@ -5,8 +5,8 @@ import { worldTables } from '../../src/service/store/schema/reset-scopes.ts'
 /** Returns whether a row is about snapshots: a restore adds an entry to the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
 /**
- * The columns of the activity's end, without their values. They follow from its rows, like the table
- * `activityResources`.
+ * The columns that describe the end of the activity, with fixed values. Their real values follow from the activity's
+ * rows, as does the table `activityResources`.
  */
 const ofActivity = { activitySequence: 0, hash: null, seal: null }
 

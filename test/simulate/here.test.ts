@@ -9,7 +9,7 @@ const settings = {
   PAYMENTS_REPEAT_WINDOW: '0',
 }
 
-/** How much further than real time the sandbox's clock went while purchases were resolved that have to be repeated. */
+/** Returns how much further than real time the sandbox's clock advanced while unresolved purchases were repeated. */
 async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
@@ -35,7 +35,7 @@ async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purc
 }
 
 it('waits for repeats on the clock of a sandbox of its own, and not in real time', async () => {
-  // Each is repeated after the second that the answer asks for; what the machine takes is less by far.
+  // Each is repeated after one second of the sandbox's clock. The machine itself takes far less.
   expect(await movedByRepeats({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 

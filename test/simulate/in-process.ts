@@ -21,7 +21,7 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 export function inProcess(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    // The next month lacks the day.
+    // The next month does not have this day.
     const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })

@@ -11,7 +11,7 @@ const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(
 
 describe('on the real service', () => {
   it('finds every answer as predicted, and makes every kind of answer happen', async () => {
-    // Seeds with which all of it happens within this many actions.
+    // With these seeds, all outcomes occur within this many actions.
     const result = await simulateInProcess(isDeep ? { purchases: 40, seed: 'k' } : { purchases: 12, seed: 'a' })
     expect(result.report).toContain('every answer was as predicted; money is conserved')
     expect(result.exitCode).toBe(0)

@@ -9,7 +9,7 @@ import { isDeep } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { blocksOf, skillFiles } from './reader.ts'
 
-/** Does the skills for the command line, reading only their blocks. */
+/** Carries out the skills for the command line from their code blocks alone. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-skill-'))

@@ -59,7 +59,7 @@ interface Attributes {
 }
 
 /**
- * Does a skill's steps in order, knowing only the text and the facts of the task: it fills in each fact by its name, and
+ * Carries out a skill's steps with only the text and the facts of the task: it fills in each fact by its name, and
  * takes new ones from the answers as the text says. `between` is called before each step.
  */
 export async function follow(

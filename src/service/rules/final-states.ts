@@ -33,6 +33,6 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
 /** Returns whether the status of a resource can no longer change, so that there is nothing to wait for. */
 export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
   const final = finals[type]
-  if (final === undefined) throw new Error(`Bug: nobody knows which states of a ${type} are final.`)
+  if (final === undefined) throw new Error(`Bug: the final states of a ${type} are not declared.`)
   return final(attributes.status)
 }

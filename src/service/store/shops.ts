@@ -11,7 +11,7 @@ export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const refs = JSON.parse(shops) as OpenShops
   return refs.map((ref) => {
     const shop = typeof ref === 'string' ? ownShop(ref) : ref
-    if (shop === undefined) throw new Error(`Bug: the world has the shop ${ref}, which nobody knows.`)
+    if (shop === undefined) throw new Error(`Bug: the world has the shop ${ref}, which does not exist.`)
     return shop
   })
 }

@@ -1,6 +1,6 @@
 import { bigint, flag, type RowOf, table, text } from './table.ts'
 
-/** An agent of the owner's that may use the wallet. */
+/** An agent that may use the wallet. */
 export const walletAgents = table({
   walletId: text,
   agentId: text,
