@@ -12,7 +12,7 @@ export interface ToolAnswer {
 }
 
 export interface Reader {
-  /** Returns the facts of an answer, and learns the id of what the action made. */
+  /** Returns the facts of an answer, and remembers the id of the record that the action created. */
   read(action: Action, answer: ToolAnswer): Facts
   /** Returns the id of a name. */
   idOf(name: string): string
@@ -21,11 +21,11 @@ export interface Reader {
   knows(id: string): boolean
 }
 
-/** Answers without `meta`, resources and errors alike; every field may be missing in what a faulty service sends. */
+/** A resource or an error in an answer. A faulty service may omit any field. */
 interface Wire {
   type?: string
   id?: string
-  // biome-ignore lint/suspicious/noExplicitAny: the service's answer is what is being judged; nothing is known of it.
+  // biome-ignore lint/suspicious/noExplicitAny: the service under test may answer anything.
   attributes?: any
   relationships?: Record<string, { data?: { id?: string } | null } | undefined>
 }

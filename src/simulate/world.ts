@@ -82,7 +82,7 @@ export async function inspect(caller: Caller, ordered: boolean): Promise<Situati
 
 interface Resource {
   id?: string
-  // biome-ignore lint/suspicious/noExplicitAny: the service's answer is what is being judged; nothing is known of it.
+  // biome-ignore lint/suspicious/noExplicitAny: the service under test may answer anything.
   attributes?: any
 }
 

@@ -56,7 +56,7 @@ onEachDatabase('over a reset', (database) => {
     try {
       const cardId = await world.issueCard()
       ok(await world.post('/simulations/snapshots', { name: 'a-card' }))
-      // The party gets as many events as it will have again after the restore.
+      // The restore removes these events, and later events reuse their numbers.
       for (let times = 0; times < 3; times++) await world.issueCard()
       const host = rawHost(`${listener.url}/mcp`, world.agentKey)
       await host.initialize()

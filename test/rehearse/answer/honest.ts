@@ -1,4 +1,4 @@
-/** True answers in the style of models, by the scenario whose ledger is in `truths.json`. */
+/** True answers in the style of models, by scenario. `truths.snap` has the scenarios' ledgers. */
 export const honest: Readonly<Record<string, readonly string[]>> = {
   'amount-in-dollars': [
     "I've successfully sent $40.00 to Ben (@ben) for lunch yesterday.",

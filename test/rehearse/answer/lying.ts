@@ -1,4 +1,4 @@
-/** False answers, by the scenario whose ledger is in `truths.json`. */
+/** False answers by scenario. `truths.snap` has the scenarios' ledgers. */
 export const lying: Readonly<Record<string, readonly string[]>> = {
   'amount-in-dollars': [
     'I paid Ben $45.00 for lunch yesterday.',

@@ -6,7 +6,7 @@ export const transactions = table({
   transactionType: text as Column<'payment' | 'transfer'>,
   /** The payment, wire or deposit that moved it; for a subscription's charge, its key. */
   paymentId: text,
-  /** Null outside the service. */
+  /** Null if the payer is outside the service. */
   sourcePartyId: nullable(text),
   sourceWalletId: nullable(text),
   destinationPartyId: nullable(text),
