@@ -155,7 +155,7 @@ class ClosedError extends Error {
   }
 }
 
-/** Returns a system in which every sleep ends with the signal at the latest. */
+/** Returns a system whose sleeps end when the signal aborts, at the latest. */
 function waitingUntil(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))

@@ -190,7 +190,7 @@ test('the API reference has a page for each operation, which loads nothing from 
   expect((await get('/docs/no-such-operation', html, service)).status).toBe(404)
 })
 
-test('llms.txt has every tool of the environment, those first that a host is offered', async () => {
+test('llms.txt lists every tool of the environment, beginning with those that hosts are offered', async () => {
   const toolsOf = async (change: Parameters<typeof serviceWith>[0]) => {
     const [first = '', others = ''] = (await get('/llms.txt', {}, serviceWith(change))).text.split('## Optional')
     const named = (text: string) => [...text.matchAll(/^- \[(\w+_\w+)\]/gm)].map(([, name]) => name)

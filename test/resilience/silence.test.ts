@@ -43,7 +43,7 @@ function expectWithin(startMs: number, promisedMs: number): void {
 test.each([
   ['falls silent', () => route.fallSilent()],
   ['refuses connections', () => route.refuse()],
-])('a database that %s: all are answered in time, and served again soon after it is back', async (_, fail) => {
+])('while a database %s, every request is answered in time, and service resumes soon afterwards', async (_, fail) => {
   const clients = new Clients('silence', served.url)
   await clients.acknowledge(100)
   fail()
@@ -62,7 +62,7 @@ test.each([
   await clients.journal.expectOneEffectEach(database.url)
 })
 
-test('a database that is silent keeps no process from ending', async () => {
+test('a silent database does not prevent a process from ending', async () => {
   const clients = new Clients('silence', served.url)
   await clients.acknowledge(100)
   route.fallSilent()
