@@ -66,6 +66,6 @@ const sources: Readonly<Record<string, string>> = {
 async function printLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {
-    process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} shows as whom.\n`)
+    process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} shows the identity.\n`)
   }
 }

@@ -78,7 +78,7 @@ Grant      grn_1
     const { stdout } = await ended(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
     expect(stdout).toMatch(/^Address {4}the embedded sandbox \(sandbox\)\nActs as {4}an agent\n/)
     expect(stdout).toContain(
-      `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} shows as whom.`,
+      `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} shows the identity.`,
     )
   })
 

@@ -45,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a card number is stored under no name, and a secret under no spelling of its name', async () => {
+  test('card numbers are not stored under any name, nor secrets under any spelling of theirs', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const asked = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -71,7 +71,7 @@ onEachDatabase('secrets in requests', (database) => {
     },
   )
 
-  test.each(Object.entries(hidden))('%s is stored from no place in a request', async (_what, secret) => {
+  test.each(Object.entries(hidden))('%s is not stored, wherever in a request it is', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
@@ -98,7 +98,7 @@ onEachDatabase('secrets in requests', (database) => {
     })
   })
 
-  test('a card number is not stored in any digits, whatever is between and beside them', async () => {
+  test('a card number is not stored, whatever its script, separators and surroundings', async () => {
     const property = fc.asyncProperty(
       disguised,
       fc.constantFrom(...beside),

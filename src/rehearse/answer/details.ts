@@ -65,7 +65,7 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
 
 const unit = /^[\s-]*(?:inch|inches|in\b|cm|mm|pages?|sheets?|ml|days?|hours?|minutes?|%|st\b|nd\b|rd\b|th\b|of\b)/i
 
-/** Checks the numbers of things in paid carts. */
+/** Checks the quantities of products against the paid carts. */
 function checkItems({ text }: Clause, facts: Facts): Finding[] {
   const items = paidCarts(facts).flat()
   const heads = new Map<string, Set<number>>()
@@ -78,7 +78,7 @@ function checkItems({ text }: Clause, facts: Facts): Finding[] {
   return [...heads].flatMap(([head, quantities]) => checkNumber(text, head, quantities) ?? [])
 }
 
-/** Checks the price of each thing. */
+/** Checks a claimed price per item. */
 function checkPrice({ text }: Clause, facts: Facts): Finding | undefined {
   const items = paidCarts(facts).flat()
   const [, price] = /(\$[\d,.]*\d)\s*(?:for )?(?:each|apiece|per (?:unit|piece|item|copy))\b/i.exec(text) ?? []

@@ -26,7 +26,7 @@ export function createReporter({ store, system, runLog }: ReporterDependencies):
     const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, mostNames)
-    // The epoch that this process last saw of the sandbox: a late entry must not land after a reset.
+    // The sandbox's epoch as this process last saw it, so that a late entry of an earlier epoch is dropped after a reset.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(told, system.now() + store.clock.sandbox.offsetMs), epoch })
   }
