@@ -160,7 +160,7 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect(attributes.subject).toMatch(/^[\P{C}]*$/u)
   })
 
-  test('they are kept for 30 days of real time, and go in batches', async () => {
+  test('they are kept for 30 days of real time, and deleted in batches', async () => {
     const to = unknown()
     ok(await acting.pay(100, { type: 'email', value: to }))
     expect((await messagesTo(to)).length).toBe(1)

@@ -39,8 +39,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
 }
 
 /**
- * Returns whether the tool takes a key. If the API takes none, the memory of sent calls does: a new key makes a new
- * call.
+ * Returns whether the tool takes a key. If the API takes none, the MCP server still does: a new key marks a deliberate
+ * new call, which is not a repeat.
  */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true

@@ -28,7 +28,7 @@ interface Constraints {
    * SQLite finds rows by `$key` alone.
    */
   readonly $tenant?: string
-  /** By name, which a violation's error contains. */
+  /** Check constraints by name. The error of a violation contains the name. */
   readonly $checks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
   readonly $uniqueIndexes?: readonly string[]
