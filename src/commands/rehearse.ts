@@ -157,7 +157,7 @@ async function report(folder: string, found: Results, ending: Ending): Promise<v
   if (required !== undefined && (share === null || share < required)) process.exitCode = 1
 }
 
-/** Said last, for whoever expects a failure: without a requirement, the command only measures. */
+/** The last line for people who expect an exit code: without a requirement, the command only measures. */
 const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
 
 /** Grades the answers. After an interruption, the remaining answers have no opinion. */

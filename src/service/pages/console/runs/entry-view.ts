@@ -6,7 +6,7 @@ import type { RunDetail, RunPosting } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
-import { curlOf } from './curl.ts'
+import { curlOf } from '../../frame/curl.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
