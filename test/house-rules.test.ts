@@ -398,7 +398,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/service/oauth': 1950,
   'src/service/operations': 5787,
   'src/service/pages': 10854,
-  'src/service/request': 4514,
+  'src/service/request': 4520,
   'src/service/rules': 2713,
   'src/service/store': 10336,
   'src/service/tokens': 541,
