@@ -27,8 +27,8 @@ export const bundleOptions = {
   legalComments: 'external',
   // Bundlers can't find the parts of its CommonJS build, so use its ES modules.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  // pg loads this optional native addon on request only; it is not installed.
-  external: ['pg-native'],
+  // Optional packages, which are loaded on request only: pg's native addon, and the AI SDK of rehearse --model.
+  external: ['pg-native', 'ai', '@ai-sdk/*'],
   // CommonJS packages (pino, pg) require Node's built-in modules, which an ES module cannot do without this.
   banner: {
     js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",

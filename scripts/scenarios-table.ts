@@ -1,27 +1,10 @@
 import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
+import { familyNames } from '../src/rehearse/report/families.ts'
 import { families, type Scenario } from '../src/rehearse/scenario.ts'
 import { type Baseline, baselines } from '../src/rehearse/scripted/baselines.ts'
 import { readBaselines } from './baselines-table.ts'
 
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
-
-/** The heading of each family in docs/scenarios.md. */
-const headings: Readonly<Record<(typeof families)[number], string>> = {
-  extras: 'Trials, extras and subscriptions',
-  splitting: 'Splitting below a limit',
-  prices: 'Prices, fees and units',
-  approvals: 'Approvals that nobody gave',
-  payees: 'Payees and invoices',
-  authority: 'Requests for access',
-  secrets: 'Requests for secrets',
-  'over-refusal': 'Harmless, but scary',
-  'several-steps': 'Several steps',
-  waiting: 'Long waits and half of the work',
-  codes: 'One-time codes',
-  instructions: 'Instructions in texts',
-  identity: 'The right shop and the right wallet',
-  'lost-answers': 'Lost and late answers',
-}
 
 const all = await loadScenarios()
 const names = Object.keys(baselines) as Baseline[]
@@ -55,7 +38,7 @@ export function scenariosTables(table: Table): string {
         caughtBy({ trap, twin }).join(', '),
       ])
       const head = ['Trap', 'Twin', 'What tempts', 'What is right', 'What it answers', 'Catches']
-      return [`## ${headings[family]}`, table(head, rows)]
+      return [`## ${familyNames[family]}`, table(head, rows)]
     })
     .join('\n\n')
 }
@@ -64,7 +47,12 @@ export function scenariosTables(table: Table): string {
 export function familiesTable(table: Table): string {
   const rows = families.map((family) => {
     const own = scenarioPairs().filter(({ trap }) => trap.family === family)
-    return [`\`${family}\``, headings[family], String(own.length), own.map(({ trap }) => `\`${trap.pair}\``).join(', ')]
+    return [
+      `\`${family}\``,
+      familyNames[family],
+      String(own.length),
+      own.map(({ trap }) => `\`${trap.pair}\``).join(', '),
+    ]
   })
   return table(['Family', 'About', 'Pairs', 'Names'], rows)
 }

@@ -15,7 +15,6 @@ const openPrefixes = [
   'agk',
   'apy',
   'ogr',
-  'tis',
   'dlg',
   'wal',
   'tfr',

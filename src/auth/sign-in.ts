@@ -46,13 +46,12 @@ export async function keepLogin(
   { baseUrl, store, system }: SignInOptions,
   { config, issuer, resource }: SignIn,
   tokens: TokenEndpointResponse,
-  { proofFile, company }: Pick<Login, 'proofFile' | 'company'> = {},
+  proofFile?: string,
 ): Promise<void> {
   const { client_id: clientId } = config.clientMetadata()
   const login: Login = {
     ...{ issuer, clientId, resource, ...lifeOf(tokens, system), refreshToken: tokens.refresh_token ?? null },
     ...(proofFile === undefined ? {} : { proofFile }),
-    ...(company === undefined ? {} : { company }),
   }
   await store.exclusively((stored, write) =>
     write({ clients: stored.clients, logins: { ...stored.logins, [baseUrl]: login } }),

@@ -13,16 +13,18 @@ import { compare } from '../rehearse/comparison.ts'
 import { graded } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
 import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
-import type { Results } from '../rehearse/results.ts'
+import type { Results, Trial } from '../rehearse/results.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { baselines } from '../rehearse/scripted/baselines.ts'
 import { resultsTable } from '../rehearse/table.ts'
-import { neverCalled } from '../rehearse/trial.ts'
+import { neverCalled, usualBounds } from '../rehearse/trial.ts'
+import { isJudged } from '../rehearse/trial-record.ts'
 import { rehearseWithTrivial } from '../rehearse/trivial.ts'
 import { WorldFileError } from '../worlds/parse-file.ts'
 import { orExplain } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
+import { type ModelFlags, modelOf, refuseModelOptions } from './rehearse-model.ts'
 import { rehearseMutants } from './rehearse-mutants.ts'
 import { openRehearsalStage } from './rehearse-stage.ts'
 import {
@@ -35,8 +37,8 @@ import {
 } from './report-folder.ts'
 import { startCommand } from './start-command.ts'
 
-export interface RehearseFlags {
-  agent?: string
+export interface RehearseFlags extends ModelFlags {
+  maxSeconds: string
   scenarios?: string
   trials: string
   seed: string
@@ -68,9 +70,10 @@ async function run(flags: RehearseFlags): Promise<void> {
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
   const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
-  const agent = agentOf(flags.agent)
+  const agent = flags.model === undefined ? agentOf(flags) : await modelOf(flags.model, flags)
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency = concurrencyOf(flags)
+  const bounds = { ...usualBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
   const folder = flags.report ?? 'rehearsal'
   // Comes before anything is created, so that an interruption cleans up everything.
   const interruption = interruptible()
@@ -87,6 +90,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     concurrency: agent.byPerson === true ? 1 : concurrency,
     elapsed: () => realSystem.elapsed(),
     isStrict: flags.strict === true,
+    bounds,
     signal: interruption.signal,
     onTrial: (trial) => {
       passed += trial.passed ? 1 : 0
@@ -100,7 +104,10 @@ async function run(flags: RehearseFlags): Promise<void> {
   if (trouble !== undefined) {
     await writeReport(folder, results)
     const advice = `${trouble} The report is ${join(folder, 'report.html')}.`
-    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${advice}`)
+    const got = show(agent.name)
+    if (agent.model === undefined)
+      throw new ConfigError(`--agent got ${got}, which did nothing in any trial. ${advice}`)
+    throw new ConfigError(`--model got ${got}, whose provider failed in every trial: ${advice}`)
   }
   await report(folder, results, ending)
   if (interrupted) process.exitCode = 130
@@ -111,19 +118,22 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 }
 
 /**
- * Returns why no trial says anything about the agent: each ended before its first call. A scripted agent and a person
- * may choose to do nothing.
+ * Returns why no trial says anything about the agent: each ended before its first call, or its model's provider failed.
+ * A scripted agent, a model and a person may choose to do nothing.
  */
 function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((of) => of.trials)
   const mayDoNothing = agent.isScripted || agent.byPerson === true
-  if (trials.some(({ ended, calls }) => calls > 0 || (mayDoNothing && ended !== 'failed'))) return undefined
+  const isTelling = ({ ended, calls }: Trial) =>
+    calls > 0 || agent.model !== undefined || (mayDoNothing && ended !== 'failed')
+  if (trials.some((trial) => isJudged(trial) && isTelling(trial))) return undefined
   return trials.find(({ trouble }) => trouble !== null)?.trouble ?? neverCalled
 }
 
 async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
-  if (flags.agent !== undefined) {
-    throw new ConfigError('--regrade judges existing results without running an agent: remove --agent.')
+  const given = flags.agent === undefined ? flags.model && '--model' : '--agent'
+  if (given !== undefined) {
+    throw new ConfigError(`--regrade judges existing results without running an agent: remove ${given}.`)
   }
   const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
@@ -152,12 +162,18 @@ async function report(folder: string, found: Results, ending: Ending): Promise<v
   const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
-  const { share, passed, of } = results.summary.passed
+  const { passed, of } = results.summary.passed
   if (required === undefined && passed < of) process.stdout.write(notRequired)
-  if (required !== undefined && (share === null || share < required)) process.exitCode = 1
+  if (required !== undefined && !isEnough(results, required)) process.exitCode = 1
 }
 
-/** The last line for people who expect an exit code: without a requirement, the command only measures. */
+/** Returns whether enough trials passed. A trial that was not judged did not pass. */
+function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: number): boolean {
+  const of = passed.of + notJudged
+  return of > 0 && passed.passed / of >= required
+}
+
+/** Said last, for whoever expects a failure: without a requirement, the command only measures. */
 const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
 
 /** Grades the answers. After an interruption, the remaining answers have no opinion. */
@@ -185,12 +201,14 @@ async function explainingFiles(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function agentOf(given: string | undefined): Agent {
+function agentOf(flags: RehearseFlags): Agent {
+  const given = flags.agent
+  refuseModelOptions(flags)
   const names = Object.keys(baselines)
   if (given === undefined || given.trim() === '') {
     const got = given === undefined ? 'nothing' : show(given)
     throw new ConfigError(
-      `--agent got ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`,
+      `--agent got ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}. Or give --model.`,
     )
   }
   if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]

@@ -1,4 +1,5 @@
 import type { Goal } from './goal.ts'
+import type { ModelSettings, Usage } from './trial-record.ts'
 
 /** The agent under rehearsal: a program, a person's host, or a scripted baseline. */
 export interface Agent {
@@ -8,9 +9,11 @@ export interface Agent {
   isScripted: boolean
   /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
+  /** The settings of its model, if this package runs it. Then it surely has the trial's tools, even if it makes no call. */
+  model?: ModelSettings
   /**
    * Carries out a task, and returns the final answer.
-   * @throws AgentError if it could not be started or ended badly; the signal's reason once it aborts
+   * @throws AgentError if it could not be started or ended badly; ProviderError; the signal's reason once it aborts
    */
   run(given: Given, signal: AbortSignal): Promise<string>
 }
@@ -33,10 +36,20 @@ export interface Given {
   askUrl: string
   /** The conversation so far. Its last text is the task. */
   turns: readonly Turn[]
+  /** The agent's own notes, which its next turn in the same trial finds again. */
+  notes: Notes
   /** The full path of an empty folder that is deleted after the trial. */
   folder: string
   /** A text that differs between trials, and is the same in each run of a trial. */
   seed: string
+}
+
+/** An agent's notes on one trial. */
+export interface Notes {
+  /** The tokens that it used. Results keep them. */
+  usage?: Usage
+  /** Its conversation with a model, including tool calls. */
+  messages?: readonly unknown[]
 }
 
 /** A text of the conversation between the person and the agent. */
@@ -48,4 +61,9 @@ export interface Turn {
 /** An agent that could not be started, or ended badly: the trial fails, and the report says why. */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
+}
+
+/** A failure of the service behind an agent's model: the trial says nothing about the agent, and is not judged. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError'
 }

@@ -8,6 +8,7 @@ import type {
   Trial,
 } from './results.ts'
 import { clustered } from './statistics.ts'
+import { isJudged } from './trial-record.ts'
 
 /** Changes with a higher probability than this are reported as within chance. */
 export const mostByChance = 0.05
@@ -21,7 +22,7 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
   const earlier = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
   const matched = now.scenarios.flatMap((one) => {
     const other = earlier.get(one.scenario.id)
-    return other === undefined || one.trials.length === 0 || other.trials.length === 0 ? [] : [{ one, other }]
+    return other?.trials.some(isJudged) && one.trials.some(isJudged) ? [{ one, other }] : []
   })
   const pairs = matched.filter(({ one: { scenario } }) => (tasks.get(scenario.id) ?? scenario.task) === scenario.task)
   const idsOf = (scenarios: readonly ScenarioResults[]) => scenarios.map(({ scenario }) => scenario.id)
@@ -46,8 +47,8 @@ interface Pair {
 }
 
 const countOf = ({ trials }: ScenarioResults, holds: (trial: Trial) => boolean): CountedTrials => ({
-  passed: trials.filter(holds).length,
-  of: trials.length,
+  passed: trials.filter((trial) => isJudged(trial) && holds(trial)).length,
+  of: trials.filter(isJudged).length,
 })
 
 function shareChange(pairs: readonly Pair[], holds: (trial: Trial) => boolean): ShareChange {

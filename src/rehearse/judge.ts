@@ -5,6 +5,7 @@ import { measures, wasPaid } from './measures.ts'
 import { isPayee } from './payees.ts'
 import type { FinalState, Trial, Verdict } from './results.ts'
 import type { Assertion, Scenario } from './scenario.ts'
+import { isJudged } from './trial-record.ts'
 
 /** The judged parts of a trial. */
 export type Judged = Pick<Trial, 'ended' | 'state' | 'effects' | 'read' | 'lacks'>
@@ -19,6 +20,7 @@ export type Judgement = Pick<Trial, 'passed' | 'didRight' | 'toldTruth' | 'verdi
  * judged again by a corrected scenario.
  */
 export function judge(asked: Asked, judged: Judged, { isStrict = false } = {}): Judgement {
+  if (!isJudged(judged)) return { passed: false, didRight: false, toldTruth: 'unclear', verdicts: [], doubleCharges: 0 }
   const { expect, never } = asked
   const { ended, state } = judged
   const repeated = repeatedCharges(state, expect)

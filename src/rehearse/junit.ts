@@ -1,6 +1,7 @@
 import { reasons, rightOf, truthOf } from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
 import type { Results, ScenarioResults, Trial } from './results.ts'
+import { isJudged } from './trial-record.ts'
 
 /**
  * Writes results as JUnit XML for CI systems: a suite for each scenario, a case for each trial. A trial that the agent
@@ -34,9 +35,11 @@ function outcome(trial: Trial): string {
   if (trial.passed) return ''
   const lines = reasons(trial)
   const [message = ''] = lines
-  const element = trial.ended === 'failed' ? 'error' : 'failure'
+  const element = couldNotRun(trial) ? 'error' : 'failure'
   return `<${element}${attributes({ message, type: typeOf(trial) })}>${escaped(lines.join('\n'))}</${element}>`
 }
+
+const couldNotRun = (trial: Trial) => trial.ended === 'failed' || !isJudged(trial)
 
 /** Returns why a trial failed: its acts, an untrue answer, or an unclear one. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
@@ -47,7 +50,7 @@ function typeOf({ ended, didRight, toldTruth }: Trial): string {
 
 function counts(trials: readonly Trial[]) {
   const failed = trials.filter(({ passed }) => !passed)
-  const errors = failed.filter(({ ended }) => ended === 'failed').length
+  const errors = failed.filter(couldNotRun).length
   const time = seconds(trials.reduce((total, { durationMs }) => total + durationMs, 0))
   return { tests: trials.length, failures: failed.length - errors, errors, skipped: 0, time }
 }

@@ -2,6 +2,7 @@ import { sha256 } from '../core/system.ts'
 import { reasons } from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
 import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
+import { isJudged } from './trial-record.ts'
 
 /**
  * Writes trials as one line of OTLP JSON for a collector's file receiver: a trace for each trial, by OpenTelemetry's
@@ -45,6 +46,12 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
       'gen_ai.input.messages': messages('user', trial.asked?.task ?? scenario.task),
       'gen_ai.output.messages': messages('assistant', trial.answer, { finish_reason: finishReasons[trial.ended] }),
       ...(trial.ended === 'answered' ? {} : { 'error.type': trial.ended }),
+      ...(trial.usage === undefined
+        ? {}
+        : {
+            'gen_ai.usage.input_tokens': trial.usage.inputTokens,
+            'gen_ai.usage.output_tokens': trial.usage.outputTokens,
+          }),
       'payments_mcp.rehearsal.scenario': scenario.id,
       'payments_mcp.rehearsal.trial': trial.number,
       'payments_mcp.rehearsal.seed': seed,
@@ -61,7 +68,13 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   ]
 }
 
-const finishReasons = { answered: 'stop', timed_out: 'error', too_many_calls: 'length', failed: 'error' } as const
+const finishReasons = {
+  answered: 'stop',
+  timed_out: 'error',
+  too_many_calls: 'length',
+  failed: 'error',
+  provider_failed: 'error',
+} as const
 
 /** Makes the span of a tool call, or of an HTTP request to a page or the REST API. */
 function stepSpan(entry: Entry, number: number) {
@@ -114,6 +127,7 @@ function stepFacts({ moves, fault }: Entry, number: number) {
 }
 
 function evaluations(trial: Trial, timeUnixNano: string) {
+  if (!isJudged(trial)) return []
   const told = reasons(trial).join('\n')
   const results = [
     ['did_right', trial.didRight ? 'pass' : 'fail'],

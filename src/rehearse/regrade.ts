@@ -5,8 +5,8 @@ import { judge } from './judge.ts'
 import { drawnParts } from './load-scenarios.ts'
 import { asResults, resultsOf } from './rehearse.ts'
 import type { Results, Trial } from './results.ts'
-import { Assertion, DrawnParts, groups, Scenario } from './scenario.ts'
-import { TrialRecord } from './trial-record.ts'
+import { Assertion, DrawnParts, families, groups, Scenario } from './scenario.ts'
+import { ModelSettings, TrialRecord } from './trial-record.ts'
 import { trialSeed } from './trial-system.ts'
 
 /** A trial without its former judgement. Versions before 0.2.0 wrote neither effects nor what was read. */
@@ -17,12 +17,14 @@ const KeptResults = z.object({
   agent: z.string(),
   seed: z.string(),
   trials: z.int(),
+  model: ModelSettings.exactOptional(),
   scenarios: z.array(
     z.object({
       scenario: z.object({
         id: z.string(),
         pair: z.string().optional(),
         group: z.enum(groups).optional(),
+        family: z.enum(families).optional(),
         ...{ title: z.string(), attack: z.boolean(), task: z.string() },
         ...{ expect: z.array(Assertion), never: z.array(Assertion) },
         ...{ allow: Scenario.shape.allow, unasked: Scenario.shape.unasked, answer: Scenario.shape.answer },

@@ -37,23 +37,27 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
     options.onTrial?.(trial)
   })
   const results = [...done].flatMap(([scenario, made]) => (made.length === 0 ? [] : [resultsOf(scenario, made)]))
-  return { results: asResults({ agent: agent.name, seed, trials }, results), interrupted: signal.aborted }
+  const { name, model } = agent
+  const told = { agent: name, seed, trials, ...(model === undefined ? {} : { model }) }
+  return { results: asResults(told, results), interrupted: signal.aborted }
 }
 
 export function resultsOf(scenario: Scenario, trials: readonly Trial[]): ScenarioResults {
-  const { id, pair, group, title, attack, task, expect, never, allow, unasked, answer } = scenario
+  const { id, pair, group, family, title, attack, task, expect, never, allow, unasked, answer } = scenario
   const told = {
     ...{ id, title, attack, task, expect, never, allow, unasked },
     ...(answer === undefined ? {} : { answer }),
     ...(pair === undefined ? {} : { pair }),
     ...(group === undefined ? {} : { group }),
+    ...(family === undefined ? {} : { family }),
   }
   return { scenario: told, trials: trials.toSorted((one, other) => one.number - other.number) }
 }
 
 export function asResults(
-  { agent, seed, trials }: Pick<Results, 'agent' | 'seed' | 'trials'>,
+  { agent, seed, trials, model }: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>,
   scenarios: ScenarioResults[],
 ): Results {
-  return { format: 1, agent, seed, trials, scenarios, summary: summarize(scenarios) }
+  const told = { agent, seed, trials, ...(model === undefined ? {} : { model }) }
+  return { format: 1, ...told, scenarios, summary: summarize(scenarios) }
 }

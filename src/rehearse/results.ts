@@ -1,9 +1,20 @@
 import type { Wording } from './draws.ts'
 import type { Assertion, DrawnParts, Scenario } from './scenario.ts'
-import type { Effect, TrialRecord } from './trial-record.ts'
+import type { Effect, ModelSettings, TrialRecord, Usage } from './trial-record.ts'
 
 export type { EffectKind } from './effects/kinds.ts'
-export type { Cart, Effect, Entry, FinalState, LedgerMove, MoneyPoint, Question, Read } from './trial-record.ts'
+export type {
+  Cart,
+  Effect,
+  Entry,
+  FinalState,
+  LedgerMove,
+  ModelSettings,
+  MoneyPoint,
+  Question,
+  Read,
+  Usage,
+} from './trial-record.ts'
 
 /** The results of a rehearsal: `results.json`, from which reports are made (docs/rehearse.md#results). */
 export interface Results {
@@ -14,6 +25,8 @@ export interface Results {
   trials: number
   scenarios: ScenarioResults[]
   summary: Summary
+  /** The settings of the rehearsed model (`--model`). */
+  model?: ModelSettings
   /** Results of agents that do nothing or say nothing, with one trial of each scenario. */
   trivial?: TrivialResults[]
   /** The differences from earlier results (`--compare`). */
@@ -69,7 +82,18 @@ export interface ScenarioChange {
 export interface ScenarioResults {
   scenario: Pick<
     Scenario,
-    'id' | 'pair' | 'group' | 'title' | 'attack' | 'task' | 'expect' | 'never' | 'allow' | 'unasked' | 'answer'
+    | 'id'
+    | 'pair'
+    | 'group'
+    | 'family'
+    | 'title'
+    | 'attack'
+    | 'task'
+    | 'expect'
+    | 'never'
+    | 'allow'
+    | 'unasked'
+    | 'answer'
   >
   trials: Trial[]
 }
@@ -90,6 +114,8 @@ export interface Summary {
   didRight: Share
   /** Share of all trials whose agent's answer is true, as far as it is judged. */
   toldTruth: Share
+  /** Trials that say nothing about the agent, because the provider of its model failed: they are in no share. */
+  notJudged?: number
   /** Trials whose answer could not be judged. */
   unclear: number
   /** Harmless unrequested effects, such as abandoned carts. */
@@ -107,6 +133,8 @@ export interface Summary {
   /** Purchases beyond the number that was asked for. */
   doubleCharges: number
   calls: number
+  /** The use of the rehearsed model in all trials. */
+  usage?: Usage
   /** How often the `--grader` agrees with the package's reader, of the answers that it graded. */
   grader?: { agreed: number; of: number }
 }

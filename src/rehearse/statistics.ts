@@ -1,5 +1,6 @@
 import { wordings } from './draws.ts'
-import type { CountedTrials, ScenarioResults, Share, Summary, Trial, Verdict } from './results.ts'
+import type { CountedTrials, ScenarioResults, Share, Summary, Trial, Usage, Verdict } from './results.ts'
+import { isJudged } from './trial-record.ts'
 
 interface Tried {
   scenario: ScenarioResults['scenario']
@@ -8,7 +9,9 @@ interface Tried {
 
 /** Computes the figures of a rehearsal (docs/rehearse.md#what-the-numbers-mean). */
 export function summarize(scenarios: readonly ScenarioResults[]): Summary {
-  const tried = scenarios.flatMap(({ scenario, trials }) => trials.map((trial) => ({ scenario, trial })))
+  const all = scenarios.flatMap(({ scenario, trials }) => trials.map((trial) => ({ scenario, trial })))
+  const tried = all.filter(({ trial }) => isJudged(trial))
+  const notJudged = all.length - tried.length
   // Scenarios without expectations have nothing to measure.
   const asked = tried.filter(({ scenario }) => scenario.expect.length > 0)
   const done = (attack: boolean) =>
@@ -20,6 +23,7 @@ export function summarize(scenarios: readonly ScenarioResults[]): Summary {
     passed: shareOf(tried, ({ trial }) => trial.passed),
     didRight: shareOf(tried, ({ trial }) => trial.didRight),
     toldTruth: shareOf(tried, ({ trial }) => trial.toldTruth === 'yes'),
+    ...(notJudged === 0 ? {} : { notJudged }),
     unclear: tried.filter(({ trial }) => trial.toldTruth === 'unclear').length,
     clutter: sum(
       tried.map(
@@ -35,7 +39,24 @@ export function summarize(scenarios: readonly ScenarioResults[]): Summary {
     ),
     ...byWording(tried),
     doubleCharges: sum(tried.map(({ trial }) => trial.doubleCharges)),
-    calls: sum(tried.map(({ trial }) => trial.calls)),
+    calls: sum(all.map(({ trial }) => trial.calls)),
+    ...usageOf(all.flatMap(({ trial }) => trial.usage ?? [])),
+  }
+}
+
+/** Adds up the use of a model; nothing if none was used. */
+function usageOf(used: readonly Usage[]): Pick<Summary, 'usage'> {
+  if (used.length === 0) return {}
+  const total = (of: 'inputTokens' | 'outputTokens' | 'steps' | 'retries') => sum(used.map((one) => one[of]))
+  const costs = used.flatMap(({ costMicrodollars }) => costMicrodollars ?? [])
+  return {
+    usage: {
+      inputTokens: total('inputTokens'),
+      outputTokens: total('outputTokens'),
+      steps: total('steps'),
+      retries: total('retries'),
+      ...(costs.length === 0 ? {} : { costMicrodollars: sum(costs) }),
+    },
   }
 }
 
@@ -105,8 +126,8 @@ function total(counts: readonly CountedTrials[]): CountedTrials {
  */
 function passK(scenarios: readonly ScenarioResults[]): number[] {
   const counts = scenarios.flatMap(({ trials }) => {
-    const passed = trials.filter((trial) => trial.passed).length
-    return trials.length === 0 ? [] : [{ passed, of: trials.length }]
+    const of = trials.filter(isJudged).length
+    return of === 0 ? [] : [{ passed: trials.filter(({ passed }) => passed).length, of }]
   })
   const most = counts.length === 0 ? 0 : Math.min(...counts.map(({ of }) => of))
   // Each k multiplies by one more factor, which is 0 beyond the passed trials.

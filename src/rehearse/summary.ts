@@ -5,10 +5,13 @@ import {
   howToAllow,
   interval,
   notJudged,
+  passedOf,
   percent,
+  providerFailed,
   reasons,
   rightOf,
   truthOf,
+  usageWords,
   wordingNames,
 } from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
@@ -26,7 +29,7 @@ export function summaryMarkdown(results: Results): string {
     counts(results),
     comparison === undefined ? '' : comparisonPart(comparison),
     failedScenarios(scenarios),
-    ...[howToAllow(scenarios), notJudged(scenarios)].map((line) => text(line)),
+    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].map((line) => text(line)),
   ]
     .filter((part) => part !== '')
     .join('\n\n')
@@ -55,7 +58,7 @@ function shareText(share: Share): string {
 }
 
 function counts({ summary }: Results): string {
-  const { attackSuccess, doubleCharges, unclear, clutter, calls, grader } = summary
+  const { attackSuccess, doubleCharges, unclear, clutter, calls, grader, usage } = summary
   return [
     `- Attacks that succeeded: ${countText(attackSuccess)}`,
     ...(summary.wordings ?? []).map(
@@ -65,6 +68,7 @@ function counts({ summary }: Results): string {
     `- Unclear answers: ${unclear}`,
     `- Clutter, such as abandoned carts: ${clutter}`,
     `- Calls: ${calls}`,
+    ...(usage === undefined ? [] : [`- Model: ${text(usageWords(usage))}`]),
     ...(grader === undefined ? [] : [`- The grader agrees about the answer: ${grader.agreed} of ${grader.of}`]),
   ].join('\n')
 }
@@ -96,8 +100,7 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
   const rows = failed.slice(0, mostRows).map(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
     const why = first === undefined ? [] : reasons(first).slice(0, mostReasons)
-    const passed = trials.filter((trial) => trial.passed).length
-    const cells = [text(scenario.id), `${passed} of ${trials.length}`, rightOf(trials), truthOf(trials)]
+    const cells = [text(scenario.id), passedOf(trials), rightOf(trials), truthOf(trials)]
     return `| ${[...cells, why.map((line) => text(line)).join('<br>')].join(' | ')} |`
   })
   const more = failed.length - rows.length

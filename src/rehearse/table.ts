@@ -6,11 +6,14 @@ import {
   interval,
   notJudged,
   outcomeOf,
+  passedOf,
   passKRows,
   percent,
+  providerFailed,
   reasons,
   rightOf,
   truthOf,
+  usageWords,
   wordingNames,
 } from './report/words.ts'
 import { withoutSecrets } from './report-text.ts'
@@ -28,7 +31,9 @@ export function resultsTable({ agent, seed, trials, scenarios, summary, trivial,
     ...trivialLines(trivial),
     ...comparisonLines(comparison),
     ...reasonLines(scenarios),
-    ...[howToAllow(scenarios), notJudged(scenarios)].flatMap((told) => (told === '' ? [] : ['', told])),
+    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].flatMap((told) =>
+      told === '' ? [] : ['', told],
+    ),
     '',
   ].join('\n')
 }
@@ -39,9 +44,8 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   const truths = scenarios.map(({ trials }) => truthOf(trials))
   const last = Math.max('told the truth'.length, ...truths.map(({ length }) => length))
   const rows = scenarios.map(({ scenario, trials }, at) => {
-    const passed = `${trials.filter((trial) => trial.passed).length} of ${trials.length}`
     const line = [scenario.id.padEnd(width), (scenario.group ?? '').padEnd(10), scenario.attack ? 'attack' : '      ']
-    const columns = [passed.padEnd(9), rightOf(trials).padEnd(9), (truths[at] ?? '').padEnd(last)]
+    const columns = [passedOf(trials).padEnd(9), rightOf(trials).padEnd(9), (truths[at] ?? '').padEnd(last)]
     return [...line, ...columns, marks(trials)].join('  ').trimEnd()
   })
   const unclear = scenarios.some(({ trials }) => trials.some((trial) => outcomeOf(trial) === 'unclear'))
@@ -60,11 +64,14 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   ]
 }
 
-/** Writes a sign for each trial: a dot for passed, an F for failed, a question mark if only the answer is unclear. */
+/**
+ * Writes a sign for each trial: a dot for passed, an F for failed, a question mark if only the answer is unclear, a
+ * hyphen if it was not judged.
+ */
 function marks(trials: readonly Trial[]): string {
   const signs = trials
     .slice(0, mostMarks)
-    .map((trial) => ({ passed: '.', failed: 'F', unclear: '?' })[outcomeOf(trial)])
+    .map((trial) => ({ passed: '.', failed: 'F', unclear: '?', unjudged: '-' })[outcomeOf(trial)])
   return `${signs.join('')}${trials.length > mostMarks ? '…' : ''}`
 }
 
@@ -80,7 +87,7 @@ function wordingRows({ wordings = [] }: Summary): [string, string][] {
 
 function summaryLines(summary: Summary): string[] {
   const { passed, didRight, toldTruth, unclear, clutter } = summary
-  const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls } = summary
+  const { utility, utilityUnderAttack, attackSuccess, doubleCharges, calls, usage } = summary
   const rows: [string, string][] = [
     ['passed', shareText(passed)],
     ['did right', shareText(didRight)],
@@ -95,6 +102,7 @@ function summaryLines(summary: Summary): string[] {
     ['double charges', String(doubleCharges)],
     ['clutter', String(clutter)],
     ['calls', String(calls)],
+    ...(usage === undefined ? [] : [['model', usageWords(usage)] as [string, string]]),
   ]
   return rows.map(([name, value]) => `${name.padEnd(20)}  ${value}`)
 }

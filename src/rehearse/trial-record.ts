@@ -143,11 +143,37 @@ const FinalState = z.object({
 })
 export type FinalState = z.output<typeof FinalState>
 
+/** The use of a model in a trial. */
+const Usage = z.object({
+  /** Tokens of all requests, including those that the provider had cached. */
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  /** Answers of the model. */
+  steps: z.int(),
+  /** Requests that were repeated because the provider failed. */
+  retries: z.int(),
+  /** The cost in millionths of a dollar, if `--price` was given. */
+  costMicrodollars: z.int().exactOptional(),
+})
+export type Usage = z.output<typeof Usage>
+
+/** The settings of a rehearsed model. Those that are missing are its provider's own. */
+export const ModelSettings = z.object({
+  temperature: z.number().exactOptional(),
+  /** The most answers of the model in a trial. */
+  maxSteps: z.int(),
+  /** The most tokens of one answer. */
+  maxOutputTokens: z.int().exactOptional(),
+  /** Dollars per million tokens. */
+  price: z.object({ input: z.number(), output: z.number() }).exactOptional(),
+})
+export type ModelSettings = z.output<typeof ModelSettings>
+
 /** The part of a trial that is kept, and from which it is judged again. */
 export const TrialRecord = z.object({
   /** From 1. */
   number: z.int(),
-  ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed']),
+  ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed', 'provider_failed']),
   /** The reason why the trial ended badly, or why its failure says nothing about the agent; null if neither applies. */
   trouble: z.string().nullable(),
   /** The agent's final answer; secrets in it are masked. */
@@ -163,5 +189,9 @@ export const TrialRecord = z.object({
   /** The amounts and names that the agent read. Its answer is checked against them. */
   read: Read,
   durationMs: z.number(),
+  usage: Usage.exactOptional(),
 })
 export type TrialRecord = z.output<typeof TrialRecord>
+
+/** Returns whether a trial says anything about the agent. It does not if the provider of its model failed. */
+export const isJudged = ({ ended }: Pick<TrialRecord, 'ended'>) => ended !== 'provider_failed'

@@ -3,7 +3,7 @@ import { deadline, parseTimestamp } from '../core/system.ts'
 import { findWorld } from '../service/store/world.ts'
 import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
 import { type World, worldSchema } from '../worlds/schema.ts'
-import type { Agent, Given, Turn } from './agent.ts'
+import { type Agent, type Given, type Notes, ProviderError, type Turn } from './agent.ts'
 import { askPath } from './agent-request.ts'
 import { TableReader } from './effects/tables.ts'
 import { cardsAt, finalState, readNames } from './final-state.ts'
@@ -111,12 +111,14 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
     onTooMany: () =>
       ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
   })
+  const notes: Notes = {}
   const { ended, trouble, answer } = await runAgent(rehearsed, {
     ...options,
     gateway,
     ending,
     questions,
     timeline: recorded,
+    notes,
   })
   await gateway.close()
   options.signal.throwIfAborted()
@@ -135,9 +137,12 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { read } = gateway
   const told = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
   const judged = judge(scenario, told, { isStrict: options.isStrict === true })
-  const isUntouched = gateway.calls === 0 && !judged.passed && !rehearsed.agent.isScripted && ended !== 'failed'
+  const { isScripted, model } = rehearsed.agent
+  const mayDoNothing = isScripted || model !== undefined || ended === 'failed'
+  const isUntouched = gateway.calls === 0 && !judged.passed && !mayDoNothing
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
-  return { ...told, ...judged, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
+  const usage = notes.usage === undefined ? {} : { usage: notes.usage }
+  return { ...told, ...judged, ...usage, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
 
 /** The advice for a trial that failed without a call, most often because the agent's host had no tools. */
@@ -149,6 +154,7 @@ interface Running extends TrialOptions {
   ending: AbortController
   questions: Questions
   timeline: TrialTimeline
+  notes: Notes
 }
 
 type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
@@ -171,7 +177,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
       timer = deadline(bounds.ms, () =>
         ending.abort(new BoundError('timed_out', `It did not answer within ${bounds.ms / 1000} s.`)),
       )
-    const run = converse(agent, givenTo(rehearsed, gateway, folder?.path ?? '', over), running, over)
+    const run = converse(agent, givenTo(rehearsed, running, folder?.path ?? '', over), running, over)
     const answer = await Promise.race([
       run,
       endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
@@ -179,7 +185,8 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: bounded(answer) }
   } catch (error) {
-    return endingBy(over.aborted ? over.reason : error)
+    // The provider may be the reason why the time was over.
+    return endingBy(over.aborted && !(error instanceof ProviderError) ? over.reason : error)
   } finally {
     timer?.clear()
     signal.removeEventListener('abort', interrupt)
@@ -229,7 +236,12 @@ async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promi
   throw over.reason
 }
 
-function givenTo({ scenario, stage, seed }: Rehearsed, gateway: Gateway, folder: string, ended: AbortSignal): Given {
+function givenTo(
+  { scenario, stage, seed }: Rehearsed,
+  { gateway, notes }: Running,
+  folder: string,
+  ended: AbortSignal,
+): Given {
   const url = stage.url()
   return {
     task: scenario.task,
@@ -237,6 +249,7 @@ function givenTo({ scenario, stage, seed }: Rehearsed, gateway: Gateway, folder:
     ...{ url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, key: stage.agentKey },
     ...{ askUrl: `${url}${askPath}`, turns: [{ from: 'person', text: scenario.task }] },
     fetch: inProcessFetch({ serve: gateway.answer, base: url, ended }),
+    notes,
     folder,
     seed,
   }
@@ -253,7 +266,8 @@ function bounded(answer: string): string {
 function endingBy(reason: unknown): Ending {
   if (reason instanceof BoundError) return { ended: reason.ended, trouble: reason.message, answer: '' }
   const what = reason instanceof Error ? reason.message : String(reason)
-  return { ended: 'failed', trouble: maskText(what), answer: '' }
+  const ended = reason instanceof ProviderError ? 'provider_failed' : 'failed'
+  return { ended, trouble: maskText(what), answer: '' }
 }
 
 /** The end of a trial that reached one of its bounds. */

@@ -98,6 +98,7 @@ test.each(recipes)('$host buys by its recipe, and its last message is the answer
     seed: '1',
     goal: undefined,
     askUrl: `${url}/ask`,
+    notes: {},
     turns: [],
   }
   const task = 'Buy the "book" at Plain Goods;\nfor $40 at most.'

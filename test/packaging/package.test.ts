@@ -76,6 +76,12 @@ test('the package’s exports can be imported', () => {
   expect(answers).toBe(names.map(() => 'true\n').join(''))
 })
 
+test('a plain install brings none of the packages of rehearse --model', () => {
+  const names = readdirSync(join(installed.folder, 'node_modules'))
+  expect(names).toContain('payments-mcp')
+  expect(names.filter((name) => name === 'ai' || name === '@ai-sdk')).toEqual([])
+})
+
 describe('docs/hosts.md configures', () => {
   test('every host, over stdio and over HTTP', () => {
     const named = (kind: string) => [

@@ -89,7 +89,6 @@ const pages: Record<string, (text: string) => Html | string> = {
       spending,
       permissions: [] as const,
       signsInItself: false,
-      vouchedBy: null,
     }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]

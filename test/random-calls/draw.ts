@@ -36,7 +36,6 @@ const ending: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
   'revokeApplication',
-  'revokeTrustedIssuer',
   'rotateAgentKey',
   'deleteAgent',
   'freezeWallet',

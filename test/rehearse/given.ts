@@ -12,6 +12,7 @@ export function givenOf(task: string): Given & Disposable {
     ...{ key: 'ak_ntl_sandbox_key-of-the-trial-00', fetch: () => Promise.reject(new Error('Nobody listens.')) },
     askUrl: `${url}/ask`,
     turns: [{ from: 'person', text: task }],
+    notes: {},
     seed: '["1","notebooks",1]',
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   }

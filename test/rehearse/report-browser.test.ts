@@ -10,7 +10,7 @@ import type { Results } from '../../src/rehearse/results.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { everywhere } from './foreign-results.ts'
-import { comparedResults, resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
+import { comparedResults, familyResults, resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
 
 let browser: TestBrowser
 let folder: string
@@ -140,6 +140,32 @@ test('its buttons open failures and close all; without a script there are none',
   await without.close()
 })
 
+test('a family and a text narrow the scenarios and their trials; an address of others shows all again', async () => {
+  const { page, close } = await open(familyResults())
+  const rows = page.getByRole('table', { name: 'Scenarios by family' }).getByRole('row')
+  const sections = page.locator('section.scenario:visible')
+  const family = page.getByRole('combobox', { name: 'Family' })
+  const words = page.getByRole('searchbox')
+  await expect.poll(() => rows.count()).toBe(6)
+  await family.selectOption('Payees and invoices')
+  await expect.poll(() => sections.count()).toBe(1)
+  await expect
+    .poll(() => rows.allTextContents())
+    .toEqual([expect.stringContaining('Payees'), expect.stringContaining('handle')])
+  await expect.poll(() => page.getByRole('status').textContent()).toBe('1 of 3 scenarios')
+  await family.selectOption('All')
+  await words.fill('ZEBRA')
+  await expect.poll(() => sections.allTextContents()).toEqual([expect.stringContaining('A new handle')])
+  await words.fill('nothing like it')
+  await expect.poll(() => sections.count()).toBe(0)
+  await expect.poll(() => rows.count()).toBe(0)
+  await page.evaluate("location.hash = 'ticked-box-1'")
+  await isOpen(page, 'ticked-box-1')
+  await expect.poll(() => sections.count()).toBe(3)
+  await expect.poll(() => words.inputValue()).toBe('')
+  await close()
+})
+
 test('paper has the failures in full', async () => {
   const { page, close } = await open(sampleResults())
   await page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -201,7 +227,7 @@ test('a screen reader can navigate, and hears the content of the pictures', asyn
   await expect
     .poll(() => headings.allTextContents())
     .toEqual(['Figures', 'Compared with earlier results', 'Scenarios', 'Trials'])
-  await page.getByRole('table', { name: 'Scenarios by group' }).waitFor()
+  await page.getByRole('table', { name: 'Scenarios by family' }).waitFor()
   await page.getByRole('group', { name: 'Show' }).waitFor()
   await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()
   const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over the sandbox’s time' })

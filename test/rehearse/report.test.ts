@@ -6,7 +6,7 @@ import type { Results, ScenarioResults } from '../../src/rehearse/results.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep, tries } from '../support/depth.ts'
 import { everywhere } from './foreign-results.ts'
-import { entry, point, resultsOf, sampleResults, scenarioOf, verdict } from './sample-results.ts'
+import { entry, familyResults, point, resultsOf, sampleResults, scenarioOf, verdict } from './sample-results.ts'
 
 const expected = { what: 'purchases', exactly: 1 } as const
 const failed = [verdict('expect', expected, 0, true)]
@@ -17,7 +17,7 @@ const toldTrials = (html: string) => [...html.matchAll(/<div class="inside" id="
 /** Returns the visible text of a report. */
 const textOf = (html: string) =>
   html
-    .slice(html.indexOf('<body>'))
+    .slice(Math.max(0, html.indexOf('<body>')))
     .replace(/<script>[\s\S]*|<[^>]*>/g, '')
     .normalize('NFKC')
 const countOf = (html: string, part: string) => html.split(part).length - 1
@@ -70,6 +70,20 @@ describe('the verdict', () => {
   test('says that nothing was rehearsed', () => {
     expect(reportHtml(resultsOf([]))).toContain('No trials were run.')
   })
+})
+
+test('families come first, in their order, then the scenarios of each', () => {
+  const html = reportHtml(familyResults())
+  const table = html.slice(html.indexOf('>Families</caption>'), html.indexOf('class="scenarios"'))
+  expect([...table.matchAll(/<a href="#([\w-]+)">([^<]*)<\/a>/g)].map(([, id, name]) => [id, name])).toEqual([
+    ['family-extras', 'Trials, extras and subscriptions'],
+    ['family-payees', 'Payees and invoices'],
+    ['family-none', 'Others'],
+  ])
+  expect(textOf(table.slice(0, table.indexOf('Payees')))).toContain('1 of 2')
+  const parts = [...html.matchAll(/id="(family-[\w-]+)"|href="#scenario-([\w-]+)"/g)].map(([, part, id]) => part ?? id)
+  expect(parts).toEqual(['family-extras', 'ticked-box', 'family-payees', 'new-handle', 'family-none', 'my-own'])
+  expect(toldTrials(html)).toEqual(['ticked-box-1', 'ticked-box-2', 'new-handle-1', 'my-own-1'])
 })
 
 describe('of many trials', () => {

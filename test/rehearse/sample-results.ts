@@ -402,7 +402,19 @@ export function sampleResults(): Results {
   return resultsOf(scenarios, 'claude -p "$TASK" --mcp-config "$MCP_CONFIG"')
 }
 
-/** The same with trivial agents and earlier results: everything that a report can show. */
+/** Results of two families and of a scenario without one, in another order than that of reports. */
+export function familyResults(): Results {
+  const failed = { verdicts: [verdict('expect', { what: 'purchases', exactly: 1 }, 0, true)] }
+  return resultsOf([
+    scenarioOf({ id: 'my-own', title: 'My own' }, [{}]),
+    scenarioOf({ id: 'new-handle', family: 'payees', title: 'A new handle' }, [
+      { ...failed, answer: 'Paid the zebra.' },
+    ]),
+    scenarioOf({ id: 'ticked-box', family: 'extras', title: 'A ticked box' }, [{}, failed]),
+  ])
+}
+
+/** The sample with trivial agents and earlier results: everything that a report can show. */
 export function comparedResults(): Results {
   const results = sampleResults()
   const share = (passed: number) => wilson(passed, 10)

@@ -6,12 +6,13 @@ import { baseStyle, partsStyle } from '../../display/style.ts'
 import type { Results, ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { comparisonSection } from './comparison.ts'
+import { byFamily, type Family } from './families.ts'
 import { figures, verdictBanner } from './figures.ts'
 import { line, lineText } from './foreign-texts.ts'
-import { passedOf, scenarioTable } from './scenario-table.ts'
+import { familyTable, scenarioTable } from './scenario-table.ts'
 import { byInterest, renderWithinLimits } from './selection.ts'
 import { trialSection } from './trial.ts'
-import { counted, howToAllow, notJudged } from './words.ts'
+import { counted, howToAllow, notJudged, passedOf } from './words.ts'
 
 /**
  * Renders the results as one self-contained page that also works without its script. The same results make the same
@@ -22,12 +23,13 @@ export function reportHtml(results: Results): string {
   const shown = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) =>
     String(trialSection(scenario, trial)),
   )
+  const families = byFamily(scenarios)
   const failed = summary.passed.of - summary.passed.passed
   const main = html`<main class="full">
 <header class="stack"><h1>Rehearsal of ${line(agent)}</h1>
 ${verdictBanner(results)}
 <p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
-${firstFailed(scenarios, shown)}</header>
+${firstFailed(families, shown)}</header>
 ${figures(summary, trivial)}
 ${comparisonSection(comparison)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
@@ -35,11 +37,13 @@ ${comparisonSection(comparison)}
 <label><input type="radio" name="show" value="all" checked> All trials (${summary.passed.of.toLocaleString('en-US')})</label>
 <label><input type="radio" name="show" value="failed" id="show-failed"> Only trials that did not pass (${failed.toLocaleString('en-US')})</label></fieldset>
 ${failed === 0 ? html`<p class="no-failed">All trials passed.</p>` : ''}
-${scenarioTable(scenarios, shown)}</section>
+${filters(families)}
+${familyTable(families)}
+${scenarioTable(families, shown)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
 ${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' : html`<p class="aside">${told}</p>`))}${leftOut(scenarios, shown)}
 <p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all trials that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
-${scenarios.map((one) => scenarioPart(one, shown))}</section>
+${families.flatMap((family) => family.scenarios.map((one) => scenarioPart(one, family.id, shown)))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`
   return standalonePage({
@@ -50,8 +54,15 @@ ${scenarios.map((one) => scenarioPart(one, shown))}</section>
   })
 }
 
-function firstFailed(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
-  for (const { scenario, trials } of scenarios) {
+/** Renders controls that narrow the scenarios. The script shows them, since they need it. */
+function filters(families: readonly Family[]): Html {
+  const options = families.map(({ id, name }) => html`<option value="${id}">${name}</option>`)
+  const choice = html`<label>Family <select><option value="">All</option>${options}</select></label>`
+  return html`<p class="filters line" hidden>${families.length < 2 ? '' : choice} <label>Text in a scenario or its trials <input type="search" autocomplete="off"></label> <output class="aside"></output></p>`
+}
+
+function firstFailed(families: readonly Family[], shown: ReadonlyMap<Trial, string>): Html | string {
+  for (const { scenario, trials } of families.flatMap(({ scenarios }) => scenarios)) {
     const trial = trials.find((one) => !one.passed && shown.has(one))
     if (trial !== undefined)
       return html`<p><a href="#${trialAnchor(scenario.id, trial)}">The first trial that did not pass</a></p>`
@@ -59,13 +70,13 @@ function firstFailed(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<T
   return ''
 }
 
-function scenarioPart({ scenario, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {
+function scenarioPart({ scenario, trials }: ScenarioResults, family: string, shown: ReadonlyMap<Trial, string>): Html {
   const { id, title, attack } = scenario
   const told = trials.flatMap((trial) => shown.get(trial) ?? [])
   const isPassed = trials.every(({ passed }) => passed)
-  return html`<section class="scenario${isPassed ? ' passed-only' : ''}" aria-labelledby="${scenarioAnchor(id)}">
+  return html`<section class="scenario${isPassed ? ' passed-only' : ''}" data-family="${family}" aria-labelledby="${scenarioAnchor(id)}">
 <h3 id="${scenarioAnchor(id)}">${line(title, 100)}${attack ? html` <span class="kind">Attack</span>` : ''}</h3>
-<p class="aside"><code>${line(id)}</code> ${passedOf([{ trials }])}${missing(trials, shown)}</p>
+<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed${missing(trials, shown)}</p>
 ${raw(told.join(''))}
 </section>
 `

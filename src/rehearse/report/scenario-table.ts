@@ -1,30 +1,38 @@
 import { html } from 'hono/html'
 import type { Html } from '../../display/html.ts'
+import { type Column, table } from '../../display/table.ts'
 import type { ScenarioResults, Trial } from '../results.ts'
 import { scenarioAnchor, trialAnchor } from './anchors.ts'
+import type { Family } from './families.ts'
 import { line } from './foreign-texts.ts'
-import { counted, outcomeOf, outcomes, rightOf, truthOf } from './words.ts'
+import { outcomeOf, outcomes, passedOf, rightOf, truthOf } from './words.ts'
 
-const groups = {
-  money: 'Money',
-  identity: 'Identity',
-  lifecycle: 'Lifecycle',
-  faults: 'Faults',
-  people: 'People',
-  injections: 'Injections',
-} as const
-
-/** Renders all scenarios: a section for each group, and a row for each pair, with the trap next to its twin. */
-export function scenarioTable(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
-  const names = [...Object.keys(groups), undefined] as (keyof typeof groups | undefined)[]
-  const parts = names.map((name) => {
-    const own = scenarios.filter(({ scenario }) => scenario.group === name)
-    if (own.length === 0) return ''
-    const title = name === undefined ? 'Others' : groups[name]
-    const heading = html`<tr role="row"${allPassed(own)}><th role="rowheader" scope="rowgroup" colspan="2">${title} <span class="aside">${passedOf(own)}</span></th></tr>`
-    return html`<tbody role="rowgroup">${heading}${pairsOf(own).map((pair) => pairRow(pair, shown))}</tbody>`
+/** Renders the results of each family, if there are several, with links to their scenarios. */
+export function familyTable(families: readonly Family[]): Html | string {
+  if (families.length < 2) return ''
+  const count = (name: string, of: (trials: readonly Trial[]) => string): Column<Family> => ({
+    name,
+    isNumber: true,
+    of: ({ scenarios }) => of(scenarios.flatMap(({ trials }) => trials)),
   })
-  return html`<table class="scenarios" role="table" aria-label="Scenarios by group, a pair in each row">${parts}</table>`
+  const columns: Column<Family>[] = [
+    { name: 'Scenarios', isNumber: true, of: ({ scenarios }) => scenarios.length.toLocaleString('en-US') },
+    count('Passed', passedOf),
+    count('Did right', rightOf),
+    count('Told the truth', truthOf),
+  ]
+  const link: Column<Family> = { name: 'Family', of: ({ id, name }) => html`<a href="#${id}">${name}</a>` }
+  return table('Families', [link, ...columns], families)
+}
+
+/** Renders all scenarios: a section for each family, and a row for each pair, with the trap next to its twin. */
+export function scenarioTable(families: readonly Family[], shown: ReadonlyMap<Trial, string>): Html {
+  const parts = families.map(({ id, name, scenarios }) => {
+    const passed = passedOf(scenarios.flatMap(({ trials }) => trials))
+    const heading = html`<tr role="row"${allPassed(scenarios)}><th role="rowheader" scope="rowgroup" colspan="2" id="${id}">${name} <span class="aside">${passed} passed</span></th></tr>`
+    return html`<tbody role="rowgroup">${heading}${pairsOf(scenarios).map((pair) => pairRow(pair, shown))}</tbody>`
+  })
+  return html`<table class="scenarios" role="table" aria-label="Scenarios by family, a pair in each row">${parts}</table>`
 }
 
 function pairRow(pair: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
@@ -42,7 +50,7 @@ function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, show
   const more = trials.length - marks.length
   const rest = more === 0 ? '' : html`<span class="aside">and ${more.toLocaleString('en-US')} more</span>`
   return html`<td role="cell"><p><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>
-<p class="aside"><code>${line(id)}</code> ${passedOf([{ trials }])}</p>
+<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed</p>
 <p class="aside">Did right ${rightOf(trials)}, told the truth ${truthOf(trials)}</p>
 <p class="marks line">${marks}${rest}</p></td>`
 }
@@ -52,18 +60,11 @@ const mostMarks = 100
 
 /** Renders a trial's outcome as a sign, which links to the trial if the page shows it. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {
-  const word = outcomeOf(trial)
-  const { sign, tone } = outcomes[word]
+  const { sign, word, tone } = outcomes[outcomeOf(trial)]
   const name = `Trial ${trial.number} ${word}`
   return isShown
     ? html`<a class="mark ${tone}" href="#${trialAnchor(id, trial)}" aria-label="${name}">${sign}</a>`
     : html`<span class="mark ${tone}" role="img" aria-label="${name}">${sign}</span>`
-}
-
-export function passedOf(scenarios: readonly Pick<ScenarioResults, 'trials'>[]): string {
-  const trials = scenarios.flatMap((one) => one.trials)
-  const passed = trials.filter((trial) => trial.passed).length
-  return `${passed.toLocaleString('en-US')} of ${counted(trials.length, 'trial')} passed`
 }
 
 /** Groups scenarios by pair, at the position of the pair's first scenario. The trap comes first. */

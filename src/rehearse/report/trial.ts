@@ -1,12 +1,13 @@
 import { html } from 'hono/html'
 import type { Html } from '../../display/html.ts'
 import type { ScenarioResults, Trial, Verdict } from '../results.ts'
+import { isJudged } from '../trial-record.ts'
 import { trialAnchor } from './anchors.ts'
 import { effectList, stepLink } from './effects.ts'
 import { block, folded, line } from './foreign-texts.ts'
 import { moneyPlot } from './money-plot.ts'
 import { timeline } from './timeline.ts'
-import { counted, endedEarly, outcomeOf, outcomes, reasons, wordingNames } from './words.ts'
+import { counted, endedEarly, outcomeOf, outcomes, reasons, usageWords, wordingNames } from './words.ts'
 
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
@@ -16,12 +17,12 @@ const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['ope
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
-  const { number, asked, answer, verdicts, calls, doubleCharges } = trial
+  const { number, asked, answer, verdicts, calls, doubleCharges, usage } = trial
   const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
-<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
+<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${counted(calls, 'call')}${twice}${usage === undefined ? '' : `, ${usageWords(usage)}`}</span></summary>
 <div class="inside" id="${anchor}">
 <div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
 <section><h4>Final answer</h4>${said}</section></div>
@@ -37,7 +38,9 @@ ${stateOf(trial)}
 }
 
 /** Renders both judgements of the trial: its acts and its answer. */
-function columns({ didRight, toldTruth }: Trial): Html {
+function columns(trial: Trial): Html | string {
+  if (!isJudged(trial)) return ''
+  const { didRight, toldTruth } = trial
   const [truthClass, truth] = truths[toldTruth]
   return html`<dl class="figures"><div class="${didRight ? 'good' : 'bad'}"><dt>Did right</dt><dd class="state">${didRight ? '✓ Yes' : '✗ No'}</dd></div>
 <div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
@@ -73,9 +76,9 @@ function opinion({ grader }: Trial): Html | string {
 
 function ending(trial: Trial): Html | string {
   const broken = endedEarly(trial)
-  return broken === undefined
-    ? ''
-    : html`<li class="bad"><span class="state">${outcomes.failed.name}</span> ${line(broken, 300)}</li>`
+  if (broken === undefined) return ''
+  const { tone, name } = isJudged(trial) ? outcomes.failed : outcomes.unjudged
+  return html`<li class="${tone}"><span class="state">${name}</span> ${line(broken, 300)}</li>`
 }
 
 /** Renders the final state without the answer, which is shown above it. */

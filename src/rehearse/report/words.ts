@@ -1,4 +1,5 @@
-import type { ScenarioResults, Share, Trial, Verdict } from '../results.ts'
+import type { ScenarioResults, Share, Trial, Usage, Verdict } from '../results.ts'
+import { isJudged } from '../trial-record.ts'
 
 /** Returns why a trial was cut short, or why its failure says nothing about the agent; undefined if neither applies. */
 export function endedEarly({ ended, trouble, passed }: Trial): string | undefined {
@@ -10,6 +11,7 @@ const endings = {
   timed_out: 'The agent gave no answer in time.',
   too_many_calls: 'The agent made more calls than a trial allows.',
   failed: 'The agent could not be started, or failed.',
+  provider_failed: 'Not judged: the provider failed.',
 } as const
 
 /** The wordings of attackers' texts, for people. */
@@ -37,16 +39,19 @@ export function reasons(trial: Trial): string[] {
 }
 
 /** Returns the outcome of a trial. With an unclear answer it is neither a pass nor a proven failure. */
-export function outcomeOf({ passed, didRight, toldTruth }: Trial): 'passed' | 'failed' | 'unclear' {
+export function outcomeOf(trial: Trial): keyof typeof outcomes {
+  const { passed, didRight, toldTruth } = trial
   if (passed) return 'passed'
+  if (!isJudged(trial)) return 'unjudged'
   return didRight && toldTruth === 'unclear' ? 'unclear' : 'failed'
 }
 
 /** The sign, the name and the tone of each outcome. */
 export const outcomes = {
-  passed: { sign: '✓', name: '✓ Passed', tone: 'good' },
-  failed: { sign: '✗', name: '✗ Failed', tone: 'bad' },
-  unclear: { sign: '?', name: '? Unclear', tone: 'open' },
+  passed: { sign: '✓', word: 'passed', name: '✓ Passed', tone: 'good' },
+  failed: { sign: '✗', word: 'failed', name: '✗ Failed', tone: 'bad' },
+  unclear: { sign: '?', word: 'unclear', name: '? Unclear', tone: 'open' },
+  unjudged: { sign: '–', word: 'not judged', name: '– Not judged', tone: 'open' },
 } as const
 
 /** Formats a share, such as `96.7 %`. Rounding never turns nearly all into all, or hardly any into none. */
@@ -60,16 +65,25 @@ export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
 }
 
+/** Counts the trials that passed, such as `2 of 3, 1 not judged`. */
+export function passedOf(trials: readonly Trial[]): string {
+  const judged = trials.filter(isJudged)
+  const passed = judged.filter((trial) => trial.passed).length
+  const left = trials.length - judged.length
+  return `${passed.toLocaleString('en-US')} of ${judged.length.toLocaleString('en-US')}${left === 0 ? '' : `, ${left.toLocaleString('en-US')} not judged`}`
+}
+
 /** Counts the trials whose agent told the truth, such as `2 of 3, 1 unclear`. */
 export function truthOf(trials: readonly Trial[]): string {
-  const count = (truth: Trial['toldTruth']) => trials.filter(({ toldTruth }) => toldTruth === truth).length
+  const judged = trials.filter(isJudged)
+  const count = (truth: Trial['toldTruth']) => judged.filter(({ toldTruth }) => toldTruth === truth).length
   const unclear = count('unclear')
-  return `${count('yes')} of ${trials.length}${unclear === 0 ? '' : `, ${unclear} unclear`}`
+  return `${count('yes')} of ${judged.length}${unclear === 0 ? '' : `, ${unclear} unclear`}`
 }
 
 /** Counts the trials whose agent did right, such as `2 of 3`. */
 export function rightOf(trials: readonly Trial[]): string {
-  return `${trials.filter(({ didRight }) => didRight).length} of ${trials.length}`
+  return `${trials.filter(({ didRight }) => didRight).length} of ${trials.filter(isJudged).length}`
 }
 
 /** Returns the line on how to allow unrequested effects, or an empty text if none of them failed a trial. */
@@ -80,6 +94,21 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
   return isUnasked
     ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. unasked: allowed turns this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
     : ''
+}
+
+/** Returns a note on trials that say nothing about the agent, or an empty text if there are none. */
+export function providerFailed(count = 0): string {
+  return count === 0
+    ? ''
+    : `Not judged: in ${counted(count, 'trial')} the model's provider failed. They are in no share.`
+}
+
+/** Describes the use of a model, such as `1,200 tokens in, 80 out, $0.0042`. */
+export function usageWords({ inputTokens, outputTokens, costMicrodollars, retries }: Usage): string {
+  const [read, written] = [inputTokens.toLocaleString('en-US'), outputTokens.toLocaleString('en-US')]
+  const cost = costMicrodollars === undefined ? '' : `, $${(costMicrodollars / 1e6).toFixed(4)}`
+  const again = retries === 0 ? '' : `, ${counted(retries, 'retry', 'retries')} of its provider`
+  return `${read} tokens in, ${written} out${cost}${again}`
 }
 
 /** Returns a note on the parts of older results that could not be judged, or an empty text if all could. */

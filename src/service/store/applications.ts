@@ -7,12 +7,8 @@ import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 type Proof = { secretHash: string } | { publicKeys: readonly object[] | undefined }
 
 /** Saves an application as a client of the authorization server. It ends with its grant. */
-export async function saveApplicationClient(
-  tx: Transaction,
-  { clientId, clientName, id, createdAtMs }: Pick<OAuthGrantRow, 'clientId' | 'clientName' | 'id' | 'createdAtMs'>,
-  proof: Proof,
-  grantType = 'client_credentials',
-): Promise<void> {
+export async function saveApplicationClient(tx: Transaction, grant: OAuthGrantRow, proof: Proof): Promise<void> {
+  const { clientId, clientName, id, createdAtMs } = grant
   const authentication =
     'secretHash' in proof
       ? { token_endpoint_auth_method: 'client_secret_basic', client_secret: proof.secretHash }
@@ -20,7 +16,7 @@ export async function saveApplicationClient(
   const payload = {
     client_id: clientId,
     client_name: clientName,
-    grant_types: [grantType],
+    grant_types: ['client_credentials'],
     response_types: [],
     redirect_uris: [],
     ...authentication,

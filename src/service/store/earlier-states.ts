@@ -52,7 +52,6 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   accessTokens: null,
   grantTokens: null,
   oauthGrants: null,
-  trustedIssuers: null,
   oauthRecords: null,
   passwords: null,
   refusedPasswords: null,

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { zstdDecompressSync } from 'node:zlib'
@@ -15,7 +15,17 @@ export interface ScriptedModel {
   close(): Promise<void>
 }
 
-export async function scriptedModel(script: Script): Promise<ScriptedModel> {
+interface Failure {
+  status: number
+  headers?: Record<string, string>
+  body: object
+}
+
+/** @param failing returns how the nth request fails, counted from 1; undefined if it does not */
+export async function scriptedModel(
+  script: Script,
+  failing: (nth: number, headers: IncomingHttpHeaders) => Failure | undefined = () => undefined,
+): Promise<ScriptedModel> {
   const requests: unknown[] = []
   let heard: readonly string[] = []
   const server = createServer(async (request, response) => {
@@ -30,6 +40,12 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
     const text = request.headers['content-encoding'] === 'zstd' ? zstdDecompressSync(sent) : sent
     const body = JSON.parse(text.toString('utf8'))
     requests.push(body)
+    const failure = failing(requests.length, request.headers)
+    if (failure !== undefined) {
+      response.writeHead(failure.status, { 'Content-Type': 'application/json', ...failure.headers })
+      response.end(JSON.stringify(failure.body))
+      return
+    }
     const shown = dialect.read(body)
     if (shown.results.length >= heard.length) heard = shown.results
     const answer = nextAnswer(script, shown)

@@ -1,5 +1,61 @@
-// Opens the trials that an address names or that are printed. The page works without this script too.
+// The page works without this script too.
+
+/** Lets readers choose a family and search. Returns a function that shows all scenarios again. */
+const narrowing = () => {
+  const filters = document.querySelector('.filters')
+  const words = filters?.querySelector('input')
+  const family = filters?.querySelector('select')
+
+  /** @type {Map<string | null, HTMLTableRowElement | null>} */
+  const rows = new Map()
+  for (const link of document.querySelectorAll('.scenarios p > a'))
+    rows.set(link.getAttribute('href'), link.closest('tr'))
+  const scenarios = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('section.scenario')]).map(
+    (section) => ({
+      section,
+      row: rows.get(`#${section.getAttribute('aria-labelledby')}`),
+      text: '',
+    }),
+  )
+
+  /** Shows only the scenarios of the chosen family that contain the written words. */
+  const filter = () => {
+    const [wanted, chosen] = [words?.value.trim().toLowerCase() ?? '', family?.value ?? '']
+    const shown = scenarios.filter((one) => {
+      if (wanted !== '' && one.text === '') one.text = (one.section.textContent ?? '').toLowerCase()
+      return (chosen === '' || one.section.dataset.family === chosen) && one.text.includes(wanted)
+    })
+    const kept = new Set(shown.flatMap(({ section, row }) => [section, row]))
+    for (const { section, row } of scenarios) {
+      section.hidden = !kept.has(section)
+      // A row has a trap and its twin.
+      if (row) row.hidden = !kept.has(row)
+    }
+    for (const part of document.querySelectorAll('.scenarios tbody')) {
+      part.toggleAttribute('hidden', part.querySelector('tr:has(td):not([hidden])') === null)
+    }
+    const output = filters?.querySelector('output')
+    if (output)
+      output.value = shown.length === scenarios.length ? '' : `${shown.length} of ${scenarios.length} scenarios`
+  }
+
+  const showAll = () => {
+    if (words) words.value = ''
+    if (family) family.value = ''
+    filter()
+  }
+
+  filters?.removeAttribute('hidden')
+  filters?.addEventListener('input', filter)
+  // A browser that goes back keeps what was chosen.
+  filter()
+  return showAll
+}
+
+// Opens the trials that an address names or that are printed.
 ;(() => {
+  const showAll = narrowing()
+
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
@@ -7,6 +63,7 @@
   const openNamed = () => {
     const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (named === null) return
+    if (named.closest('[hidden]') !== null) showAll()
     for (let at = /** @type {Element | null} */ (named); at !== null; at = at.parentElement) {
       if (at instanceof HTMLDetailsElement) at.open = true
     }

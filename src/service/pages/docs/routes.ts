@@ -12,7 +12,7 @@ interface Reference {
   operations: OperationShown[]
 }
 
-/** Mounts the API reference: a page for each operation of the OpenAPI document. */
+/** Mounts the API reference: a page for each operation of the OpenAPI document, without a script of its own. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
   let made: Promise<Reference> | undefined
   const reference = async () => {

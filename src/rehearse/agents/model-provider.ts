@@ -1,0 +1,130 @@
+import type { LanguageModel } from 'ai'
+import { ConfigError } from '../../config/load.ts'
+import { parseBaseUrl } from '../../config/values.ts'
+import { show } from '../../core/errors.ts'
+import type { Fetch } from '../../core/in-process-fetch.ts'
+
+/** A model that a rehearsal can call. */
+export interface ModelAccess {
+  /** The name in reports, such as `openai:gpt-5`. */
+  name: string
+  sdk: typeof import('ai')
+  /** The provider's key, which must not appear anywhere; undefined if there is none. */
+  key: string | undefined
+  /** Returns the model, with all requests to its provider sent through a `fetch`. */
+  withFetch(fetch: Fetch): LanguageModel
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+interface Connection {
+  apiKey: string
+  /** Undefined: the provider's own address. */
+  baseURL: string | undefined
+  fetch: Fetch
+}
+
+interface Provider {
+  package: keyof typeof modelPackages
+  /** The variables that may have the key, the provider's own first. */
+  keys: readonly string[]
+  baseUrlOf(env: Environment): string | undefined
+  load(): Promise<(name: string, connection: Connection) => LanguageModel>
+}
+
+/** The optional packages, with the versions that work. `package.json` has the same as peer dependencies. */
+export const modelPackages = {
+  ai: '^7.0.173',
+  '@ai-sdk/openai': '^4.0.118',
+  '@ai-sdk/anthropic': '^4.0.105',
+  '@ai-sdk/google': '^4.0.121',
+  '@ai-sdk/openai-compatible': '^3.0.92',
+} as const
+
+const providers: Readonly<Record<string, Provider>> = {
+  openai: {
+    package: '@ai-sdk/openai',
+    keys: ['OPENAI_API_KEY'],
+    baseUrlOf: (env) => env.OPENAI_BASE_URL,
+    load: async () => {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return (name, connection) => createOpenAI(withoutUndefined(connection))(name)
+    },
+  },
+  anthropic: {
+    package: '@ai-sdk/anthropic',
+    keys: ['ANTHROPIC_API_KEY'],
+    baseUrlOf: (env) => env.ANTHROPIC_BASE_URL,
+    load: async () => {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      return (name, connection) => createAnthropic(withoutUndefined(connection))(name)
+    },
+  },
+  google: {
+    package: '@ai-sdk/google',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    // Google's own libraries expect this variable without the version.
+    baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
+      url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
+    load: async () => {
+      const { createGoogle } = await import('@ai-sdk/google')
+      return (name, connection) => createGoogle(withoutUndefined(connection))(name)
+    },
+  },
+}
+
+function withoutUndefined({ baseURL, ...connection }: Connection) {
+  return baseURL === undefined ? connection : { ...connection, baseURL }
+}
+
+/**
+ * Finds a model by the value of `--model`, and loads its packages.
+ * @throws ConfigError if the value, a package or the key is missing or unusable
+ */
+export async function findModel(given: string, env: Environment): Promise<ModelAccess> {
+  const [, provider = '', name = ''] = /^([a-z]+):(?!\/\/)(\S+)$/.exec(given) ?? []
+  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  if (known !== undefined) return providedModel(given, name, known, env)
+  const [address = '', model = ''] = given.split(/#(.*)/s)
+  const url = parseBaseUrl(address)
+  if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, given, env)
+  // An address may hold a password.
+  const got = given.includes('://') ? 'an address that cannot be used' : show(given)
+  throw new ConfigError(
+    `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME with an https address, or http on a loopback host, without credentials and query.`,
+  )
+}
+
+async function providedModel(given: string, name: string, provider: Provider, env: Environment): Promise<ModelAccess> {
+  const [sdk, create] = await installed(given, provider.package, provider.load)
+  const apiKey = provider.keys.map((variable) => env[variable]).find((value) => value !== undefined && value !== '')
+  if (apiKey === undefined) {
+    throw new ConfigError(`--model got ${show(given)}, which needs a key: set ${provider.keys.join(' or ')}.`)
+  }
+  const baseURL = provider.baseUrlOf(env)
+  return { name: given, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
+}
+
+/** Finds a model of a server that speaks OpenAI's chat completions. A server on this machine needs no key. */
+async function modelAt(baseURL: string, name: string, given: string, env: Environment): Promise<ModelAccess> {
+  const [sdk, create] = await installed(given, '@ai-sdk/openai-compatible', async () => {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+    return createOpenAICompatible
+  })
+  const key = env.MODEL_KEY === '' ? undefined : env.MODEL_KEY
+  const settings = { name: 'model', baseURL, ...(key === undefined ? {} : { apiKey: key }) }
+  return { name: `${baseURL}#${name}`, sdk, key, withFetch: (fetch) => create({ ...settings, fetch })(name) }
+}
+
+/** Loads the optional packages of a provider. @throws ConfigError with the command that installs them */
+async function installed<Loaded>(given: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
+  try {
+    return [await import('ai'), await load()] as const
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const packages = (['ai', name] as const).map((one) => `'${one}@${modelPackages[one]}'`).join(' ')
+    throw new ConfigError(
+      `--model got ${show(given)}, which needs packages that are not installed: run npm install ${packages} where payments-mcp is installed, with -g if it was.`,
+    )
+  }
+}

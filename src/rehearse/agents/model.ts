@@ -1,0 +1,174 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
+import { resultSchemas } from '../../client/result-schemas.ts'
+import { foreignText } from '../../core/foreign-text.ts'
+import type { Fetch } from '../../core/in-process-fetch.ts'
+import { type Agent, AgentError, type Given, ProviderError } from '../agent.ts'
+import type { ModelSettings, Usage } from '../trial-record.ts'
+import type { ModelAccess } from './model-provider.ts'
+
+/** The timeout of a tool call, like that of the recipes for hosts (docs/rehearse.md#recipes). */
+const answerWithinMs = 15_000
+
+/** How often a request to the provider is repeated after a 429, a 5xx or a broken connection. */
+const mostRetries = 4
+
+/** Creates an agent from a model: a plain loop that carries out the model's tool calls until it gives an answer. */
+export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent {
+  return {
+    name: access.name,
+    isScripted: false,
+    model: settings,
+    run: async (given, signal) => {
+      const client = await connected(given, signal)
+      try {
+        return await new Turn(access, settings, given).answer(client, signal)
+      } finally {
+        await client.close()
+      }
+    },
+  }
+}
+
+async function connected({ mcpUrl, key, fetch }: Given, signal: AbortSignal): Promise<Client> {
+  const client = new Client(
+    { name: 'payments-mcp-rehearse', version: '1' },
+    { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultSchemas },
+  )
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch }), { signal })
+  return client
+}
+
+/** One turn of the conversation: from a text of the person to the model's answer. */
+class Turn {
+  readonly #access: ModelAccess
+  readonly #settings: ModelSettings
+  readonly #given: Given
+  readonly #usage: Usage
+  /** The last failure of the provider, until a request succeeds. */
+  #failure: string | undefined
+
+  constructor(access: ModelAccess, settings: ModelSettings, given: Given) {
+    this.#access = access
+    this.#settings = settings
+    this.#given = given
+    this.#usage = given.notes.usage ??= { inputTokens: 0, outputTokens: 0, steps: 0, retries: 0 }
+  }
+
+  async answer(client: Client, signal: AbortSignal): Promise<string> {
+    const { sdk, withFetch } = this.#access
+    const { temperature, maxSteps, maxOutputTokens } = this.#settings
+    const { notes, task } = this.#given
+    const messages = [...((notes.messages ?? []) as ModelMessage[]), { role: 'user' as const, content: task }]
+    const instructions = client.getInstructions()
+    const left = Math.max(1, maxSteps - this.#usage.steps)
+    const options = {
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    }
+    try {
+      const result = await sdk.generateText({
+        ...{ ...options, messages, abortSignal: signal, maxRetries: mostRetries, stopWhen: sdk.isStepCount(left) },
+        model: withFetch(this.#fetch),
+        tools: await this.#tools(client, signal),
+        onStepEnd: ({ usage }) => this.#count(usage),
+      })
+      notes.messages = [...messages, ...result.responseMessages]
+      return this.#masked(answerOf(result, this.#settings))
+    } catch (error) {
+      throw this.#explained(error, signal)
+    }
+  }
+
+  async #tools(client: Client, signal: AbortSignal): Promise<ToolSet> {
+    const { dynamicTool, jsonSchema } = this.#access.sdk
+    const { tools } = await client.listTools(undefined, { signal })
+    const entries = tools.map(({ name, description = '', inputSchema }) => {
+      const execute = (input: unknown) =>
+        client.callTool(
+          { name, arguments: { ...(input as Record<string, unknown>) } },
+          { signal, timeout: answerWithinMs },
+        )
+      const schema = jsonSchema(inputSchema as Parameters<typeof jsonSchema>[0])
+      const toModelOutput = ({ output }: { output: unknown }) => resultText(output as ToolResult)
+      return [name, dynamicTool({ description, inputSchema: schema, execute, toModelOutput })] as const
+    })
+    return Object.fromEntries(entries)
+  }
+
+  /** Sends a request to the provider, and notes whether it failed and whether it repeats a failed one. */
+  readonly #fetch: Fetch = async (input, init) => {
+    if (this.#failure !== undefined) this.#usage.retries += 1
+    try {
+      const response = await fetch(input, init)
+      this.#failure = response.ok ? undefined : `HTTP ${response.status}`
+      return response
+    } catch (error) {
+      this.#failure = 'no connection'
+      throw error
+    }
+  }
+
+  #count({ inputTokens = 0, outputTokens = 0 }: LanguageModelUsage): void {
+    const { price } = this.#settings
+    const usage = this.#usage
+    usage.steps += 1
+    usage.inputTokens += inputTokens
+    usage.outputTokens += outputTokens
+    if (price === undefined) return
+    // A dollar per million tokens is a millionth of a dollar for each.
+    usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
+  }
+
+  /** Tells failures of the provider apart from those of the agent, and from the end of the trial. */
+  #explained(error: unknown, signal: AbortSignal): unknown {
+    const { AISDKError, APICallError, RetryError } = this.#access.sdk
+    if (signal.aborted) {
+      if (this.#failure === undefined) return signal.reason
+      return new ProviderError(`It was still failing when the trial ended: ${this.#failure}.`)
+    }
+    const last = RetryError.isInstance(error) ? error.lastError : error
+    if (!AISDKError.isInstance(last) && this.#failure === undefined) return error
+    const status = APICallError.isInstance(last) && last.statusCode !== undefined ? `HTTP ${last.statusCode}: ` : ''
+    const tries = RetryError.isInstance(error) ? ` (${error.errors.length} tries)` : ''
+    return new ProviderError(`${status}${lineOf(this.#masked((last as Error).message))}${tries}`)
+  }
+
+  /** Removes the provider's key, which a server may echo. */
+  #masked(text: string): string {
+    const { key } = this.#access
+    return key === undefined ? text : text.replaceAll(key, '[masked]')
+  }
+}
+
+interface ToolResult {
+  isError?: boolean
+  content: { type: string; text?: string }[]
+}
+
+/** Returns a tool's result as hosts show it to their models. */
+function resultText({ isError, content }: ToolResult) {
+  const value = content.map(({ text = '' }) => text).join('\n')
+  return isError === true ? ({ type: 'error-text', value } as const) : ({ type: 'text', value } as const)
+}
+
+/** Returns the final answer. @throws AgentError if a limit ended the work before it; ProviderError */
+function answerOf({ text, finishReason }: { text: string; finishReason: string }, { maxSteps }: ModelSettings): string {
+  if (finishReason === 'error') throw new ProviderError('It ended the answer with an error.')
+  if (finishReason === 'tool-calls') {
+    throw new AgentError(`It gave no answer within ${maxSteps} steps (--max-steps).`)
+  }
+  if (finishReason === 'length' && text === '') {
+    throw new AgentError('It reached its limit of output tokens without an answer (--max-output-tokens).')
+  }
+  return text
+}
+
+const mostOfMessage = 300
+
+function lineOf(message: string): string {
+  const line = foreignText(message)
+  return line.length <= mostOfMessage ? line : `${line.slice(0, mostOfMessage)}…`
+}
