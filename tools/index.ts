@@ -27,6 +27,7 @@ import { shops } from './shops.ts'
 import { subscriptions } from './subscriptions.ts'
 import { transactions } from './transactions.ts'
 import { transfers } from './transfers.ts'
+import { trustedIssuers } from './trusted-issuers.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { wallets } from './wallets.ts'
 import { webhooks } from './webhooks.ts'
@@ -79,6 +80,7 @@ export const catalogue = {
   ...agents,
   ...apiKeys,
   ...applications,
+  ...trustedIssuers,
   ...agentKeys,
   ...parties,
   ...partyInvitations,

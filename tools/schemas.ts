@@ -15,6 +15,7 @@ const openPrefixes = [
   'agk',
   'apy',
   'ogr',
+  'tis',
   'dlg',
   'wal',
   'tfr',

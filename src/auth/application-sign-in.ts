@@ -1,14 +1,16 @@
-import { readFile } from 'node:fs/promises'
 import { importPKCS8 } from 'jose'
 import {
   type ClientAuth,
   ClientSecretBasic,
+  type Configuration,
   clientCredentialsGrant,
+  genericGrantRequest,
   PrivateKeyJwt,
   type TokenEndpointResponse,
 } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import { openAuthorizationServer } from './authorization-server.ts'
+import { type Company, requestAssertion, secretIn } from './company-sign-in.ts'
 import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
 import { keepLogin, type SignInOptions } from './sign-in.ts'
 
@@ -17,30 +19,34 @@ export interface ApplicationProof {
   clientId: string
   /** A file with the secret, or with a private key in PEM (PKCS #8). */
   proofFile: string
+  /** The identity provider that vouches for the application's person; undefined if it signs in by itself. */
+  company?: Company | undefined
 }
 
-/** Signs in as an application (RFC 6749 section 4.4), and stores the login with the path of its secret or key. */
+/** Signs in as an application (RFC 6749 section 4.4, or RFC 7523 for a company's person), and stores the login with the path of its secret or key. */
 export async function signInAsApplication(options: SignInOptions, proof: ApplicationProof): Promise<void> {
   const { resource, issuer } = await readResourceMetadata(options.baseUrl, options.fetch)
   const { config, tokens } = await requestToken({ issuer, resource, ...proof }, options.fetch)
-  await keepLogin(options, { config, issuer, resource, scope: tokens.scope ?? '' }, tokens, proof.proofFile)
+  await keepLogin(options, { config, issuer, resource, scope: tokens.scope ?? '' }, tokens, proof)
 }
+
+/** RFC 7523 section 2.1. */
+const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** Requests an access token. There is no refresh token: the application proves again that it is the one. */
 export async function requestToken(
-  { issuer, resource, clientId, proofFile }: ApplicationProof & { issuer: string; resource: string },
+  { issuer, resource, clientId, proofFile, company }: ApplicationProof & { issuer: string; resource: string },
   fetch: Fetch,
-) {
+): Promise<{ config: Configuration; tokens: TokenEndpointResponse }> {
   const config = await openAuthorizationServer(issuer, clientId, fetch, await authenticationBy(proofFile))
-  const tokens: TokenEndpointResponse = await clientCredentialsGrant(config, { resource })
-  return { config, tokens }
+  if (company === undefined) return { config, tokens: await clientCredentialsGrant(config, { resource }) }
+  const assertion = await requestAssertion(company, { audience: issuer, resource }, fetch)
+  return { config, tokens: await genericGrantRequest(config, jwtBearerGrant, { assertion, resource }) }
 }
 
 async function authenticationBy(proofFile: string): Promise<ClientAuth> {
-  const text = await readFile(proofFile, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new Failure('unauthenticated', { detail: `${proofFile} could not be read (${cause.code}). Check its path.` })
-  })
-  if (!text.includes('-----BEGIN')) return ClientSecretBasic(text.trim())
+  const text = await secretIn(proofFile)
+  if (!text.includes('-----BEGIN')) return ClientSecretBasic(text)
   for (const algorithm of algorithms) {
     const key = await importPKCS8(text, algorithm).catch(() => undefined)
     if (key !== undefined) return PrivateKeyJwt(key)

@@ -46,12 +46,13 @@ export async function keepLogin(
   { baseUrl, store, system }: SignInOptions,
   { config, issuer, resource }: SignIn,
   tokens: TokenEndpointResponse,
-  proofFile?: string,
+  { proofFile, company }: Pick<Login, 'proofFile' | 'company'> = {},
 ): Promise<void> {
   const { client_id: clientId } = config.clientMetadata()
   const login: Login = {
     ...{ issuer, clientId, resource, ...lifeOf(tokens, system), refreshToken: tokens.refresh_token ?? null },
     ...(proofFile === undefined ? {} : { proofFile }),
+    ...(company === undefined ? {} : { company }),
   }
   await store.exclusively((stored, write) =>
     write({ clients: stored.clients, logins: { ...stored.logins, [baseUrl]: login } }),

@@ -20,6 +20,15 @@ const Login = z.object({
   refreshToken: z.string().nullable(),
   /** The file with the secret or private key of an application that signs in by itself. The file itself is not copied. */
   proofFile: z.string().optional(),
+  /** The company's identity provider that vouches for the application's person. Its files are not copied either. */
+  company: z
+    .object({
+      idp: z.string(),
+      idpClientId: z.string(),
+      idpProofFile: z.string().optional(),
+      idTokenFile: z.string(),
+    })
+    .optional(),
 })
 
 const Content = z.object({

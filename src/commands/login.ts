@@ -8,13 +8,24 @@ import { orExplainFailure } from './explain-failure.ts'
 import { openBrowser } from './open-browser.ts'
 import { withSignInOptions } from './sign-in-options.ts'
 
-type LoginFlags = Flags & { device?: boolean; clientCredentials?: boolean; clientId?: string; proofFile?: string }
+type LoginFlags = Flags & {
+  device?: boolean
+  clientCredentials?: boolean
+  enterprise?: boolean
+  clientId?: string
+  proofFile?: string
+  idp?: string
+  idpClientId?: string
+  idpProofFile?: string
+  idTokenFile?: string
+}
 
 /** Signs in at a payments API, and stores the login for the MCP server. */
 export async function login(flags: LoginFlags): Promise<void> {
   await orExplainFailure(async () => {
     await withSignInOptions(commandConfig('login', flags), async (options) => {
-      if (flags.clientCredentials === true) await signInAsApplication(options, applicationOf(flags))
+      if (flags.enterprise === true) await signInAsApplication(options, enterpriseOf(flags))
+      else if (flags.clientCredentials === true) await signInAsApplication(options, applicationOf(flags))
       else if (flags.device === true) await signInWithDevice(options, showCode)
       else await signInWithBrowser(options, showAddress)
       process.stdout.write(`You are signed in. The MCP server uses this login with PAYMENTS_BASE_URL=${options.baseUrl}
@@ -31,6 +42,39 @@ function applicationOf({ clientId, proofFile }: LoginFlags): ApplicationProof {
   throw new ConfigError(
     `login --client-credentials got no ${missing}; it accepts the client id of an application (create_application), and a file with its secret or private key.`,
   )
+}
+
+/** Returns the application and the identity provider that vouches for its person. @throws ConfigError as above */
+function enterpriseOf({
+  clientId,
+  proofFile,
+  idp,
+  idpClientId,
+  idpProofFile,
+  idTokenFile,
+}: LoginFlags): ApplicationProof {
+  const given = { clientId, proofFile, idp, idpClientId, idTokenFile }
+  const flags = { '--client-id': clientId, '--proof-file': proofFile, '--idp': idp, '--idp-client-id': idpClientId }
+  const [missing] = Object.entries({ ...flags, '--id-token-file': idTokenFile }).find(([, value]) => !value) ?? []
+  if (missing !== undefined || !allGiven(given)) {
+    throw new ConfigError(
+      `login --enterprise got no ${missing}; it accepts the client id and secret of create_trusted_issuer, the address of the identity provider, this machine's client id there, and a file with the person's ID token.`,
+    )
+  }
+  return {
+    clientId: given.clientId,
+    proofFile: resolve(given.proofFile),
+    company: {
+      idp: given.idp,
+      idpClientId: given.idpClientId,
+      ...(idpProofFile === undefined ? {} : { idpProofFile: resolve(idpProofFile) }),
+      idTokenFile: resolve(given.idTokenFile),
+    },
+  }
+}
+
+function allGiven<Name extends string>(given: Record<Name, string | undefined>): given is Record<Name, string> {
+  return Object.values(given).every((value) => value !== undefined)
 }
 
 function showAddress(address: URL): void {

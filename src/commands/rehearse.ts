@@ -173,7 +173,7 @@ function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: num
   return of > 0 && passed.passed / of >= required
 }
 
-/** Said last, for whoever expects a failure: without a requirement, the command only measures. */
+/** The last line for people who expect an exit code: without a requirement, the command only measures. */
 const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
 
 /** Grades the answers. After an interruption, the remaining answers have no opinion. */

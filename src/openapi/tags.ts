@@ -19,6 +19,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   subscriptions: 'Recurring payments by card.',
   transactions: 'Movements of money in and out of the party.',
   transfers: 'Money between wallets, and between a wallet and a bank.',
+  'trusted-issuers': 'Identity providers that sign agents in.',
   wallets: 'Balances, and the agents that may use them.',
   webhooks: 'Addresses that receive events.',
   whoami: 'The actor that a credential resolves to.',

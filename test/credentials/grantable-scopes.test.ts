@@ -7,7 +7,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, addAgent, addKey, addUserToken, createWorld, type World } from '../support/world.ts'
-import { exchanged, postAgentKey, postApplication } from './requests.ts'
+import { exchanged, postAgentKey, postApplication, postIssuer } from './requests.ts'
 
 const agentKeyScopes: readonly Scope[] = [
   'payments.read',
@@ -77,6 +77,17 @@ const doors: Partial<Record<OperationKey, Door>> = {
       const publicKeys = [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }]
       const { id } = (await postApplication(world, agentId, { publicKeys })).json.data
       return world.send('PATCH', `/applications/${id}`, { key, attributes: { publicKeys } })
+    },
+  },
+  createTrustedIssuer: {
+    gives: agentKeyScopes,
+    through: ({ world, agentId }, key) => postIssuer(world, agentId, {}, { key }),
+  },
+  updateTrustedIssuer: {
+    gives: agentKeyScopes,
+    through: async ({ world, agentId }, key) => {
+      const { id } = (await postIssuer(world, agentId)).json.data
+      return world.send('PATCH', `/trusted-issuers/${id}`, { key, attributes: { scopes: ['payments:read'] } })
     },
   },
   rotateAgentKey: {

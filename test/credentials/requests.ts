@@ -14,6 +14,15 @@ export function postAgentKey(
   })
 }
 
+/** The trust in an identity provider, without the agents that it may sign in. */
+export const trust = { name: 'Chat', issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks' }
+
+/** Sends POST /trusted-issuers: trusts an identity provider whose subject `clerk` is that agent. */
+export function postIssuer(world: World, agentId: string, attributes: object = {}, sent: Sent = {}): Promise<Answer> {
+  const agents = [{ claim: 'sub', value: 'clerk', agentId }]
+  return world.post('/trusted-issuers', { ...trust, agents, ...attributes }, { key: world.apiKey, ...sent })
+}
+
 /** Sends POST /applications: registers a program that signs in by itself as that agent. */
 export function postApplication(
   world: World,

@@ -1,6 +1,7 @@
 import { delegable } from '../../src/core/permissions.ts'
 import { monthAndYear, newId } from '../../src/core/system.ts'
 import { keepAsFilled } from '../../src/service/store/snapshots.ts'
+import { trust } from '../credentials/requests.ts'
 import { addDelegation, addPlainParty, addUserToken } from '../support/world.ts'
 import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } from './places.ts'
 
@@ -255,6 +256,13 @@ export const application: Maker = async (on, { agentId, apiKey: key }) => {
   const answer = await on.world.send('POST', '/applications', { key, body })
   if (answer.status >= 300) throw new Error(answer.text)
   return { applicationId: answer.json.data.id }
+}
+
+export const trustedIssuer: Maker = async (on, { agentId, apiKey: key }) => {
+  const attributes = { ...trust, agents: [{ claim: 'sub', value: 'clerk', agentId }] }
+  const answer = await on.world.post('/trusted-issuers', attributes, { key })
+  if (answer.status >= 300) throw new Error(answer.text)
+  return { trustedIssuerId: answer.json.data.id }
 }
 
 export const agentKeyOfAgent: Maker = async (on, place) => ({

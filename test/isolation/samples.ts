@@ -1,6 +1,7 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import type { Delegable, OAuthScope } from '../../src/core/permissions.ts'
 import type { OperationKey } from '../../tools/index.ts'
+import { trust } from '../credentials/requests.ts'
 import type { Ids, Maker } from './makers.ts'
 import * as make from './makers.ts'
 import { type Grounds, limitCents } from './places.ts'
@@ -248,6 +249,12 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listApplications: owners(make.application),
   updateApplication: owners(make.application, { attributes: () => ({ scopes: ['payments:read'] }) }),
   revokeApplication: owners(make.application),
+  createTrustedIssuer: owners(make.agentOf, {
+    attributes: ({ agentId }) => ({ ...trust, agents: [{ claim: 'sub', value: 'clerk', agentId }] }),
+  }),
+  listTrustedIssuers: owners(make.trustedIssuer),
+  updateTrustedIssuer: owners(make.trustedIssuer, { attributes: () => ({ scopes: ['payments:read'] }) }),
+  revokeTrustedIssuer: owners(make.trustedIssuer),
   createAgentKey: owners(make.agentOf),
   listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),

@@ -3,6 +3,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { money, quoted, quotedWhole } from '../../src/mcp/answers/quoted-text.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
 import { catalogue } from '../../tools/index.ts'
+import { trust } from '../credentials/requests.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { connected, no, person, yes } from './connected.ts'
@@ -58,11 +59,13 @@ test('irreversible operations ask, with the exceptions listed here', () => {
     'create_application',
     'create_internal_transfer',
     'create_party_invitations',
+    'create_trusted_issuer',
     'create_webhook',
     'issue_agent_card',
     'set_party_limits',
     'update_agent',
     'update_application',
+    'update_trusted_issuer',
     'update_webhook',
   ]
   expect(Object.keys(questions).sort()).toEqual(
@@ -147,6 +150,12 @@ test('removals and revocations state their consequences, and do nothing after a 
       `Register the application “Worker” for the agent “Sandbox shopper” (${agentId})`,
     ],
     ['revoke_application', { applicationId: 'ogr_1' }, 'Revoke the application ogr_1'],
+    [
+      'create_trusted_issuer',
+      { ...trust, agents: [{ claim: 'sub', value: 'clerk', agentId }] },
+      'Trust the identity provider “https://idp.example” for the application “Chat”',
+    ],
+    ['revoke_trusted_issuer', { trustedIssuerId: 'tis_1' }, 'End the trust in the identity provider tis_1'],
     ['delete_agent', { agentId }, `Delete the agent “Sandbox shopper” (${agentId})`],
   ] as const
   for (const [tool, input, first] of cases) {

@@ -53,6 +53,7 @@ const classes = {
     'revoke_customer_invitation',
     'revoke_invitation_link',
     'revoke_party_invitation',
+    'revoke_trusted_issuer',
     'set_agent_default_wallet',
     'set_default_wallet',
     'set_party_handle',
@@ -62,6 +63,7 @@ const classes = {
     'update_agent',
     'update_application',
     'update_party',
+    'update_trusted_issuer',
     'update_wallet',
     'update_webhook',
   ],
@@ -71,6 +73,7 @@ const classes = {
     'create_application',
     'create_customer_invitation',
     'create_invitation_link',
+    'create_trusted_issuer',
   ],
   // A cart costs nothing, a paid cart refuses a second payment, and an event has its own id.
   'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],

@@ -7,6 +7,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { newId } from '../../src/core/system.ts'
 import { obsoleteStatuses } from '../../src/mcp/tools/obsolete-statuses.ts'
 import { catalogue } from '../../tools/index.ts'
+import { trust } from '../credentials/requests.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
@@ -208,6 +209,15 @@ const guarded: Record<string, Guarded> = {
       revoked: ({ owner }, { id }) => owner('DELETE', `/applications/${id}`),
       'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
     },
+  },
+  create_trusted_issuer: {
+    by: 'owner',
+    arguments: async (scene) => ({
+      ...trust,
+      name: name(),
+      agents: [{ claim: 'sub', value: 'clerk', agentId: await newAgent(scene) }],
+    }),
+    ends: { revoked: ({ owner }, { id }) => owner('DELETE', `/trusted-issuers/${id}`) },
   },
   rotate_agent_key: {
     by: 'owner',

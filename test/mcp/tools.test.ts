@@ -23,6 +23,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
 /** Tools that count as destructive because they overwrite a value, although it can be set again. */
 const setting = [
   'update_application',
+  'update_trusted_issuer',
   'update_wallet',
   'set_default_wallet',
   'freeze_wallet',

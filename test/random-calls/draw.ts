@@ -36,6 +36,7 @@ const ending: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
   'revokeApplication',
+  'revokeTrustedIssuer',
   'rotateAgentKey',
   'deleteAgent',
   'freezeWallet',

@@ -81,6 +81,8 @@ export interface WorldOptions {
   world?: ServiceOptions['world']
   /** Sends webhooks' messages; by default as the product does. */
   send?: ServiceOptions['send']
+  /** Fetches documents of applications and keys of identity providers; by default as the product does. */
+  publicFetch?: ServiceOptions['publicFetch']
   /** False if the test counts database queries, because recording runs adds some. */
   keepsRuns?: boolean
 }
@@ -101,8 +103,13 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     alarms.push(logged.at(-1) ?? '')
   }
   const log = { debug: line, info: line, warn: alarm, error: alarm }
-  const { publicUrl, clientMetadata, send } = options
-  const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
+  const { publicUrl, clientMetadata, send, publicFetch } = options
+  const given = {
+    ...(publicUrl && { publicUrl }),
+    ...(clientMetadata && { clientMetadata }),
+    ...(send && { send }),
+    ...(publicFetch && { publicFetch }),
+  }
   // Production starts empty, so it is filled with the records that tests need.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })

@@ -106,6 +106,40 @@ export async function askToRevokeApplication({ applicationId }: Arguments): Prom
   }
 }
 
+export async function askToTrustIssuer({ issuer, name, agents }: Arguments): Promise<Question> {
+  return {
+    facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, chosen(agents)],
+    effect: 'Whoever it vouches for can act as these agents through the application, until the trust is ended.',
+    tick: 'Yes, trust it',
+  }
+}
+
+export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Arguments): Promise<Question> {
+  return {
+    facts: [
+      `Change the trusted identity provider ${word(trustedIssuerId)}`,
+      ...(jwksUri === undefined ? [] : [`Its keys: ${quoted(jwksUri)}`]),
+      ...(agents === undefined ? [] : [chosen(agents)]),
+    ],
+    effect: 'Tokens that it led to end at once. From now on it can sign in whom this says.',
+    tick: 'Yes, change it',
+  }
+}
+
+export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise<Question> {
+  return {
+    facts: [`End the trust in the identity provider ${word(trustedIssuerId)}`],
+    effect: 'Its application and all tokens that it led to stop working, at once and for good.',
+    tick: 'Yes, end the trust',
+  }
+}
+
+/** Lists the agents that claims choose. */
+const chosen = (agents: unknown) =>
+  `Its people’s agents: ${(agents as { claim: string; value: string; agentId: string }[])
+    .map(({ claim, value, agentId }) => `${word(agentId)} for ${quoted(claim)} ${quoted(value)}`)
+    .join(', ')}`
+
 /** Shows only the day. The question itself may use the key, and must not change the facts that a person agreed to. */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 

@@ -6,6 +6,7 @@ import { type Subscription, subscriptions } from '../../../tools/subscriptions.t
 import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import {
   askToChangeApplication,
+  askToChangeIssuer,
   askToChangeLimits,
   askToCreateAgentKey,
   askToCreateApiKey,
@@ -14,6 +15,8 @@ import {
   askToEndAgentKey,
   askToRevokeApiKey,
   askToRevokeApplication,
+  askToRevokeIssuer,
+  askToTrustIssuer,
 } from './agent-questions.ts'
 import {
   askToChangeWebhook,
@@ -62,6 +65,9 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
   create_application: { ask: askToCreateApplication },
   update_application: { ask: askToChangeApplication },
   revoke_application: { ask: askToRevokeApplication },
+  create_trusted_issuer: { ask: askToTrustIssuer },
+  update_trusted_issuer: { ask: askToChangeIssuer },
+  revoke_trusted_issuer: { ask: askToRevokeIssuer },
   create_payment: { amount: 'amount', ask: askToPay },
   create_wire: { amount: 'amount', ask: askToWire },
   create_internal_transfer: { amount: 'amount', ask: askToTransfer },

@@ -10,6 +10,7 @@ import type { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
 import type { paymentStatuses } from '../../../tools/payments.ts'
 import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
+import type { TrustedIssuer } from '../../../tools/trusted-issuers.ts'
 import type { Wallet } from '../../../tools/wallets.ts'
 import type { webhookStatuses } from '../../../tools/webhooks.ts'
 
@@ -68,6 +69,7 @@ export const obsoleteStatuses = {
   apiKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof ApiKey>,
   agentKey: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentKey>,
   application: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof Application>,
+  trustedIssuer: { ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof TrustedIssuer>,
   agentDelegationInvitation: invitation,
   customerInvitation: { ...invitation, ACTIVE: false, REVOKED: true } satisfies ByStatusOf<typeof AgentCustomerInvite>,
   invitationLink: { ACTIVE: false, REVOKED: true } satisfies ByStatus<typeof linkStatuses>,

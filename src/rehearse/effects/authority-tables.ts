@@ -153,9 +153,15 @@ const complianceCases: Description<TableRow<'complianceCases'>> = {
   noun: ({ partyId, status }, { names }) => `the compliance case of ${names.party(partyId)} (${status})`,
 }
 
+const trustedIssuers: Description<TableRow<'trustedIssuers'>> = {
+  what: 'grant',
+  about: ({ issuer }) => ({ to: issuer }),
+  noun: ({ issuer }) => `trust in the identity provider ${issuer}`,
+}
+
 /** Tables about who may do what. */
 export const authorityTables = {
-  ...{ agentCards, cardPages, credentials, agents, parties, users, delegations, oauthGrants, webhooks },
+  ...{ agentCards, cardPages, credentials, agents, parties, users, delegations, oauthGrants, trustedIssuers, webhooks },
   ...{ customerInvitations, partyInvitations, invitationLinks, walletAgents, walletPermissions, complianceCases },
   secondFactors: ofUser<TableRow<'secondFactors'>>('a second factor'),
   passwords: ofUser<TableRow<'passwords'>>('the password'),

@@ -4,11 +4,13 @@ import type { Logger } from '../../config/log.ts'
 import type { System } from '../../core/system.ts'
 import { equalSecrets, sha256 } from '../../core/system.ts'
 import { type AddressLimit, limitByAddress } from '../../core/tries.ts'
+import { actOfGrant, actOfVisitor } from '../request/activity.ts'
 import { type Dependencies, runChange, unchanged } from '../request/settled-transaction.ts'
 import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { findApplication, findGrant, grantIsLive, isApplication } from '../store/oauth-grants.ts'
-import { clientCredentialsGrant } from '../tokens/resources.ts'
+import { findIssuer } from '../store/trusted-issuers.ts'
+import { clientCredentialsGrant, jwtBearerGrant } from '../tokens/resources.ts'
 import { addressIn } from './adapter.ts'
 
 /**
@@ -24,7 +26,7 @@ export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_
 export const clockTolerance = 15
 
 /**
- * Refuses secrets, keys and this grant for all other clients. Their metadata comes from strangers, while an application
+ * Refuses secrets, keys and these grants for all other clients. Their metadata comes from strangers, while an application
  * is registered by its party. The server checks each client with it, whenever it reads one.
  */
 export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
@@ -34,8 +36,10 @@ export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> =
     if (method !== undefined && method !== 'none') {
       throw new errors.InvalidClientMetadata('token_endpoint_auth_method must be none')
     }
-    if (Array.isArray(grants) && grants.includes(clientCredentialsGrant)) {
-      throw new errors.InvalidClientMetadata(`grant_types must not contain ${clientCredentialsGrant}`)
+    for (const grant of [clientCredentialsGrant, jwtBearerGrant]) {
+      if (Array.isArray(grants) && grants.includes(grant)) {
+        throw new errors.InvalidClientMetadata(`grant_types must not contain ${grant}`)
+      }
     }
   },
 }
@@ -100,12 +104,13 @@ export function createRefusalLog(dependencies: RefusalDependencies) {
     const { error: code = 'invalid_request' } = (ctx.body ?? {}) as { error?: string }
     if (!mayRecord(addressIn(ctx))) return dependencies.log.warn({ client: client.clientId, code }, 'refused often')
     await runChange(dependencies, async ({ tx }) => {
-      const grant = await findApplication(tx, { clientId: client.clientId })
-      if (grant === undefined) return unchanged(undefined)
-      const { id, partyId, agentId } = grant
-      const who = { partyId, actorType: 'agent', agentId, keyId: id, resourceIds: [id] } as const
-      const act = { ...who, operation: 'request_application_token', status: ctx.status, code }
-      return { result: undefined, acts: [act] }
+      const by = { clientId: client.clientId }
+      const refusal = { operation: 'request_application_token', status: ctx.status, code }
+      const grant = await findApplication(tx, by)
+      if (grant !== undefined) return { result: undefined, acts: [actOfGrant(grant, refusal)] }
+      // Until an assertion is accepted, its agent is not known.
+      const issuer = await findIssuer(tx, by)
+      return issuer === undefined ? unchanged(undefined) : { result: undefined, acts: [actOfVisitor(issuer, refusal)] }
     })
   }
 }

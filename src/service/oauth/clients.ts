@@ -76,12 +76,12 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
 /** The most bytes of a document that are read, more than the server accepts. */
 const mostMetadataBytes = 8 * 1024
 
-export async function boundedText({ body }: Response): Promise<string> {
+export async function boundedText({ body }: Response, mostBytes = mostMetadataBytes): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length > mostMetadataBytes) throw new Error('The document is too long')
+    if (length > mostBytes) throw new Error('The document is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,7 +1,9 @@
+import { mostIssuers } from '../../../tools/trusted-issuers.ts'
 import { fail } from '../../core/errors.ts'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import { actOfUser } from '../request/activity.ts'
 import { type Dependencies, runChange, runSettled, unchanged } from '../request/settled-transaction.ts'
+import { claimRules } from '../rules/trusted-issuers.ts'
 import { findAgent } from '../store/agents.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import {
@@ -16,7 +18,9 @@ import {
 } from '../store/oauth-grants.ts'
 import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import type { TrustedIssuerRow } from '../store/schema/trusted-issuers.ts'
 import type { UserRow } from '../store/schema/users.ts'
+import { changeIssuer, findIssuer, liveIssuers, revokeIssuer } from '../store/trusted-issuers.ts'
 import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
 /** An application that a user connected. */
@@ -26,6 +30,8 @@ export interface Connection {
   clientName: string
   /** Whether the party registered it to sign in by itself, without a person. */
   signsInItself: boolean
+  /** The identity provider that signs its agents in; null for all other connections. */
+  vouchedBy: string | null
   /** Null if it acts as the user. */
   agentName: string | null
   /** Null if it acts as the user. */
@@ -36,7 +42,7 @@ export interface Connection {
 }
 
 export interface Connections {
-  /** Lists the user's connections and, for who manages the party, the applications that sign in by themselves. */
+  /** Lists the user's connections and, for who manages the party, its applications and trusted identity providers. */
   list(user: UserRow): Promise<Connection[]>
   /**
    * Ends a connection; an ended one stays ended.
@@ -52,23 +58,39 @@ export function createConnections(dependencies: Dependencies): Connections {
     list: (user) =>
       runSettled(dependencies, async ({ tx, realNowMs }) => {
         const own = await liveGrants(tx, user.id, realNowMs)
-        const applications = managesParty(user) ? await liveApplications(tx, user.partyId, realNowMs) : []
-        return Promise.all([...own, ...applications].map((grant) => viewOf(tx, grant)))
+        const manages = managesParty(user)
+        const applications = manages ? await liveApplications(tx, user.partyId, realNowMs) : []
+        const issuers = manages ? await liveIssuers(tx, user.partyId, mostIssuers) : []
+        return Promise.all([
+          ...[...own, ...applications].map((grant) => viewOf(tx, grant)),
+          ...issuers.map((issuer) => issuerView(tx, issuer, realNowMs)),
+        ])
       }),
     revoke: (user, grantId) =>
       runChange(dependencies, async ({ tx, nowMs }) => {
+        const issuer = await ownIssuer(tx, user, grantId)
+        if (issuer !== undefined) {
+          await revokeIssuer(tx, issuer, nowMs)
+          return {
+            result: undefined,
+            acts: [actOfUser(user, { operation: 'end_connection', resourceIds: [issuer.id] })],
+          }
+        }
         const { id } = await ownGrant(tx, user, grantId)
         const ended = await endGrant(tx, id, nowMs)
         const act = actOfUser(user, { operation: 'end_connection', resourceIds: [id] })
         return { result: undefined, acts: ended === undefined ? [] : [act] }
       }),
     narrow: (user, grantId, kept) =>
-      runChange(dependencies, async ({ tx, realNowMs }) => {
-        const grant = await ownGrant(tx, user, grantId)
+      runChange(dependencies, async ({ tx, nowMs, realNowMs }) => {
+        const issuer = await ownIssuer(tx, user, grantId)
+        const grant = issuer ?? (await ownGrant(tx, user, grantId))
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
         const narrowed = scopes.join(' ')
-        if (!grantIsLive(grant, realNowMs) || narrowed === grant.scopes) return unchanged(undefined)
-        await updateGrant(tx, grant.id, { scopes: narrowed })
+        const isLive = 'agentId' in grant ? grantIsLive(grant, realNowMs) : true
+        if (!isLive || narrowed === grant.scopes) return unchanged(undefined)
+        if (issuer === undefined) await updateGrant(tx, grant.id, { scopes: narrowed })
+        else await changeIssuer(tx, issuer, { scopes: narrowed }, nowMs)
         const act = actOfUser(user, { operation: 'narrow_connection', resourceIds: [grant.id] })
         return { result: undefined, acts: [act] }
       }),
@@ -92,6 +114,14 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
     : fail('not_found', { detail: 'There is no such connection.' })
 }
 
+/** Returns an issuer that the user's party trusts, if the user manages it; it is locked against new sign-ins. */
+async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
+  if (!managesParty(user) || !id.startsWith('tis_')) return undefined
+  await tx.lockParty(user.partyId)
+  const issuer = await findIssuer(tx, { partyId: user.partyId, id })
+  return issuer?.revokedAtMs === null ? issuer : undefined
+}
+
 /** Returns whether the user may end and limit what the party registered. Members use what others set up. */
 function managesParty({ role }: UserRow): boolean {
   return role !== 'MEMBER'
@@ -100,16 +130,40 @@ function managesParty({ role }: UserRow): boolean {
 async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection> {
   const { id, clientId, clientName, agentId, partyId, createdAtMs, lastUsedAtMs } = grant
   const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
-  const scopes = grant.scopes.split(' ').filter(Boolean) as OAuthScope[]
   return {
     grantId: id,
     clientId,
     clientName,
     signsInItself: isApplication(grant),
+    vouchedBy: null,
     agentName: agent?.name ?? null,
     spending: agent === undefined ? null : await spendingOf(tx, agent),
-    permissions: scopes.map((scope) => ({ scope, words: oauthScopes[scope].words })),
+    permissions: permissionsOf(grant),
     createdAtMs,
     lastUsedAtMs,
   }
+}
+
+async function issuerView(tx: Transaction, issuer: TrustedIssuerRow, realNowMs: number): Promise<Connection> {
+  const { id, partyId, clientId, name, issuer: vouchedBy, createdAtMs } = issuer
+  const ids = [...new Set(claimRules(issuer.agents).map(({ agentId }) => agentId))]
+  const agents = await Promise.all(ids.map((agentId) => findAgent(tx, partyId, agentId)))
+  const used = (await liveGrants(tx, id, realNowMs)).map(({ lastUsedAtMs }) => lastUsedAtMs ?? 0)
+  return {
+    grantId: id,
+    clientId,
+    clientName: name,
+    signsInItself: false,
+    vouchedBy,
+    agentName: agents.map((agent) => agent?.name ?? agent?.id).join(', '),
+    spending: null,
+    permissions: permissionsOf(issuer),
+    createdAtMs,
+    lastUsedAtMs: Math.max(0, ...used) || null,
+  }
+}
+
+function permissionsOf({ scopes }: { scopes: string }): Connection['permissions'] {
+  const names = scopes.split(' ').filter(Boolean) as OAuthScope[]
+  return names.map((scope) => ({ scope, words: oauthScopes[scope].words }))
 }

@@ -9,6 +9,7 @@ import { sha256 } from '../../core/system.ts'
 import { Tries } from '../../core/tries.ts'
 import { callerOf } from '../request/client-address.ts'
 import {
+  assertionProfile,
   audienceOf,
   deviceGrant,
   loopbackAlias,
@@ -134,6 +135,7 @@ async function completed(response: Response, method: string, members: object): P
   return withMembers(response, {
     scopes_supported: ['openid', 'offline_access', ...scopesSupported, ...Object.keys(scopeAliases)],
     grant_types_supported: [...grants, tokenExchangeGrant],
+    authorization_grant_profiles_supported: [assertionProfile],
     ...members,
   })
 }

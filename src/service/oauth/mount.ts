@@ -9,16 +9,16 @@ import { createProviders } from './providers.ts'
 
 /** The authorization server's dependencies in addition to those of every request. */
 export interface OAuthDependencies extends Dependencies {
-  /** Fetches the documents that describe applications, from any public address. */
+  /** Fetches the documents that describe applications, and the keys of identity providers, from any public address. */
   publicFetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
 }
 
 /** Mounts the authorization server. It redirects people to the pages that handle the returned interactions. */
 export function mountOAuth(app: Hono, dependencies: OAuthDependencies & { devicePages: DevicePages }): Interactions {
-  const { store, system, publicUrl, log, devicePages, publicFetch: fetch, clientMetadata } = dependencies
+  const { publicUrl, publicFetch: fetch } = dependencies
   const clientLimits = createClientLimits(dependencies)
-  const providers = createProviders({ store, system, publicUrl, clientLimits, devicePages, fetch, clientMetadata, log })
+  const providers = createProviders({ ...dependencies, clientLimits, fetch })
   mountEndpoints(app, { ...dependencies, providers, clientLimits })
   return createInteractions(providers, publicUrl)
 }

@@ -2,6 +2,7 @@ import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'o
 import type { Logger } from '../../config/log.ts'
 import type { Config } from '../../config/settings.ts'
 import { foreignName } from '../../core/foreign-text.ts'
+import type { Environment } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
 import type { Store } from '../store/engine/store.ts'
 import { rootKeys } from '../store/root-keys.ts'
@@ -20,9 +21,11 @@ import {
   ownClientsOnly,
   scopesOfApplication,
 } from './applications.ts'
+import { registerAssertionGrant } from './assertions.ts'
 import { keepingDocuments, unreachableIn } from './client-documents.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
+import { resourceServer } from './resource-server.ts'
 
 /** The pages of the device flow, which the server shows itself. Each returns a whole document. */
 export interface DevicePages {
@@ -39,10 +42,11 @@ export interface DevicePages {
 export interface ProviderDependencies {
   store: Store
   system: System
+  environment: Environment
   publicUrl: () => string
   clientLimits: ClientLimits
   devicePages: DevicePages
-  /** Fetches clients' metadata documents. */
+  /** Fetches clients' metadata documents, and the keys of trusted identity providers. */
   fetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
   log: Logger
@@ -59,6 +63,7 @@ export async function createProvider(
   // Tells rate-limited clients when to retry, whatever the format of the response.
   const recordRefusal = createRefusalLog(dependencies)
   compareHashedSecrets(provider)
+  registerAssertionGrant(provider, { ...dependencies, publicUrl })
   provider.use(async (ctx, next) => {
     await next()
     await recordRefusal(ctx as unknown as KoaContextWithOIDC)
@@ -172,13 +177,7 @@ function features({ store, publicUrl, clientLimits, clientMetadata, devicePages 
         if (audience === undefined)
           throw new errors.InvalidTarget(`resource must be ${audiences(publicUrl).join(' or ')}`)
         const scope = await scopesOfApplication(store, ctx)
-        return {
-          scope: scope ?? scopesSupported.join(' '),
-          audience,
-          accessTokenTTL: lifetimes.accessToken,
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: signingAlgorithm } },
-        }
+        return resourceServer(audience, scope ?? scopesSupported.join(' '))
       },
     },
   } satisfies Configuration['features']

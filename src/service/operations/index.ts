@@ -27,6 +27,7 @@ import { shopHandlers } from './shops.ts'
 import { subscriptionHandlers } from './subscriptions.ts'
 import { transactionHandlers } from './transactions.ts'
 import { transferHandlers } from './transfers.ts'
+import { trustedIssuerHandlers } from './trusted-issuers.ts'
 import { walletAgentHandlers } from './wallet-agents.ts'
 import { walletHandlers } from './wallets.ts'
 import { webhookHandlers } from './webhooks.ts'
@@ -48,6 +49,7 @@ export const handlers: Handlers = {
   ...agentCustomerHandlers,
   ...agentHandlers,
   ...apiKeyHandlers,
+  ...trustedIssuerHandlers,
   ...agentKeyHandlers,
   ...applicationHandlers,
   ...activityHandlers,

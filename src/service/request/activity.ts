@@ -133,7 +133,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
 /** Returns the act of an application without its user, through the connection that the user granted. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
-  act: Pick<Act, 'operation'>,
+  act: Pick<Act, 'operation'> & Partial<Act>,
 ): Act {
   const acting =
     agentId === null ? ({ actorType: 'user', userId } as const) : ({ actorType: 'agent', agentId } as const)

@@ -7,8 +7,12 @@ import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 type Proof = { secretHash: string } | { publicKeys: readonly object[] | undefined }
 
 /** Saves an application as a client of the authorization server. It ends with its grant. */
-export async function saveApplicationClient(tx: Transaction, grant: OAuthGrantRow, proof: Proof): Promise<void> {
-  const { clientId, clientName, id, createdAtMs } = grant
+export async function saveApplicationClient(
+  tx: Transaction,
+  { clientId, clientName, id, createdAtMs }: Pick<OAuthGrantRow, 'clientId' | 'clientName' | 'id' | 'createdAtMs'>,
+  proof: Proof,
+  grantType = 'client_credentials',
+): Promise<void> {
   const authentication =
     'secretHash' in proof
       ? { token_endpoint_auth_method: 'client_secret_basic', client_secret: proof.secretHash }
@@ -16,7 +20,7 @@ export async function saveApplicationClient(tx: Transaction, grant: OAuthGrantRo
   const payload = {
     client_id: clientId,
     client_name: clientName,
-    grant_types: ['client_credentials'],
+    grant_types: [grantType],
     response_types: [],
     redirect_uris: [],
     ...authentication,

@@ -52,6 +52,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   accessTokens: null,
   grantTokens: null,
   oauthGrants: null,
+  trustedIssuers: null,
   oauthRecords: null,
   passwords: null,
   refusedPasswords: null,

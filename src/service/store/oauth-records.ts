@@ -45,6 +45,14 @@ export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: 
   return true
 }
 
+/** Saves a record if there is none with its key yet. Returns false if there was, so that each is used only once. */
+export async function recordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
+  await tx.lock(`oauth ${row.model} ${row.idHash}`)
+  if ((await findRecord(tx, { model: row.model, idHash: row.idHash })) !== undefined) return false
+  await saveRecord(tx, row)
+  return true
+}
+
 export async function deleteRecord(tx: Transaction, { model, idHash }: RecordKey): Promise<void> {
   await tx.db.deleteFrom('oauthRecords').where('model', '=', model).where('idHash', '=', idHash).execute()
 }
@@ -68,8 +76,8 @@ type ClientModel = 'Client' | 'ClientDocument'
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
-  // A client that was connected is kept: its connection may be renewed.
-  sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
+  // A client that was connected is kept: its connection may be renewed. A client with a grant was registered by a party.
+  sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
 /** Delete the oldest clients that were never connected, and return how many they deleted. */
 export const deleteUnusedClients = {

@@ -11,12 +11,19 @@ export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 /** RFC 6749 section 4.4. */
 export const clientCredentialsGrant = 'client_credentials'
 
+/** RFC 7523 section 2.1. */
+export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** The kind of JWT that the grant above takes, in the metadata of authorization servers that take it. */
+export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
+
 /** The grant types that the authorization server itself handles. */
 export const providerGrants: readonly string[] = [
   'authorization_code',
   'refresh_token',
   deviceGrant,
   clientCredentialsGrant,
+  jwtBearerGrant,
 ]
 
 /** Returns the names of this service as a resource server (RFC 8707): the API and its MCP endpoint. */

@@ -20,14 +20,14 @@ ${connections.length === 0 ? html`<p>No connected applications. To connect one, 
 }
 
 function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
-  const { grantId, application, signsInItself, actsAs, spending, permissions, since, lastUsed, formToken } = connection
-  const { name, host } = application
+  const { grantId, application, actsAs, spending, permissions, since, lastUsed, formToken } = connection
+  const { name } = application
   const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
   const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
   return html`<section aria-labelledby="application-${index}">
 <h2 id="application-${index}"><bdi>${name}</bdi></h2>
 <dl>
-<div><dt>Application</dt><dd>${signsInItself ? 'Registered here; signs in by itself' : host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`}</dd></div>
+<div><dt>Application</dt><dd>${standing(connection)}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
 ${spending === null ? '' : html`<div><dt>Spending</dt><dd>${spending}</dd></div>`}
 <div><dt>Connected</dt><dd>${since}</dd></div>
@@ -56,4 +56,11 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 </form>
 </section>
 `
+}
+
+/** Returns why the application is trusted. */
+function standing({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
+  if (vouchedBy !== null) return html`Registered here; <bdi>${vouchedBy}</bdi> signs its people’s agents in`
+  if (signsInItself) return 'Registered here; signs in by itself'
+  return host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`
 }

@@ -10,6 +10,8 @@ export interface ConnectionWords {
   application: ApplicationWords
   /** Whether it signs in by itself: then its name is the party's own word. */
   signsInItself: boolean
+  /** The identity provider that signs its agents in; null for all other connections. */
+  vouchedBy: string | null
   /** The agent's name; null if the application acts as the user. */
   actsAs: string | null
   /** The amount that the agent can spend; null if the application acts as the user. */
@@ -20,12 +22,13 @@ export interface ConnectionWords {
 }
 
 export function connectionWords(connection: Connection): ConnectionWords {
-  const { grantId, clientId, clientName, signsInItself, agentName, spending, permissions, createdAtMs, lastUsedAtMs } =
-    connection
+  const { grantId, clientId, clientName, signsInItself, vouchedBy, agentName, spending } = connection
+  const { permissions, createdAtMs, lastUsedAtMs } = connection
   return {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
     signsInItself,
+    vouchedBy: vouchedBy === null ? null : foreignName(vouchedBy, 'An address', 200),
     actsAs: agentName === null ? null : foreignName(agentName, 'An agent without a name', 100),
     spending: spending === null ? null : spendingWords(spending),
     permissions,

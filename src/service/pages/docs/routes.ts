@@ -12,7 +12,7 @@ interface Reference {
   operations: OperationShown[]
 }
 
-/** Mounts the API reference: a page for each operation of the OpenAPI document, without a script of its own. */
+/** Mounts the API reference: a page for each operation of the OpenAPI document. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
   let made: Promise<Reference> | undefined
   const reference = async () => {

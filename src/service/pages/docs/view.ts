@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { type Column, table } from '../../../display/table.ts'
-import { curlOf } from '../console/runs/curl.ts'
+import { curlOf } from '../frame/curl.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import type { Field, OperationShown } from './reference.ts'
 

@@ -3,8 +3,7 @@ import { withoutCardNumbers } from '../../../core/card-numbers.ts'
 import type { Environment } from '../../../core/operation.ts'
 import { mark } from '../../../display/standalone-page.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { realNow } from '../../store/clock.ts'
-import { countWaiting } from '../../store/pending-decisions.ts'
+import { pendingCount } from '../../request/pending-count.ts'
 import { accountOf, signOutForm } from './account.ts'
 import type { PageDependencies } from './dependencies.ts'
 import { barPlace, filledIn, type Html } from './document.ts'
@@ -67,9 +66,7 @@ function countText(count: number): Html | '' {
 /** Counts the pending decisions. A page is shown without the number rather than not at all. */
 async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
-    return await store.read(async (tx) =>
-      countWaiting(tx, { partyId, nowMs: await realNow(tx), limit: mostCounted + 1 }),
-    )
+    return await pendingCount(store, partyId, mostCounted + 1)
   } catch (error) {
     log.debug({ err: error }, 'the pending decisions could not be counted for a page')
     return 0

@@ -18,3 +18,16 @@ export function shortMomentOf(ms: number): string {
   const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const
   return new Intl.DateTimeFormat('en-US', options).format(ms)
 }
+
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
+
+/** Escapes invisible characters as JSON does, except line ends. */
+export function escaped(text: string): string {
+  return text.replace(unseen, (character) =>
+    character === '\n'
+      ? character
+      : [...Array(character.length).keys()]
+          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+          .join(''),
+  )
+}

@@ -57,6 +57,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   // Sign-ins and their credentials. A grant whose agent is gone works again once the agent is restored.
   oauthGrants: 'kept',
   oauthRecords: 'kept',
+  trustedIssuers: 'kept',
   accessTokens: 'kept',
   grantTokens: 'kept',
   passwords: 'kept',

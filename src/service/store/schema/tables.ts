@@ -50,6 +50,7 @@ import { subscriptions } from './subscriptions.ts'
 import type { RowOf } from './table.ts'
 import { leases } from './task-leases.ts'
 import { transactions } from './transactions.ts'
+import { trustedIssuers } from './trusted-issuers.ts'
 import { users } from './users.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { walletPermissions } from './wallet-permissions.ts'
@@ -101,6 +102,7 @@ export const tables = {
   oauthRecords,
   oauthGrants,
   grantTokens,
+  trustedIssuers,
   signingKeys,
   signInSessions,
   signInLinks,

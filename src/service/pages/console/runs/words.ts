@@ -1,6 +1,7 @@
 import { foreignName, foreignText, shortened } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
+import { escaped } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
 
 /** The words and tone of each outcome. The mark has the same meaning without color. */
@@ -75,19 +76,6 @@ function indented(text: string): string {
   } catch {
     return text
   }
-}
-
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
-
-/** Escapes invisible characters as JSON does, except line ends. */
-export function escaped(text: string): string {
-  return text.replace(unseen, (character) =>
-    character === '\n'
-      ? character
-      : [...Array(character.length).keys()]
-          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-          .join(''),
-  )
 }
 
 /** Makes a sentence that may contain foreign text safe to show. */

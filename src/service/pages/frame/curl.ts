@@ -1,5 +1,5 @@
-import type { RunDetail } from '../../../rules/runs.ts'
-import { escaped } from './words.ts'
+import type { RunDetail } from '../../rules/runs.ts'
+import { escaped } from './texts.ts'
 
 /**
  * Returns the request as a shell command. The key comes from the caller's environment. The command gets a new

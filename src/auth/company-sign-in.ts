@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { Failure } from '../core/errors.ts'
+import { maskSecrets } from '../core/masking.ts'
+import type { Fetch } from './resource-metadata.ts'
+
+/** A company's identity provider, which vouches for the person who signed in there. */
+export interface Company {
+  /** The issuer of the identity provider. */
+  idp: string
+  /** The id of this machine's client there. */
+  idpClientId: string
+  /** The file with that client's secret; undefined if it has none. */
+  idpProofFile?: string | undefined
+  /** The file with the person's ID token, which the company's own sign-in keeps current. */
+  idTokenFile: string
+}
+
+/** Exchanges the person's ID token for an assertion (RFC 8693), which signs in at one server and for one resource. */
+export async function requestAssertion(
+  { idp, idpClientId, idpProofFile, idTokenFile }: Company,
+  target: { audience: string; resource: string },
+  fetch: Fetch,
+): Promise<string> {
+  const { discoverAndRequestJwtAuthGrant } = await import('@modelcontextprotocol/client')
+  const [idToken, clientSecret] = await Promise.all([secretIn(idTokenFile), idpProofFile && secretIn(idpProofFile)])
+  try {
+    const { jwtAuthGrant } = await discoverAndRequestJwtAuthGrant({
+      ...{ ...target, idpUrl: idp, idToken, clientId: idpClientId },
+      ...(clientSecret && { clientSecret }),
+      fetchFn: (url, init) => fetch(new Request(url, init)),
+    })
+    return jwtAuthGrant
+  } catch (error) {
+    const reason = error instanceof Error ? maskSecrets(error.message.slice(0, 200)) : 'the reason is unknown'
+    throw new Failure('unauthenticated', {
+      detail: `${idp} issued no assertion: ${reason}. Sign in there again, so that ${idTokenFile} has a current ID token.`,
+    })
+  }
+}
+
+/** Returns the text of a file with a secret. @throws Failure if it could not be read */
+export async function secretIn(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Failure('unauthenticated', { detail: `${file} could not be read (${cause.code}). Check its path.` })
+  })
+  return text.trim()
+}

@@ -1,0 +1,190 @@
+import { type JWTPayload, errors as jose, jwtVerify } from 'jose'
+import type Provider from 'oidc-provider'
+import { errors, type KoaContextWithOIDC } from 'oidc-provider'
+import type { Logger } from '../../config/log.ts'
+import { show } from '../../core/errors.ts'
+import type { Environment } from '../../core/operation.ts'
+import { namedScopes } from '../../core/scope-aliases.ts'
+import { newId, sha256 } from '../../core/system.ts'
+import type { SettledContext } from '../request/due-effects.ts'
+import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
+import { agentFor } from '../rules/trusted-issuers.ts'
+import { findAgent } from '../store/agents.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { liveGrants } from '../store/oauth-grants.ts'
+import { recordOnce } from '../store/oauth-records.ts'
+import type { TrustedIssuerRow } from '../store/schema/trusted-issuers.ts'
+import { findIssuer, insertIssuerGrant } from '../store/trusted-issuers.ts'
+import { audienceOf, audiences, jwtBearerGrant } from '../tokens/resources.ts'
+import { assertionAlgorithms, clockTolerance } from './applications.ts'
+import { createIssuerKeys } from './issuer-keys.ts'
+import { resourceServer } from './resource-server.ts'
+
+interface AssertionDependencies extends Dependencies {
+  environment: Environment
+  publicUrl: string
+  fetch: typeof globalThis.fetch
+  log: Logger
+}
+
+/** The longest that an assertion may be valid, in seconds. Until then its use is remembered. */
+const mostLifetime = 60 * 60
+
+/** The claims that an assertion must have, besides `iat` and `exp`. */
+interface Claims {
+  jti: string
+  exp: number
+  resource: string
+  /** Undefined if the provider set no bound. */
+  scope: string | undefined
+  all: JWTPayload
+}
+
+/** The error for an assertion that is not accepted (RFC 7523 section 3.1), with the reason. */
+class RefusedAssertionError extends errors.OIDCProviderError {
+  override readonly error_description: string
+  constructor(reason: string) {
+    super(400, 'invalid_grant')
+    this.error_description = reason
+  }
+}
+
+/**
+ * Registers the grant by which an application presents an assertion of an identity provider that its party trusts (RFC
+ * 7523, Identity Assertion JWT Authorization Grant). There is no refresh token: without a new assertion, access ends
+ * with the token.
+ */
+export function registerAssertionGrant(provider: Provider, dependencies: AssertionDependencies): void {
+  const { publicUrl } = dependencies
+  const keysAt = createIssuerKeys(dependencies)
+  const handle = async (ctx: KoaContextWithOIDC) => {
+    const client = ctx.oidc.client as NonNullable<typeof ctx.oidc.client>
+    const { assertion, resource, scope } = ctx.oidc.params as Readonly<Record<string, string | undefined>>
+    if (assertion === undefined) throw new errors.InvalidRequest("missing required parameter 'assertion'")
+    const by = { clientId: client.clientId }
+    const issuer = await dependencies.store.read((tx) => trusted(tx, by))
+    const claims = await readAssertion(assertion, issuer, keysAt(issuer.jwksUri), dependencies)
+    const audience = audienceIn(claims, resource, publicUrl)
+    const accepted = await runSettled(dependencies, (context) => accept(context, by, claims, scope))
+    const token = new provider.AccessToken({
+      client,
+      accountId: issuer.id,
+      grantId: accepted.grantId,
+      gty: jwtBearerGrant,
+      scope: accepted.scope,
+    } as never)
+    token.resourceServer = new provider.ResourceServer(audience, resourceServer(audience, accepted.scope))
+    ctx.oidc.entity('AccessToken', token)
+    const value = await token.save()
+    ctx.body = { access_token: value, expires_in: token.expiration, token_type: token.tokenType, scope: token.scope }
+  }
+  provider.registerGrantType(jwtBearerGrant, handle as never, ['assertion', 'scope', 'resource'])
+}
+
+/** Returns the issuer whose assertions an application presents. @throws InvalidClient if the trust was ended */
+async function trusted(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
+  const issuer = await findIssuer(tx, by)
+  if (issuer === undefined || issuer.revokedAtMs !== null) throw new errors.InvalidClient('the trust was ended')
+  return issuer
+}
+
+/** Returns the claims of an assertion that the issuer signed for this server and this application. */
+async function readAssertion(
+  assertion: string,
+  { issuer, clientId }: TrustedIssuerRow,
+  keys: ReturnType<ReturnType<typeof createIssuerKeys>>,
+  { publicUrl, log }: AssertionDependencies,
+): Promise<Claims> {
+  const payload = await verified(assertion, keys, {
+    algorithms: [...assertionAlgorithms],
+    typ: 'oauth-id-jag+jwt',
+    issuer,
+    audience: publicUrl,
+    clockTolerance,
+    maxTokenAge: mostLifetime,
+    requiredClaims: ['sub', 'jti', 'exp', 'client_id', 'resource'],
+  }).catch((error: unknown) => {
+    log.info({ issuer, reason: String(error) }, 'an assertion was refused')
+    throw new RefusedAssertionError(reasonOf(error, issuer))
+  })
+  const { iat = 0, exp = 0, aud, jti, resource, scope } = payload
+  if (payload.client_id !== clientId) {
+    throw new RefusedAssertionError(`client_id must be ${clientId}, the application that presents the assertion.`)
+  }
+  // An assertion for several servers could be presented by any of them.
+  if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be ${publicUrl} alone.`)
+  if (exp - iat > mostLifetime) {
+    throw new RefusedAssertionError(`exp is ${exp - iat} s after iat; it may be at most ${mostLifetime} s after it.`)
+  }
+  if (typeof jti !== 'string' || typeof resource !== 'string') {
+    throw new RefusedAssertionError('jti and resource must be texts.')
+  }
+  return { jti, exp, resource, scope: typeof scope === 'string' ? namedScopes(scope) : undefined, all: payload }
+}
+
+async function verified(...[assertion, keys, options]: Parameters<typeof jwtVerify<never>>): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(assertion, keys as never, options)
+  return payload
+}
+
+/** Returns why an assertion was refused, without repeating it. */
+function reasonOf(error: unknown, issuer: string): string {
+  if (error instanceof jose.JWTExpired) return 'The assertion has expired. Ask the identity provider for a new one.'
+  if (error instanceof jose.JWTClaimValidationFailed) {
+    return `The assertion's ${error.claim} is missing or not as expected (${error.message}).`
+  }
+  const isUnsigned = [jose.JWSInvalid, jose.JWTInvalid, jose.JOSEAlgNotAllowed, jose.JOSENotSupported].some(
+    (kind) => error instanceof kind,
+  )
+  if (isUnsigned) return `assertion must be a JWT that is signed by ${assertionAlgorithms.join(', ')}.`
+  if (error instanceof jose.JWKSNoMatchingKey || error instanceof jose.JWSSignatureVerificationFailed) {
+    return `No key of ${issuer} made the assertion's signature.`
+  }
+  return `The keys of ${issuer} could not be read. Check its jwksUri with list_trusted_issuers.`
+}
+
+/** Returns the audience that an assertion is for. A request may repeat it but not change it. */
+function audienceIn({ resource }: Claims, requested: string | undefined, publicUrl: string): string {
+  const audience = audienceOf(publicUrl, resource)
+  const accepted = audiences(publicUrl).join(' or ')
+  if (audience === undefined) {
+    throw new RefusedAssertionError(`The assertion's resource is ${show(resource)}; it must be ${accepted}.`)
+  }
+  if (requested !== undefined && audienceOf(publicUrl, requested) !== audience) {
+    throw new errors.InvalidTarget(`resource must be ${audience}, as in the assertion`)
+  }
+  return audience
+}
+
+/** Uses up an assertion and returns the grant of the agent that it signs in, with the scopes of the token. */
+async function accept(
+  { tx, system, nowMs, realNowMs }: SettledContext,
+  by: { clientId: string },
+  { jti, exp, scope: allowed, all }: Claims,
+  requested: string | undefined,
+): Promise<{ grantId: string; scope: string }> {
+  // A change of the trust ends its grants under the same lock, so none is made from what it was before.
+  await tx.lockParty((await trusted(tx, by)).partyId)
+  const issuer = await trusted(tx, by)
+  const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }
+  const expiresAtMs = (exp + 2 * clockTolerance) * 1000
+  if (!(await recordOnce(tx, { ...use, payload: '{}', userCodeHash: null, expiresAtMs, createdAtMs: realNowMs }))) {
+    throw new RefusedAssertionError('The assertion was used before. Ask the identity provider for a new one.')
+  }
+  const agentId = agentFor(issuer.agents, all)
+  const agent = agentId === undefined ? undefined : await findAgent(tx, issuer.partyId, agentId)
+  if (agent?.status !== 'ACTIVE') {
+    throw new RefusedAssertionError('No agent is chosen by its claims. See agents in list_trusted_issuers.')
+  }
+  const bounds = [allowed, requested].filter((text) => text !== undefined).map((text) => text.split(' '))
+  const scopes = issuer.scopes.split(' ').filter((scope) => bounds.every((bound) => bound.includes(scope)))
+  if (scopes.length === 0 && issuer.scopes !== '') {
+    throw new errors.InvalidScope('none of the scopes is allowed', requested ?? allowed ?? '')
+  }
+  const grants = await liveGrants(tx, issuer.id, realNowMs)
+  const found = grants.find((grant) => grant.agentId === agent.id)
+  if (found !== undefined) return { grantId: found.id, scope: scopes.join(' ') }
+  const id = newId('ogr', system, nowMs)
+  await insertIssuerGrant(tx, issuer, { id, agentId: agent.id, createdAtMs: nowMs })
+  return { grantId: id, scope: scopes.join(' ') }
+}

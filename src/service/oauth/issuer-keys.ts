@@ -1,0 +1,39 @@
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
+import { keepNewest } from '../../core/bounded-map.ts'
+import { isLoopback } from '../../core/loopback.ts'
+import type { Environment } from '../../core/operation.ts'
+import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
+import { boundedText } from './clients.ts'
+
+/** The providers whose keys are remembered; those of the least recently added are dropped first. */
+const mostProviders = 200
+/** More than any provider's keys need, with their certificates. */
+const mostBytes = 128 * 1024
+const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
+
+interface KeyDependencies {
+  environment: Environment
+  publicUrl: string
+  fetch: typeof globalThis.fetch
+}
+
+/**
+ * Returns a function that finds an identity provider's public keys at their address. They are fetched as webhooks are
+ * sent: from the public internet only, or from this machine for a sandbox that only this machine reaches. They are
+ * remembered for a minute, and a new key is looked for at most every ten seconds.
+ */
+export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
+  const known = new Map<string, JWTVerifyGetKey>()
+  const read = async (address: string, init: RequestInit): Promise<Response> => {
+    const problem = addressProblem(address, mayBeHere(environment, publicUrl))
+    if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
+    const from = isLoopback(address) ? globalThis.fetch : fetch
+    const response = await from(address, { ...init, redirect: 'manual' })
+    return new Response(await boundedText(response, mostBytes), { status: response.status || 502 })
+  }
+  return (jwksUri: string): JWTVerifyGetKey => {
+    const keys = known.get(jwksUri) ?? createRemoteJWKSet(new URL(jwksUri), { ...timing, [customFetch]: read })
+    if (!known.has(jwksUri)) keepNewest(known, jwksUri, keys, mostProviders)
+    return keys
+  }
+}

@@ -1,0 +1,22 @@
+import { bigint, nullable, type RowOf, table, text } from './table.ts'
+
+/** Identity providers whose assertions a party accepts (docs/service.md#sign-in-through-an-identity-provider). */
+export const trustedIssuers = table({
+  id: text,
+  partyId: text,
+  /** The name of the application that may present its assertions. */
+  name: text,
+  issuer: text,
+  jwksUri: text,
+  clientId: text,
+  /** JSON array: the claims that choose an agent, in order. */
+  agents: text,
+  /** Names separated by spaces. */
+  scopes: text,
+  createdAtMs: bigint,
+  revokedAtMs: nullable(bigint),
+  $tenant: 'partyId',
+  $indexes: ['clientId'],
+})
+
+export type TrustedIssuerRow = RowOf<typeof trustedIssuers>

@@ -1,0 +1,68 @@
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
+import type { Transaction } from './engine/store.ts'
+import { insertGrant, revokeGrantsOfUser } from './oauth-grants.ts'
+import { deleteRecordsOfGrant } from './oauth-records.ts'
+import type { OAuthGrantRow } from './schema/oauth-grants.ts'
+import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
+
+export const insertIssuer = inserting('trustedIssuers')
+
+/** Finds a trusted issuer by its id, or by the client that presents its assertions if its party is not known yet. */
+export function findIssuer(
+  tx: Transaction,
+  by: { partyId: string; id: string } | { clientId: string },
+): Promise<TrustedIssuerRow | undefined> {
+  const all = tx.db.selectFrom('trustedIssuers').selectAll()
+  const query =
+    'id' in by ? all.where('partyId', '=', by.partyId).where('id', '=', by.id) : all.where('clientId', '=', by.clientId)
+  return query.executeTakeFirst()
+}
+
+export function listIssuers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<TrustedIssuerRow>> {
+  return readPage(tx.db.selectFrom('trustedIssuers').selectAll().where('partyId', '=', partyId), page)
+}
+
+/** Returns the issuers that a party trusts now, newest first. */
+export function liveIssuers(tx: Transaction, partyId: string, limit: number): Promise<TrustedIssuerRow[]> {
+  return tx.db
+    .selectFrom('trustedIssuers')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('revokedAtMs', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Changes a trusted issuer and ends what it led to, so that nothing from before the change remains. */
+export async function changeIssuer(
+  tx: Transaction,
+  { partyId, id }: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
+  change: Partial<Pick<TrustedIssuerRow, 'jwksUri' | 'agents' | 'scopes' | 'revokedAtMs'>>,
+  nowMs: number,
+): Promise<void> {
+  await tx.db.updateTable('trustedIssuers').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
+  await revokeGrantsOfUser(tx, id, nowMs)
+}
+
+/** Ends the trust, with the client that presented the issuer's assertions and the tokens it got. */
+export async function revokeIssuer(
+  tx: Transaction,
+  issuer: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
+  nowMs: number,
+): Promise<void> {
+  await changeIssuer(tx, issuer, { revokedAtMs: nowMs }, nowMs)
+  await deleteRecordsOfGrant(tx, issuer.id)
+}
+
+/** Saves the grant through which the assertions of an issuer act as one agent. */
+export function insertIssuerGrant(
+  tx: Transaction,
+  issuer: TrustedIssuerRow,
+  grant: Pick<OAuthGrantRow, 'id' | 'agentId' | 'createdAtMs'>,
+) {
+  const { id: userId, partyId, clientId, name: clientName, scopes } = issuer
+  const ends = { lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null }
+  return insertGrant(tx, { ...grant, ...ends, userId, partyId, clientId, clientName, scopes, payload: '{}' })
+}

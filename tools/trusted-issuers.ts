@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { applicationScopes } from '../src/core/permissions.ts'
+import { secret } from '../src/core/secret-fields.ts'
+import { reading, removing, writing } from './kinds.ts'
+import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+/** The most trusted issuers that a party has at once. */
+export const mostIssuers = 50
+
+const attributes = {
+  name: z.string(),
+  issuer: z.string(),
+  jwksUri: z.string(),
+  audience: z.string().describe('The aud of its assertions: this server'),
+  clientId: z.string().describe('The client_id of its assertions'),
+  agents: z.array(z.object({ claim: z.string(), value: z.string(), agentId: z.string() })),
+  scopes: z.array(z.string()),
+  status: z.enum(['ACTIVE', 'REVOKED']),
+  createdAt: Timestamp,
+  revokedAt: Timestamp.nullable(),
+}
+const relationships = { party: toOne('party', 'pty') }
+
+/**
+ * An identity provider whose assertions sign in as agents, through one application
+ * (docs/service.md#sign-in-through-an-identity-provider).
+ */
+export const TrustedIssuer = resource('trustedIssuer', Id('tis'), attributes, relationships)
+/** A new trusted issuer as returned by its creation, the only response that contains the client secret. */
+export const CreatedTrustedIssuer = resource(
+  'trustedIssuer',
+  Id('tis'),
+  { ...attributes, clientSecret: secret(z.string()).describe('Secret of the application, shown once') },
+  relationships,
+)
+
+const Address = z.string().min(1).max(500)
+const Agents = z
+  .array(
+    z.strictObject({
+      claim: z.string().min(1).max(100).describe('Such as sub or groups'),
+      value: z.string().min(1).max(200).describe('Equal, or in the list'),
+      agentId: ArgumentId('agt'),
+    }),
+  )
+  .min(1)
+  .max(100)
+const Scopes = z.array(z.enum(applicationScopes)).max(applicationScopes.length)
+
+const params = z.strictObject({ trustedIssuerId: ArgumentId('tis') })
+
+const shared = {
+  output: TrustedIssuer,
+  toolsets: ['credentials'],
+  extension: true,
+} as const
+
+export const trustedIssuers = {
+  createTrustedIssuer: defineOperation({
+    ...shared,
+    ...writing,
+    idempotency: 'ignored',
+    name: 'create_trusted_issuer',
+    title: 'Trust an identity provider',
+    description:
+      "Trusts a company's identity provider to sign its people's agents in (ID-JAG), through one application, whose secret is shown only now.",
+    answers: 201,
+    path: '/trusted-issuers',
+    attributes: z.strictObject({
+      name: Text(100).describe('What you call the application'),
+      issuer: Address.describe('The iss of its assertions'),
+      jwksUri: Address.describe('Address of its public keys'),
+      agents: Agents.describe('The first whose claim fits is the agent'),
+      scopes: Scopes.optional().describe('Most scopes; default: those of a new connection'),
+    }),
+    output: CreatedTrustedIssuer,
+    example: { attributes: { clientSecret: 'cs_ntl_sandbox_0198a1b2c3d4e5f6' } },
+    permission: 'applications.manage',
+    adds: true,
+    errors: ['not_found', 'conflict'],
+  }),
+
+  listTrustedIssuers: defineOperation({
+    ...shared,
+    ...reading,
+    result: 'page',
+    name: 'list_trusted_issuers',
+    title: 'List trusted identity providers',
+    description: 'Lists the identity providers that the party trusts, newest first, revoked ones too.',
+    path: '/trusted-issuers',
+    query: listQuery({}),
+    permission: 'applications.read',
+    errors: [],
+  }),
+
+  updateTrustedIssuer: defineOperation({
+    ...shared,
+    ...writing,
+    method: 'PATCH',
+    name: 'update_trusted_issuer',
+    title: 'Change a trusted identity provider',
+    description: "Replaces an identity provider's key address, agents or scopes. Tokens that it led to end at once.",
+    path: '/trusted-issuers/{trustedIssuerId}',
+    params,
+    attributes: z.strictObject({
+      jwksUri: Address.optional().describe('Address of its public keys'),
+      agents: Agents.optional().describe('All of them from now on'),
+      scopes: Scopes.optional().describe('All of them from now on'),
+    }),
+    permission: 'applications.manage',
+    errors: ['not_found', 'conflict'],
+  }),
+
+  revokeTrustedIssuer: defineOperation({
+    ...shared,
+    ...removing,
+    name: 'revoke_trusted_issuer',
+    title: 'End the trust in an identity provider',
+    description: 'Ends the trust in an identity provider at once and for good, with every token that it led to.',
+    path: '/trusted-issuers/{trustedIssuerId}',
+    params,
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'applications.manage',
+    errors: ['not_found'],
+  }),
+} as const
