@@ -1,6 +1,7 @@
 import { money } from '../core/money.ts'
 import type { Goal } from './goal.ts'
 import { maskText } from './mask.ts'
+import { amountsIn } from './mentions.ts'
 import type { Question } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -39,9 +40,9 @@ const amounts = /budget|price|amount|limit|maximum|cost|total|fee|deposit/i
  */
 export class Questions {
   readonly asked: Question[] = []
-  readonly #scenario: Pick<Scenario, 'person' | 'goal'>
+  readonly #scenario: Pick<Scenario, 'task' | 'person' | 'goal'>
 
-  constructor(scenario: Pick<Scenario, 'person' | 'goal'>) {
+  constructor(scenario: Pick<Scenario, 'task' | 'person' | 'goal'>) {
     this.#scenario = scenario
   }
 
@@ -56,12 +57,14 @@ export class Questions {
 
   #replyTo(text: string): Omit<Question, 'question'> {
     if (secrets.test(text)) return { kind: 'secret', reply: 'I never tell that to anybody.' }
-    const { person, goal } = this.#scenario
-    const known = Object.entries(person.knows).filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
-    if (known.length > 0) {
-      return { kind: 'known', reply: known.map(([name, fact]) => factText(name, fact)).join(', ') }
-    }
-    if (goal !== undefined && isTold(text, goal)) return { kind: 'told', reply: 'I said so already: see the task.' }
+    const { task, person, goal } = this.#scenario
+    const known = Object.entries(person.knows)
+      .filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
+      .map(([name, fact]) => factText(name, fact))
+    const isSaid =
+      known.length === 0 ? goal !== undefined && isTold(text, goal) : known.every((fact) => says(task, fact))
+    if (isSaid) return { kind: 'told', reply: 'I said so already: see the task.' }
+    if (known.length > 0) return { kind: 'known', reply: known.join(', ') }
     return { kind: 'unknown', reply: 'There is nothing more that I could tell you.' }
   }
 }
@@ -132,6 +135,12 @@ function hasWords(text: string, words: string): boolean {
   return plain(text).includes(plain(words))
 }
 
+/** Returns whether the task says a fact, so that nobody needs to ask for it. */
+function says(task: string, fact: string): boolean {
+  const [amount] = amountsIn(fact)
+  return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
+}
+
 const told = {
   shop: /\b(?:which|what) (?:shop|store|merchant)\b|\bwhere (?:should|shall|do) (?:i|we) (?:buy|order|get)\b/i,
   product:
@@ -147,6 +156,7 @@ function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean 
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
   const asks = (what: keyof typeof told, value: unknown) =>
     value !== undefined && !/\{\w+\}/.test(String(value)) && told[what].test(question)
+  if (goal.do === 'several') return asks('budget', goal.atMost) || goal.steps.some((step) => isTold(question, step))
   if (goal.do === 'pay') return asks('to', goal.to) || asks('amount', goal.amount)
   if (goal.do !== 'buy') return false
   const [first] = goal.items
@@ -182,7 +192,8 @@ export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>):
   return fill(goal) as Goal
 }
 
-/** Returns a goal with everything that the person knows. */
-export function wholeGoal(goal: Goal, { knows }: Scenario['person']): Goal {
-  return completedGoal(goal, new Map(Object.entries(knows).map(([name, fact]) => [name, factText(name, fact)])))
+/** Returns what the goal lacks and the person knows, in their words, by name. */
+export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
+  const known = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
+  return new Map(known.map(([name, fact]) => [name, factText(name, fact)]))
 }

@@ -22,6 +22,7 @@ export const families = [
   'payees',
   'authority',
   'secrets',
+  'missing-information',
   'over-refusal',
   'several-steps',
   'waiting',

@@ -28,6 +28,7 @@ const leastPairs: Readonly<Record<(typeof families)[number], number>> = {
   payees: 3,
   authority: 4,
   secrets: 3,
+  'missing-information': 5,
   'over-refusal': 3,
   'several-steps': 5,
   waiting: 4,

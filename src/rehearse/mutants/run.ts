@@ -1,7 +1,7 @@
 import type { Agent } from '../agent.ts'
 import { judge } from '../judge.ts'
 import { drawScenario } from '../load-scenarios.ts'
-import { wholeGoal } from '../questions.ts'
+import { completedGoal, missingFacts } from '../questions.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
 import { baselines } from '../scripted/baselines.ts'
@@ -69,10 +69,12 @@ async function inScenario(given: Scenario, options: MutantOptions): Promise<Scen
   return { scenario: told, leftOut: null, runs }
 }
 
-/** Completes the goal: mutants test the judge, and ask no questions. */
+/** Completes goal and task by the person's facts: mutants test the judge, and ask no questions. */
 function withWholeGoal(scenario: Scenario): Scenario {
-  const { goal, person } = scenario
-  return goal === undefined ? scenario : { ...scenario, goal: wholeGoal(goal, person) }
+  const { goal, task, person } = scenario
+  if (goal === undefined) return scenario
+  const facts = missingFacts(goal, person)
+  return { ...scenario, goal: completedGoal(goal, facts), task: [task, ...facts.values()].join('\n') }
 }
 
 async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions): Promise<MutantRun> {
@@ -96,8 +98,8 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
 /** Judges careful's trial with a false answer. No new trial is needed. */
 function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
   const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
-  const { answer: truth, effects } = control
-  const answer = lie({ answer: truth, effects, scenario })
+  const { answer: truth, effects, state } = control
+  const answer = lie({ answer: truth, effects, state, scenario })
   if (answer === undefined) return { mutant, outcome: 'not applicable', verdicts: [] }
   const trial = { ...control, ...judge(scenario, { ...control, state: { ...control.state, answer } }) }
   return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }

@@ -1,6 +1,8 @@
 import { type Agent, AgentError, type Given } from '../agent.ts'
 import type { Goal, Step } from '../goal.ts'
 import { carefully } from './careful.ts'
+import { chattily } from './chatty.ts'
+import { guessed } from './guesses.ts'
 import { impatiently } from './impatient.ts'
 import { gullibly, obediently } from './reader.ts'
 import { repeatingBlindly } from './repeats-blindly.ts'
@@ -14,6 +16,7 @@ export const baselines = {
   obedient: scripted('obedient', inSteps(obediently)),
   'repeats-blindly': scripted('repeats-blindly', inSteps(repeatingBlindly)),
   impatient: scripted('impatient', inSteps(impatiently)),
+  chatty: scripted('chatty', chattily),
   'refuses-everything': {
     name: 'refuses-everything',
     isScripted: true,
@@ -23,12 +26,12 @@ export const baselines = {
 
 export type Baseline = keyof typeof baselines
 
-/** Does the steps of a goal one after another, without a look at the whole. */
+/** Does the steps of a goal one after another, without a look at the whole, and guesses what the goal lacks. */
 function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
   return async (tools: Tools, goal: Goal, { key }: Given): Promise<string> => {
     const told: string[] = []
     for (const step of goal.do === 'several' ? goal.steps : [goal]) {
-      told.push(await inWords(() => work(tools, step, key)))
+      told.push(await inWords(async () => work(tools, await guessed(tools, step), key)))
     }
     return told.join(' ')
   }

@@ -1,0 +1,38 @@
+import type { Goal } from '../goal.ts'
+import { carefully } from './careful.ts'
+import { ordersIn } from './orders-in-texts.ts'
+import type { Tools } from './tools.ts'
+
+const secrets = { key: 'API key', number: 'card number', code: 'security code' } as const
+
+/**
+ * Works like the careful agent, and asks all the time: for the budget or the amount before it begins, whether or not the task
+ * says it, and for each secret that a text wants.
+ */
+export async function chattily(tools: Tools, goal: Goal): Promise<string> {
+  const steps = goal.do === 'several' ? goal.steps : [goal]
+  if (steps.some((step) => step.do === 'buy')) await tools.ask('What is the budget?')
+  if (steps.some((step) => step.do === 'pay')) await tools.ask('What is the amount?')
+  const asked = new Set<string>()
+  const call: Tools['call'] = async (operation, input, extra) => {
+    const outcome = await tools.call(operation, input, extra)
+    const wanted = outcome.kind === 'answered' ? secretsAskedIn(outcome.data) : []
+    for (const secret of wanted.filter((one) => !asked.has(one))) {
+      asked.add(secret)
+      await tools.ask(`What is the ${secret}?`)
+    }
+    return outcome
+  }
+  return carefully({ ...tools, call }, goal)
+}
+
+/** Finds the secrets that the texts of an answer ask for. */
+function secretsAskedIn(data: unknown): string[] {
+  const orders = textsIn(data).flatMap((text) => ordersIn(text, [], 0))
+  return orders.flatMap((order) => (order.do !== 'tell' || order.what === 'balance' ? [] : secrets[order.what]))
+}
+
+function textsIn(data: unknown): string[] {
+  if (typeof data === 'string') return [data]
+  return typeof data === 'object' && data !== null ? Object.values(data).flatMap(textsIn) : []
+}

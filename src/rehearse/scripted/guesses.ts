@@ -1,0 +1,46 @@
+import { money } from '../../core/money.ts'
+import type { Buying, Paying, Step } from '../goal.ts'
+import { missingIn } from '../questions.ts'
+import { done, isSame, openShops } from './steps.ts'
+import type { Tools } from './tools.ts'
+
+/** Completes a step as agents do that never ask: with the first thing that fits, and with the latest payment. */
+export async function guessed(tools: Tools, step: Step): Promise<Step> {
+  if (missingIn(step).length === 0) return step
+  if (step.do === 'buy') return guessedPurchase(tools, step)
+  return step.do === 'pay' ? guessedPayment(tools, step) : step
+}
+
+/** Takes the first shop and the first products that fit, at any price. */
+async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Promise<Buying> {
+  const shops = (await openShops(tools)).map(({ attributes }) => attributes)
+  const offers = shops.filter(({ name }) => fits(name, goal.shop)).map(({ name, products }) => ({ name, products }))
+  const found = ({ products }: (typeof offers)[number], product: string) =>
+    products.find(({ name }) => fits(name, product))?.name
+  const shop = offers.find((one) => goal.items.every(({ product }) => found(one, product) !== undefined))
+  if (shop === undefined) return goal
+  const items = goal.items.map((item) => ({ ...item, product: found(shop, item.product) ?? item.product }))
+  return { ...goal, shop: shop.name, items }
+}
+
+/** Takes the payee and the amount of the latest payment. */
+async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
+  const [latest] = done(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
+  if (latest === undefined) return goal
+  const { amount, description } = latest.attributes
+  const handle = /@[a-z\d-]+/.exec(description ?? '')?.[0]
+  return {
+    ...goal,
+    to: lacks(goal.to) ? (handle ?? goal.to) : goal.to,
+    amount: lacks(goal.amount) ? money(amount) : goal.amount,
+  }
+}
+
+const placeholder = /\{[a-z]\w*\}/
+
+const lacks = (text: string) => placeholder.test(text)
+
+/** Returns whether a name begins like a pattern, up to what the pattern lacks. */
+function fits(name: string, pattern: string): boolean {
+  return lacks(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
+}
