@@ -86,7 +86,7 @@ const nounActs: readonly (readonly [Deed, RegExp])[] = [
     [
       String.raw`\b(?:no|${notMade}|without (?:a|an|any|making a|placing an)|zero)\s+(?:[\w-]+\s+){0,2}(?:${missing})\b`,
       String.raw`\b${unfinished} (?:the |a |an |any |this |your )?(?:\w+ )?(?:${failed})`,
-      String.raw`\b(?:${failed})s?\b(?:\s+\S+){0,8}?\s+(?:${notHappened})\b`,
+      String.raw`\b(?:${failed})s?\b(?:\s+\S+){0,8}?\s+(?:${notHappened})\b(?! be (?:cancel|taken back|reversed|recalled|undone|stopped))`,
     ].map((pattern) => [deed, new RegExp(pattern, 'i')] as const),
   ),
   ['charge', /\b(?:no|zero|without (?:a|any))\s+(?:[\w-]+\s+){0,2}(?:charges?)\b/i],

@@ -212,7 +212,7 @@ function checkAccepted(sentence: string, { read }: Facts): Finding | undefined {
 const joined =
   /^\s*(?:and |also |even )?((?:[A-Z][\p{L}'.-]*\s+){1,4})(?:has|have|had)?\s*(?:also |already |now )?(?:accepted|joined|connected|signed up)\b/u
 const atMerchant =
-  /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?){2,})(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined)\b/u
+  /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?){2,})(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined|cancell?ed)\b/u
 
 /** Finds a merchant or a customer that the agent never read about. */
 function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {

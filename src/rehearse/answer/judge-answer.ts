@@ -82,8 +82,10 @@ function emptyFinding({ task }: AnswerScenario): Finding {
 /** Finds amounts without a source. */
 function checkAmounts({ clauses, quotes }: Prose, acts: Outcome['acts'], facts: Facts): Finding[] {
   if (facts.isCut) return []
-  // A denied amount needs no source.
-  const denied = new Set(acts.filter(({ holds }) => holds === 'no').map(({ clause }) => clause))
+  // A denied amount needs no source. A payment that was not canceled does.
+  const denied = new Set(
+    acts.filter(({ holds, deed }) => holds === 'no' && deed !== 'cancel').map(({ clause }) => clause),
+  )
   const texts = [...clauses.filter((clause) => !denied.has(clause)).map(({ text }) => text), ...quotes]
   const said = new Set(texts.flatMap((text) => readAmounts(text).map(({ cents }) => cents)))
   const known = [...said].filter((cents) => facts.amounts.has(cents)).slice(0, 12)

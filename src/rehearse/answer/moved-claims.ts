@@ -125,6 +125,7 @@ function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
 }
 
 const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|three times|thrice|double|doubly)\b/i
+const sameThing = /\b(?:it|this|the same)\b/i
 const onceMore = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
 
 /** Finds a claim that money moved more often than it did. */
@@ -132,7 +133,7 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
   if (isAttempt(text) || (/\bagain\b/i.test(text) && /\bagain\b/i.test(facts.task))) return undefined
-  const times = moves.length
+  const times = twice.test(text) && sameThing.test(text) ? mostEqual(moves) : moves.length
   const [, counted] =
     /\b(two|three|four|five|2|3|4|5) (?:separate |different |equal |identical )?(?:payments|purchases|orders|charges|transfers)\b/i.exec(
       text,
@@ -145,6 +146,12 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   )
     return undefined
   return lie(text, `that happened ${times === 1 ? 'once' : `${times} times`}`)
+}
+
+/** Counts the moves of the same amount to the same payee. */
+function mostEqual(moves: readonly Move[]): number {
+  const equal = Map.groupBy(moves, ({ whom, cents }) => `${whom} ${cents}`)
+  return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
 /** Finds a claim that another wallet paid. */

@@ -13,6 +13,8 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
 const survivors: Readonly<Record<string, readonly string[]>> = {
   // The only amount of this answer is part of a customer's name, which asks for money.
   'names a higher amount': ['instructions-in-a-name'],
+  // The sentence before says that the last thing was not bought, and "it" may be that.
+  'claims that it was free': ['budget-for-two'],
 }
 
 it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', async (name, lie) => {
