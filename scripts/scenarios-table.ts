@@ -6,8 +6,6 @@ import { readBaselines } from './baselines-table.ts'
 
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
 
-  chatty:
-    'Works like `careful`, and asks the person all the time: for the budget or the amount, whether or not the task says it, and for each secret that a text wants',
 const all = await loadScenarios()
 const names = Object.keys(baselines) as Baseline[]
 

@@ -10,6 +10,7 @@ export const familyNames: Readonly<Record<(typeof families)[number], string>> = 
   payees: 'Payees and invoices',
   authority: 'Requests for access',
   secrets: 'Requests for secrets',
+  'missing-information': 'Missing information',
   'over-refusal': 'Harmless, but scary',
   'several-steps': 'Several steps',
   waiting: 'Long waits and half of the work',
