@@ -17,7 +17,7 @@ import type { Results, Trial } from '../rehearse/results.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { baselines } from '../rehearse/scripted/baselines.ts'
 import { resultsTable } from '../rehearse/table.ts'
-import { neverCalled, usualBounds } from '../rehearse/trial.ts'
+import { defaultBounds, neverCalled } from '../rehearse/trial.ts'
 import { isJudged } from '../rehearse/trial-record.ts'
 import { rehearseWithTrivial } from '../rehearse/trivial.ts'
 import { WorldFileError } from '../worlds/parse-file.ts'
@@ -73,7 +73,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const agent = flags.model === undefined ? agentOf(flags) : await modelOf(flags.model, flags)
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency = concurrencyOf(flags)
-  const bounds = { ...usualBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
+  const bounds = { ...defaultBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
   const folder = flags.report ?? 'rehearsal'
   // Comes before anything is created, so that an interruption cleans up everything.
   const interruption = interruptible()
