@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fileOf, madeReport } from '../../src/service/pages/console/report/report-page.ts'
 import { newestRuns } from '../../src/service/store/runs.ts'
+import { axeLooks, axeViolations } from '../pages/axe.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { sqlite } from '../support/databases.ts'
@@ -58,3 +59,11 @@ for (const colorScheme of ['light', 'dark'] as const) {
     })
   }
 }
+
+test.each(axeLooks)('axe finds nothing on a file of a report: $name', async ({ options }) => {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  await page.goto(pathToFileURL(join(folder, 'run.html')).href)
+  expect(await axeViolations(page)).toEqual([])
+  await context.close()
+})

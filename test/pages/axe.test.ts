@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { doorGrounds, type Grounds } from '../adversary/doors.ts'
 import { sqlite } from '../support/databases.ts'
 import { freePort } from '../support/free-port.ts'
+import { axeLooks, axeViolations } from './axe.ts'
 import { shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { type GetRoute, pagePaths } from './page-paths.ts'
 
@@ -19,8 +18,6 @@ let paths: Record<string, string>
 const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream', 'GET /checkout/form']
 /** The pages of a person who is not signed in. */
 const ofVisitors: readonly string[] = ['GET /sign-in', 'GET /sign-in/once/:code']
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 beforeAll(async () => {
   on = await doorGrounds(sqlite)
@@ -44,24 +41,15 @@ afterAll(async () => {
   await on.site.world.drop()
 })
 
-test.each([
-  { name: 'desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
-  { name: 'phone', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
-  { name: 'dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-] as const)('axe finds nothing on any page: $name', async ({ name, ...looks }) => {
+test.each(axeLooks)('axe finds nothing on any page: $name', async ({ name, options }) => {
   const found: string[] = []
-  // The policy of the pages allows no script of others.
-  const open = () => browser.newContext({ ...looks, bypassCSP: true, reducedMotion: 'reduce' })
-  const [owner, visitor] = [await open(), await open()]
+  const [owner, visitor] = [await browser.newContext(options), await browser.newContext(options)]
   const session = await on.site.sessionOf(on.site.owner)
   await owner.addCookies([{ name: 'payments_session', value: session, url: listener.url }])
   for (const [route, path] of Object.entries(paths)) {
     const page = await (ofVisitors.includes(route) ? visitor : owner).newPage()
     await page.goto(listener.url + path, { waitUntil: 'load' })
-    for (const frame of page.frames()) await frame.evaluate(axe)
-    const violations = (await page.evaluate(
-      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))",
-    )) as string[]
+    const violations = await axeViolations(page)
     found.push(...violations.map((text) => `${route}: ${text}`))
     const sideways = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
     if (sideways > 0) found.push(`${route}: scrolls sideways by ${sideways}`)

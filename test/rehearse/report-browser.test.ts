@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { junitXml } from '../../src/rehearse/junit.ts'
 import { reportHtml } from '../../src/rehearse/report/report.ts'
 import type { Results } from '../../src/rehearse/results.ts'
+import { axeLooks, axeViolations } from '../pages/axe.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { everywhere } from './foreign-results.ts'
@@ -55,6 +56,13 @@ test('it asks for nothing, and the browser complains of nothing', async () => {
   await expect
     .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
     .toBeGreaterThan(0)
+  await close()
+})
+
+test.each(axeLooks)('axe finds nothing on it: $name', async ({ options }) => {
+  const { page, close } = await open(comparedResults(), options)
+  await openAll(page)
+  expect(await axeViolations(page)).toEqual([])
   await close()
 })
 
