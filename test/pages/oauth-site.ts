@@ -180,7 +180,8 @@ function keep(cookies: Map<string, string>, line: string): void {
 }
 
 function hiddenFields(page: string, action: string): Record<string, string> {
-  const form = page.split('<form ').find((part) => part.includes(`action="${action}"`))
+  // The bar has a form to sign out too; the page's own form comes after it.
+  const form = page.split('<form ').findLast((part) => part.includes(`action="${action}"`))
   if (form === undefined) throw new Error(`No form of the page goes to ${action}.`)
   const inside = form.slice(0, form.indexOf('</form>'))
   const hidden = inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)
