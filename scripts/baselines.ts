@@ -17,7 +17,7 @@ const scenarios = await loadScenarios(names)
 const agents = Object.keys(baselines) as Baseline[]
 const { signal } = new AbortController()
 const found: BaselineResults = names.length === 0 ? {} : readBaselines()
-const told: string[] = []
+const reports: string[] = []
 
 await workOn([...scenarios.entries()], { concurrency: availableParallelism(), signal }, async ([at, scenario]) => {
   const passed: string[] = []
@@ -33,10 +33,10 @@ await workOn([...scenarios.entries()], { concurrency: availableParallelism(), si
     lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...why)
     if (trial.trouble !== null) lines.push(`      ${trial.trouble}`)
   }
-  told[at] = [scenario.id, ...lines].join('\n')
+  reports[at] = [scenario.id, ...lines].join('\n')
   found[scenario.id] = passed as Baseline[]
 })
-console.log(told.join('\n'))
+console.log(reports.join('\n'))
 const order = await loadScenarios()
 const kept = order.flatMap(({ id }) =>
   found[id] === undefined ? [] : [`${JSON.stringify(id)}: ${JSON.stringify(found[id]).replaceAll(',', ', ')}`],

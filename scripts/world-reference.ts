@@ -11,11 +11,11 @@ type Layers = readonly z.ZodType[]
 /** Returns tables with every field of a world file, one for each kind of record, as described by its schema. */
 export function worldReference(table: Table): string {
   const sections: string[] = []
-  const told = new Map<unknown, string>()
+  const shownAt = new Map<unknown, string>()
   /** Returns a reference to the earlier place if the same table or long text was already shown. */
   const once = (what: unknown, place: string): string | undefined => {
-    const before = told.get(what)
-    if (before === undefined) told.set(what, place)
+    const before = shownAt.get(what)
+    if (before === undefined) shownAt.set(what, place)
     return before === undefined ? undefined : `as \`${before}\``
   }
   const visit = (place: string, layers: Layers): void => {

@@ -101,13 +101,13 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
 
 function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Finding[] {
   if (count === 0) return []
-  const told = some.map(({ kind, recordId, partyId, attempts, retryAtMs, error }) => {
+  const lines = some.map(({ kind, recordId, partyId, attempts, retryAtMs, error }) => {
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}, next at ${timestamp(retryAtMs)}`
     return `${kind} of ${recordId} (party ${partyId}, ${tries}): ${error}`
   })
   const rest = count > some.length ? `; and ${count - some.length} more` : ''
   const advice = 'Fix the record: the effect is then applied at its next try. The log has the full error.'
-  return [bad('Due effects', `${count} failed: ${told.join('; ')}${rest}`, advice)]
+  return [bad('Due effects', `${count} failed: ${lines.join('; ')}${rest}`, advice)]
 }
 
 function keyIn({ key }: Inspection): Finding {

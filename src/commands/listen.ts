@@ -33,7 +33,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const troubled = (error: unknown) =>
       tell(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
     let last: string | undefined
-    let [told, lost] = [0, 0]
+    let [printed, lost] = [0, 0]
     try {
       await api.ready()
       tell(`Ready. ${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
@@ -45,14 +45,14 @@ export async function listen(flags: ListenFlags): Promise<void> {
         last = event.id
         lost += outcome?.isDelivered === false ? 1 : 0
         process.stdout.write(`${flags.json === true ? jsonLine(event) : lineOf(event, outcome?.text)}\n`)
-        told += 1
-        if (told >= count) break
+        printed += 1
+        if (printed >= count) break
       }
     } finally {
       await forward?.close()
       await api.close()
     }
-    if (last !== undefined) tell(`${told} printed. --since ${last} continues from here.`)
+    if (last !== undefined) tell(`${printed} printed. --since ${last} continues from here.`)
     if (lost > 0) tell(`${lost} could not be delivered to ${forward?.address}.`)
     if (lost > 0) process.exitCode = 1
   })
@@ -135,6 +135,6 @@ function lineOf({ id, attributes }: EventResource, outcome: string | undefined):
 /** Describes an error in one line. The cause of a failed connection says more than the error. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
-  const told = cause instanceof Error && cause.message !== '' ? cause.message : message
-  return told === '' ? 'the answer could not be read' : maskSecrets(told.replace(/\s+/g, ' '))
+  const reason = cause instanceof Error && cause.message !== '' ? cause.message : message
+  return reason === '' ? 'the answer could not be read' : maskSecrets(reason.replace(/\s+/g, ' '))
 }

@@ -191,9 +191,9 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
       },
       run: {
         id: () => instanceId,
-        note: (told) => {
+        note: (runNote) => {
           const { agentId, actorType } = caller().authority
-          service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
+          service.tell({ ...runNote, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
       // The endpoint announces changes, because it reads the changes of every process.

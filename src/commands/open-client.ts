@@ -26,9 +26,9 @@ export interface OpenClient {
   /** Chooses the fault for a call of the tool; a deployed API has none (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
   /** Calls back with the ids of the party's changed records; a deployed API does not announce them. */
-  follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
+  follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Records an event of the run that is no API request. With a deployed API nothing is recorded. */
-  note(told: RunNote): Promise<void>
+  note(runNote: RunNote): Promise<void>
   /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>
   close(): Promise<void>
@@ -93,17 +93,17 @@ export function openEmbeddedClient(
       if (actor === undefined) return undefined
       return service.faults.plan({ path: '/mcp', operation, headers: noHeaders, actor, instanceId })
     },
-    follow: async (heard) => {
+    follow: async (onChange) => {
       const { service, actor } = await opened()
       const { partyId } = (await actor()) ?? nobody
-      const told = (events: readonly { partyId: string; resourceId: string }[]) =>
-        heard(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
-      await service.waits.follow({ watched: () => [partyId], told }).begin(partyId)
+      const onEvents = (events: readonly { partyId: string; resourceId: string }[]) =>
+        onChange(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
+      await service.waits.follow({ watched: () => [partyId], onChanges: onEvents }).begin(partyId)
     },
-    note: async (told) => {
+    note: async (runNote) => {
       const { service, actor: actorNow } = await opened()
       const actor = await actorNow()
-      if (actor !== undefined) service.tell({ ...told, ...actor, instanceId })
+      if (actor !== undefined) service.tell({ ...runNote, ...actor, instanceId })
     },
     ready: async () => {
       await openOnce()

@@ -48,13 +48,13 @@ export async function modelOf(given: string, flags: ModelFlags): Promise<Agent> 
 
 /** Makes the AI SDK tell each of its warnings once, such as that a model ignores its temperature. */
 function tellWarningsOnce(): void {
-  const told = new Set<string>()
+  const shown = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {
     for (const warning of warnings) {
       const about = 'feature' in warning ? [warning.feature, warning.details ?? warning.type] : [warning.message]
       const text = foreignText([model, ...about].join(': '))
-      if (!told.has(text)) process.stderr.write(`payments-mcp: ${text}\n`)
-      told.add(text)
+      if (!shown.has(text)) process.stderr.write(`payments-mcp: ${text}\n`)
+      shown.add(text)
     }
   }
 }

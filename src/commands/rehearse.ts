@@ -124,9 +124,9 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((of) => of.trials)
   const mayDoNothing = agent.isScripted || agent.byPerson === true
-  const isTelling = ({ ended, calls }: Trial) =>
+  const isMeaningful = ({ ended, calls }: Trial) =>
     calls > 0 || agent.model !== undefined || (mayDoNothing && ended !== 'failed')
-  if (trials.some((trial) => isJudged(trial) && isTelling(trial))) return undefined
+  if (trials.some((trial) => isJudged(trial) && isMeaningful(trial))) return undefined
   return trials.find(({ trouble }) => trouble !== null)?.trouble ?? neverCalled
 }
 

@@ -11,12 +11,12 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
     const config = commandConfig('rotate-keys', flags)
     const { databaseUrl } = config
     const { service, close } = await openKept('rotate-keys', config)
-    const told = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)
+    const message = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)
     if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
       const { foldLog } = await import('../service/store/engine/sqlite-file.ts')
       foldLog(databaseUrl.slice('sqlite:'.length))
     }
-    process.stdout.write(`${told}\n`)
+    process.stdout.write(`${message}\n`)
   })
 }
 

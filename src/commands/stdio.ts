@@ -51,10 +51,10 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
   // Without a key, the embedded sandbox is used as its agent. For a deployed API, only a key shows the actor.
   const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
   const client = async () => (await api.get()).client
-  const note = (told: RunNote) =>
+  const note = (runNote: RunNote) =>
     void api
       .get()
-      .then((opened) => opened.note(told))
+      .then((opened) => opened.note(runNote))
       .catch(() => {})
   const { decisions, close } = decideWhenAsked(config, { client, note, log })
   // A generated instance id ends with this process, and the host may start another one and repeat a call there.
@@ -74,7 +74,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
         repeats,
         faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : noFaults,
         run: { id: instanceId, note },
-        changes: { ...ownChanges, follow: async (heard) => (await api.get()).follow(heard) },
+        changes: { ...ownChanges, follow: async (onChange) => (await api.get()).follow(onChange) },
       }),
     onClose: async () => {
       await close()
@@ -110,7 +110,7 @@ function instanceIdOf({ instanceId }: Config): () => string {
 
 interface Deciding {
   client: () => Promise<Client>
-  note: (told: RunNote) => void
+  note: (runNote: RunNote) => void
   log: Logger
 }
 

@@ -43,8 +43,8 @@ function refuse(what: string): void {
 }
 
 /** Returns the first difference between the report and the chain in the database. */
-async function difference(store: Store, told: Verified & { result: 'verified' }): Promise<string | undefined> {
-  const { partyId, first, last } = told
+async function difference(store: Store, outcome: Verified & { result: 'verified' }): Promise<string | undefined> {
+  const { partyId, first, last } = outcome
   for (const place of [first, last]) {
     if (place === null) continue
     const [row] = await store.read((tx) => activityAfter(tx, partyId, place.sequence - 1, 1))

@@ -36,7 +36,7 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   const waiting: { severity: Severity; fields: Record<string, unknown>; message: string }[] = []
 
   async function load() {
-    pino = await openPino(tellsCalls ? 'debug' : level, terminal)
+    pino = await openPino(logsCalls ? 'debug' : level, terminal)
     for (const { severity, fields, message } of waiting) pino[severity](fields, message)
     if (dropped > 0) pino.warn({ dropped }, 'lines were dropped while the logger was loading')
     waiting.length = 0
@@ -51,14 +51,14 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
     loading ??= load()
   }
 
-  const tellsCalls = terminal && level === 'info'
+  const logsCalls = terminal && level === 'info'
   const call = (fields: LogFields, message: string) => {
     if ('operation' in fields) write('debug', fields, message)
   }
   const at = (severity: Severity) =>
     ranks[severity] < ranks[level] ? () => {} : (fields: LogFields, message: string) => write(severity, fields, message)
   return {
-    debug: tellsCalls ? call : at('debug'),
+    debug: logsCalls ? call : at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),

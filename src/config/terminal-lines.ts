@@ -21,7 +21,7 @@ function words(parts: readonly unknown[]): string {
 
 /** Returns the other fields on one line, with the message and stack of an error. */
 function rest({ err, ...fields }: Record<string, unknown>): string {
-  const told = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
+  const otherFields = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
   const error = err as { stack?: string; message?: string } | undefined
-  return error === undefined ? told : `${told} ${error.stack ?? error.message ?? ''}`.trim()
+  return error === undefined ? otherFields : `${otherFields} ${error.stack ?? error.message ?? ''}`.trim()
 }

@@ -117,13 +117,13 @@ function between(least: number | undefined, most: number | undefined): string {
 }
 
 /** Omits a bound that every safe integer keeps. */
-const isTold = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
+const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {
   const least = above !== undefined && type === 'integer' ? above + 1 : minimum
-  const [from, to] = [least, maximum].map((bound) => (isTold(bound) ? bound : undefined))
+  const [from, to] = [least, maximum].map((bound) => (isStated(bound) ? bound : undefined))
   const bounds = between(from, to)
-  const told = bounds === '' ? '' : from !== undefined && to !== undefined ? ` from ${bounds}` : ` of ${bounds}`
-  if (!isAmount) return told
-  return ` of cents${told.replace(' of ', ', ')}${to === undefined ? '' : ` (${money(to)})`}`
+  const inRange = bounds === '' ? '' : from !== undefined && to !== undefined ? ` from ${bounds}` : ` of ${bounds}`
+  if (!isAmount) return inRange
+  return ` of cents${inRange.replace(' of ', ', ')}${to === undefined ? '' : ` (${money(to)})`}`
 }

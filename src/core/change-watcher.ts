@@ -17,14 +17,14 @@ export interface Follower<Change> {
   /** Returns the parties whose changes it wants. */
   watched(): Iterable<string>
   /** Receives changes. Must return at once, so that other followers do not wait until these are passed on. */
-  told(changes: readonly Change[]): void
+  onChanges(changes: readonly Change[]): void
 }
 
 /** A follower's handle on its watch. */
 export interface Following {
-  /** Delegates to `Watch.begin`. */
+  /** Delegates to `ChangeWatcher.begin`. */
   begin(partyId: string): Promise<void>
-  /** Stops telling the follower of changes. */
+  /** Stops reporting changes to the follower. */
   end(): void
 }
 
@@ -32,7 +32,7 @@ interface WatchDependencies<Change> {
   feed: Feed<Change>
   /** Returns the parties with followers in this process. */
   watched(): ReadonlySet<string>
-  told(changes: readonly Change[]): Promise<void>
+  onChanges(changes: readonly Change[]): Promise<void>
   system: Pick<System, 'elapsed'>
   limits: WatchLimits
   log: { warn(fields: object, message: string): void }
@@ -52,8 +52,8 @@ const openingMs = 10_000
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #deaf: () => void
-  /** How far the changes of each party were told, and when `begin` was last called for the party. */
-  readonly #told = new Map<string, { upTo: number; openedAtMs: number }>()
+  /** The last change reported to each party, and when `begin` was last called for the party. */
+  readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
   #looking: Promise<void> = Promise.resolve()
@@ -70,27 +70,27 @@ export class ChangeWatcher<Change> {
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
-    const upTo = this.#told.get(partyId)?.upTo ?? (await feed.ends([partyId])).get(partyId) ?? 0
-    this.#told.set(partyId, { upTo: this.#told.get(partyId)?.upTo ?? upTo, openedAtMs: system.elapsed() })
+    const upTo = this.#reported.get(partyId)?.upTo ?? (await feed.ends([partyId])).get(partyId) ?? 0
+    this.#reported.set(partyId, { upTo: this.#reported.get(partyId)?.upTo ?? upTo, openedAtMs: system.elapsed() })
     this.#lookIn(limits.watchMs)
   }
 
   /** Stops looking for changes of the party. */
   end(partyId: string): void {
-    this.#told.delete(partyId)
-    if (this.#told.size > 0) return
+    this.#reported.delete(partyId)
+    if (this.#reported.size > 0) return
     this.#timer?.clear()
     this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
   /** Returns whether changes of the party are looked for. */
   has(partyId: string): boolean {
-    return this.#told.has(partyId)
+    return this.#reported.has(partyId)
   }
 
   /** Looks soon: something may have changed. */
   wake(): void {
-    if (this.#told.size > 0) this.#lookIn(this.#dependencies.limits.gatherMs)
+    if (this.#reported.size > 0) this.#lookIn(this.#dependencies.limits.gatherMs)
   }
 
   async close(): Promise<void> {
@@ -119,20 +119,20 @@ export class ChangeWatcher<Change> {
     } catch (error) {
       log.warn({ err: error }, 'changes were not looked for')
     }
-    if (this.#told.size > 0) this.#lookIn(limits.watchMs)
+    if (this.#reported.size > 0) this.#lookIn(limits.watchMs)
   }
 
   async #look(): Promise<void> {
-    const { feed, watched, told, system } = this.#dependencies
+    const { feed, watched, onChanges, system } = this.#dependencies
     const parties = watched()
-    for (const [partyId, { openedAtMs }] of this.#told) {
-      if (!parties.has(partyId) && system.elapsed() - openedAtMs > openingMs) this.#told.delete(partyId)
+    for (const [partyId, { openedAtMs }] of this.#reported) {
+      if (!parties.has(partyId) && system.elapsed() - openedAtMs > openingMs) this.#reported.delete(partyId)
     }
-    for (const [partyId, end] of await feed.ends([...this.#told.keys()])) {
-      for (let party = this.#told.get(partyId); party !== undefined && party.upTo < end; ) {
+    for (const [partyId, end] of await feed.ends([...this.#reported.keys()])) {
+      for (let party = this.#reported.get(partyId); party !== undefined && party.upTo < end; ) {
         const { changes, last } = await feed.after(partyId, party.upTo, end)
         party.upTo = last
-        await told(changes)
+        await onChanges(changes)
       }
     }
   }

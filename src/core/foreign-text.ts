@@ -27,7 +27,7 @@ export function foreignName(text: string, otherwise: string, most = mostOfName):
 
 /** Returns a hint that a text mixes letters of several alphabets that look the same; empty if it does not. */
 export function hintOf(text: string): string {
-  return mixesAlphabets(text.slice(0, mostLookedAt)) ? mixedHint : ''
+  return mixesAlphabets(text.slice(0, mostRead)) ? mixedHint : ''
 }
 
 /**
@@ -62,7 +62,7 @@ export function shortened(text: string, most: number): string {
 const mostOfName = 80
 
 /** The longest text checked for mixed alphabets. Longer texts are not names. */
-const mostLookedAt = 2_000
+const mostRead = 2_000
 
 const mixedHint = ' (has letters of several alphabets)'
 

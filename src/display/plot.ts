@@ -22,7 +22,7 @@ interface Plot<Point> {
   id: string
   title: string
   /** A description of the plot in words. */
-  told?: string
+  description?: string
   caption?: Html
   /** The points, oldest first. */
   points: readonly Point[]
@@ -40,16 +40,16 @@ const field = 1000
 
 /** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */
 export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html {
-  const { id, title, told, caption, points, lines, x, marks = [] } = plotted
+  const { id, title, description, caption, points, lines, x, marks = [] } = plotted
   const y = valueTicks(points.flatMap((point) => lines.map(({ cents }) => cents(point))))
   return html`<figure>
 ${caption === undefined ? '' : html`<figcaption>${caption}</figcaption>`}
 <ul class="line aside">${lines.map(({ name, pattern }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${pattern}" x1="0" x2="32" y1="5" y2="5"/></svg> ${name}</li>`)}</ul>
 <div class="axes">
 <svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
-<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${told === undefined ? '' : ` ${id}-told`}">
+<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${description === undefined ? '' : ` ${id}-told`}">
 <title id="${id}-plot">${title}</title>
-${told === undefined ? '' : html`<desc id="${id}-told">${told}</desc>`}
+${description === undefined ? '' : html`<desc id="${id}-told">${description}</desc>`}
 ${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${down(share)}" y2="${down(share)}"/>`)}
 ${x.ticks.map(timeTick)}
 <svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">

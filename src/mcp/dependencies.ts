@@ -104,7 +104,7 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 /** The source of change notifications for the host. */
 export interface Changes {
   /** Calls back with the ids of changed records, regardless of who changed them, from the moment it resolves. */
-  follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
+  follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Whether another component notifies the host, as when requests have no connection. */
   areAnnouncedElsewhere: boolean
 }

@@ -4,12 +4,12 @@ import type { Dependencies, RunNote } from './dependencies.ts'
 import { hostOf } from './host.ts'
 
 /** Records an event that involves no request to the API. A failure to do so is only logged. */
-export function note(dependencies: Dependencies, context: ServerContext, told: RunNote): void {
+export function note(dependencies: Dependencies, context: ServerContext, runNote: RunNote): void {
   try {
     const { name, version } = hostOf(dependencies.server, context) ?? {}
-    dependencies.run.note({ ...told, host: [name, version].filter((part) => part !== undefined).join(' ') })
+    dependencies.run.note({ ...runNote, host: [name, version].filter((part) => part !== undefined).join(' ') })
   } catch (error) {
-    dependencies.log.warn({ err: error, tool: told.operation }, 'an event of the run was not recorded')
+    dependencies.log.warn({ err: error, tool: runNote.operation }, 'an event of the run was not recorded')
   }
 }
 

@@ -163,11 +163,11 @@ function exactly(properties: Record<string, JsonSchema>): JsonSchema {
 function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): JsonSchema {
   const list = { type: 'array', items: resource }
   const data = { one: resource, oneOrNull: { anyOf: [resource, { type: 'null' }] }, page: list, several: list }[result]
-  const told: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
+  const metaSchema: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
   if (result !== 'page') {
     return {
       type: 'object',
-      properties: { data, meta: told },
+      properties: { data, meta: metaSchema },
       required: meta === undefined ? ['data'] : ['data', 'meta'],
     }
   }
@@ -177,9 +177,9 @@ function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): 
     properties: {
       data,
       meta: {
-        ...told,
-        properties: { pagination, ...told.properties },
-        required: ['pagination', ...(told.required ?? [])],
+        ...metaSchema,
+        properties: { pagination, ...metaSchema.properties },
+        required: ['pagination', ...(metaSchema.required ?? [])],
       },
     },
     required: ['data', 'meta'],

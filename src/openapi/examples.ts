@@ -29,13 +29,13 @@ export function responseExample(
     ...(data.attributes === undefined ? {} : { attributes: { ...data.attributes, ...attributes } }),
     ...(relationships === undefined ? {} : { relationships: { ...data.relationships, ...relationships } }),
   }
-  const told = {
+  const allMeta = {
     ...(operation.result === 'page' ? { pagination: { hasMore: false, nextCursor: null } } : {}),
     ...(meta === undefined ? {} : (example(meta, { field: 'meta', skip: new Set() }) as object)),
   }
   return {
     data: answersList(operation) ? [resourceExample] : resourceExample,
-    ...(Object.keys(told).length === 0 ? {} : { meta: told }),
+    ...(Object.keys(allMeta).length === 0 ? {} : { meta: allMeta }),
   }
 }
 

@@ -16,7 +16,7 @@ export class WorldFileError extends Error {
 /** The size limit, which is enough for more than a thousand parties. */
 export const mostBytes = 1_048_576
 /** The limit of mistakes listed at once; nobody reads more. */
-const mostTold = 20
+const mostListed = 20
 /** The limit of a line, which may list many fields. */
 const longestLine = 600
 
@@ -79,9 +79,9 @@ function oneALine(mistakes: readonly Placed[]): Placed[] {
 }
 
 function refusal(lines: readonly string[]): WorldFileError {
-  const told = lines
-    .slice(0, mostTold)
+  const shown = lines
+    .slice(0, mostListed)
     .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line))
-  const more = lines.length - told.length
-  return new WorldFileError(more === 0 ? told : [...told, `… and ${more} more.`])
+  const more = lines.length - shown.length
+  return new WorldFileError(more === 0 ? shown : [...shown, `… and ${more} more.`])
 }

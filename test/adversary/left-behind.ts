@@ -13,7 +13,7 @@ const writtenDown = /^(idempotencyRecords|activity\w*)$/
 /**
  * Tables to which every authenticated call is written shortly afterwards. test/runs checks the owners of these rows.
  */
-const told = ['rateLimits', 'runs', 'runEntries']
+const recordTables = ['rateLimits', 'runs', 'runEntries']
 
 interface Row {
   table: string
@@ -44,7 +44,7 @@ function partsOf(table: string, row: Record<string, unknown>): [part: string, ro
 async function rowsOf({ store }: World): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>()
   for (const [table, all] of await allTables(store)) {
-    if (told.includes(table)) continue
+    if (recordTables.includes(table)) continue
     for (const [part, row] of all.flatMap((row) => partsOf(table, row))) {
       const text = JSON.stringify(row, (name, value) => (whoCalled.includes(name) ? undefined : value))
       rows.set(`${part}: ${text}`, { table: part, text })

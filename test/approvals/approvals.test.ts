@@ -210,12 +210,12 @@ onEachDatabase('approvals', (database) => {
   test('that race with cancellations keep the books right', async () => {
     const many = []
     for (let count = 0; count < 5; count++) many.push(await review(1500 + count))
-    const told = await Promise.all(
+    const statuses = await Promise.all(
       many.map(({ id, approval }) =>
         Promise.all([self.cancel(id), self.approve(approval.id, byParty()), self.deny(approval.id, {}, byParty())]),
       ),
     )
-    for (const answers of told) expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    for (const answers of statuses) expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
     for (const { id, approval } of many) {
       const { status } = ok(await world.get(`/approvals/${approval.id}`)).json.data.attributes
       const expected = { approved: 'COMPLETED', denied: 'APPROVAL_DENIED', canceled: 'CANCELED' }

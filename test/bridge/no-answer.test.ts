@@ -203,11 +203,11 @@ test('a protocol version that no header can contain does not stop later requests
 
 test('a call that the host cancelled has no answer, and its connection ends if the era requires it', async () => {
   const cut: unknown[] = []
-  const told: unknown[] = []
+  const received: unknown[] = []
   const url = await endpoint(async (request, response) => {
     const message = await messageOf(request)
     if (message.id === undefined) {
-      told.push(message.params.requestId)
+      received.push(message.params.requestId)
       response.writeHead(202).end()
       return
     }
@@ -221,6 +221,6 @@ test('a call that the host cancelled has no answer, and its connection ends if t
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(2)
   for (const requestId of [1, 2]) tell({ method: 'notifications/cancelled', params: { requestId } })
-  await expect.poll(() => [cut, told]).toEqual([[1], [2]])
+  await expect.poll(() => [cut, received]).toEqual([[1], [2]])
   expect(messages.filter(({ id }) => id !== undefined)).toEqual([])
 })

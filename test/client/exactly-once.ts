@@ -96,18 +96,18 @@ export async function moveMoney(
     count.calls += 1
     let key: string | undefined
     for (let tries = 1; tries <= mostTries; tries++) {
-      const told = await caller.call(tool, input, key)
-      if ('id' in told) {
-        intents.push({ tool, amount, id: told.id })
-        return told.id
+      const answer = await caller.call(tool, input, key)
+      if ('id' in answer) {
+        intents.push({ tool, amount, id: answer.id })
+        return answer.id
       }
-      if ('refused' in told) throw new Error(`${tool} of ${amount}: ${told.refused}`)
-      if ('unknown' in told) {
+      if ('refused' in answer) throw new Error(`${tool} of ${amount}: ${answer.refused}`)
+      if ('unknown' in answer) {
         if (key === undefined) count.unknown += 1
-        key = told.unknown
+        key = answer.unknown
       } else {
         count.passing += 1
-        await sleep(told.afterMs)
+        await sleep(answer.afterMs)
       }
     }
     throw new Error(`${tool} of ${amount} was not settled by ${mostTries} tries`)

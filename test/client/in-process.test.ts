@@ -49,7 +49,7 @@ onEachDatabase("a client in the service's process", (database) => {
     const doors = [service.carry(), overFetch((request) => service.fetch(request), api)]
     for (const [what, request] of Object.entries(requests)) {
       const [carried, fetched] = await Promise.all(doors.map((carry) => carry(request, new AbortController().signal)))
-      expect(told(carried), what).toEqual(told(fetched))
+      expect(compared(carried), what).toEqual(compared(fetched))
       expect(carried?.status, what).toBeGreaterThanOrEqual(400)
     }
     await drop()
@@ -57,7 +57,7 @@ onEachDatabase("a client in the service's process", (database) => {
 })
 
 /** Returns an answer without the request id, which differs for each request. */
-function told(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
+function compared(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
   const named = String(answer?.headers.get('x-request-id'))
   return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(named, 'its id')]
 }

@@ -136,9 +136,9 @@ describe('bounds and waits', () => {
 describe('progress and abort', () => {
   test('each attempt and each wait is reported', async () => {
     const { client } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
-    const told: AttemptProgress[] = []
-    await client.operations.issueAgentCard(issue, { onAttempt: (progress) => told.push(progress) })
-    expect(told).toEqual([
+    const reports: AttemptProgress[] = []
+    await client.operations.issueAgentCard(issue, { onAttempt: (progress) => reports.push(progress) })
+    expect(reports).toEqual([
       { attempt: 1, maximumAttempts: 4, waitMs: 0, reason: undefined },
       { attempt: 2, maximumAttempts: 4, waitMs: 2000, reason: 'status 429' },
       { attempt: 2, maximumAttempts: 4, waitMs: 0, reason: 'status 429' },

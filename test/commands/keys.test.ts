@@ -71,7 +71,7 @@ describe('rotate-keys --retire', () => {
       const ended = await Promise.all([retiring(env), retiring(env)])
       expect(ended.map(({ code }) => code)).toEqual([0, 0])
       // The process that ends last removes key 1, and maybe the other's new key.
-      expect(ended.map(({ told }) => told).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
+      expect(ended.map(({ output }) => output).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
       expect(rootSecret()).toBe('')
       expect(await status()).toBe(200)
       const written = await fetch(`${url}/events?limit=1`, {
@@ -111,12 +111,12 @@ describe('rotate-keys --retire', () => {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    let told = ''
+    let output = ''
     child.stdout.on('data', (part) => {
-      told += part
+      output += part
     })
     const [code] = await once(child, 'close')
-    return { code, told }
+    return { code, output }
   }
 })
 
@@ -128,11 +128,11 @@ describe('a database with encrypted keys', () => {
       [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that does not open the keys'],
       [{ PAYMENTS_SECRET: 'too short' }, 'it accepts one or two secrets of 32 to 256'],
     ] as const
-    for (const [env, told] of wrong) {
+    for (const [env, output] of wrong) {
       const { status, stderr } = run('serve', env)
       expect(status).toBe(2)
       expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET \(--secret\) got [^\n]+\n$/)
-      expect(stderr).toContain(told)
+      expect(stderr).toContain(output)
       expect(stderr).not.toMatch(/secret-that|too short/)
     }
   })

@@ -73,13 +73,13 @@ test('forwards events signed like a webhook, retries failures, and ends with the
     const start = `payments-mcp: Ready. Following all events of ${source}; forwarding to ${url}, signed with the secret whsec_`
     expect(stderr.slice(0, start.length)).toBe(start)
     expect(stderr).not.toContain('receiver-secret')
-    const told = stdout.trim().split('\n')
-    expect(received.map(({ body }) => body)).toEqual([told[0], told[0]])
+    const printed = stdout.trim().split('\n')
+    expect(received.map(({ body }) => body)).toEqual([printed[0], printed[0]])
     const [secret = ''] = /whsec_\S+/.exec(stderr) ?? []
     for (const { body, headers } of received) {
       expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     }
-    expect(stderr).toContain(`1 printed. --since ${JSON.parse(told[0] ?? '').id} continues from here.`)
+    expect(stderr).toContain(`1 printed. --since ${JSON.parse(printed[0] ?? '').id} continues from here.`)
   } finally {
     server.close()
   }
@@ -190,9 +190,9 @@ onEachDatabase('following events', (database) => {
       return heard
     }
     const heard = await some(110)
-    const told = heard.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
+    const followed = heard.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
     const expected = paid.flatMap((id) => [`payment.created ${id}`, `payment.completed ${id}`])
-    expect(told).toEqual(expected.slice(0, 110))
+    expect(followed).toEqual(expected.slice(0, 110))
     expect(troubles.length).toBeGreaterThan(5)
     isOut = false
     const again = (await some(105, heard[4]?.id)).map(({ id }) => id)

@@ -37,9 +37,9 @@ onEachDatabase('report and verify', (database) => {
   test('a report is written and verified, also against the database', () => {
     const file = join(home, 'run.html')
     expect(run(['report', '--run', 'cursor 7', '--output', file])).toStrictEqual({ status: 0, stdout: '', stderr: '' })
-    const told = run(['verify', file, '--against-database'])
-    expect(told).toMatchObject({ status: 0, stderr: '' })
-    expect(told.stdout).toMatch(/^verified: 2 entries, first [0-9a-f]{64}, last [0-9a-f]{64}, as in the database\n$/)
+    const output = run(['verify', file, '--against-database'])
+    expect(output).toMatchObject({ status: 0, stderr: '' })
+    expect(output.stdout).toMatch(/^verified: 2 entries, first [0-9a-f]{64}, last [0-9a-f]{64}, as in the database\n$/)
     const { stdout: md } = run(['report', '--run', 'cursor 7', '--format', 'md'])
     expect(run(['verify', '-'], md)).toMatchObject({ status: 0, stderr: '' })
     writeFileSync(file, readFileSync(file, 'utf8').replace('"authorizedCents": 3000', '"authorizedCents": 3'))
@@ -81,11 +81,11 @@ onEachDatabase('report and verify', (database) => {
       [() => putHead({ ...older }), `the chain in the database ends before entry ${last}`],
       [() => putHead({ activitySequence: last }), 'the chain in the database is not sealed'],
     ] as const
-    for (const [change, told] of cases) {
+    for (const [change, output] of cases) {
       await change()
       const { status, stderr } = run(['verify', file, '--against-database'], '', env)
       expect({ status, stderr }).toStrictEqual(
-        told === undefined ? { status: 0, stderr: '' } : { status: 1, stderr: expect.stringContaining(told) },
+        output === undefined ? { status: 0, stderr: '' } : { status: 1, stderr: expect.stringContaining(output) },
       )
     }
     await report.drop()
@@ -103,10 +103,10 @@ onEachDatabase('report and verify', (database) => {
     ]
     for (const [at, [content, status]] of cases.entries()) {
       writeFileSync(file, content)
-      const told = run(['verify', file])
-      const place = `case ${at}: ${told.stderr}`
-      expect(told.status, place).toBe(status)
-      expect(status === 0 ? told.stdout : told.stderr, place).toMatch(/^[\x20-\x7e]+\n$/)
+      const output = run(['verify', file])
+      const place = `case ${at}: ${output.stderr}`
+      expect(output.status, place).toBe(status)
+      expect(status === 0 ? output.stdout : output.stderr, place).toMatch(/^[\x20-\x7e]+\n$/)
     }
   })
 
@@ -123,8 +123,8 @@ onEachDatabase('report and verify', (database) => {
     expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining('add --party with one of') })
     for (const id of [partyId, other.partyId]) {
       expect(stderr).toContain(id)
-      const told = run(['report', '--run', 'shared', '--party', id, '--format', 'json'])
-      expect(JSON.parse(told.stdout).report).toMatchObject({ partyId: id, instanceId: 'shared', calls: 1 })
+      const output = run(['report', '--run', 'shared', '--party', id, '--format', 'json'])
+      expect(JSON.parse(output.stdout).report).toMatchObject({ partyId: id, instanceId: 'shared', calls: 1 })
     }
     const byId = run(['report', '--run', runIdOf(partyId, 'shared'), '--format', 'json'])
     expect(JSON.parse(byId.stdout).report).toMatchObject({ partyId, instanceId: 'shared' })
@@ -142,9 +142,9 @@ onEachDatabase('report and verify', (database) => {
       [fifo, 'is not a file;'],
       [big, 'has a line of more than 1048576 characters, which no report has;'],
     ] as const
-    for (const [path, told] of cases) {
+    for (const [path, output] of cases) {
       const { status, stderr } = run(['verify', path])
-      expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining(told) })
+      expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining(output) })
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
   })
@@ -160,8 +160,8 @@ onEachDatabase('report and verify', (database) => {
       [run(['verify', '-'], 'hello'), 'is not a report by payments-mcp report.'],
       [run(['verify', join(home, 'missing')]), 'cannot be read (ENOENT).'],
     ] as const
-    for (const [{ status, stderr }, told] of wrong) {
-      expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining(told) })
+    for (const [{ status, stderr }, output] of wrong) {
+      expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining(output) })
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
   })

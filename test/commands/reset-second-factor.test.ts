@@ -45,10 +45,10 @@ onEachDatabase('reset-second-factor', (database) => {
       [reset(email, { PAYMENTS_DATABASE_URL: 'sqlite::memory:' }), 'PAYMENTS_DATABASE_URL (--database-url) got'],
       [reset(email, { PAYMENTS_BASE_URL: 'https://payments.example' }), 'PAYMENTS_BASE_URL (--base-url) got'],
     ] as const
-    for (const [{ status, stdout, stderr }, told] of refusals) {
+    for (const [{ status, stdout, stderr }, message] of refusals) {
       expect([status, stdout]).toEqual([2, ''])
       expect(stderr).toMatch(/^payments-mcp: [^\n]+\n$/)
-      expect(stderr).toContain(told)
+      expect(stderr).toContain(message)
     }
   })
 })

@@ -77,11 +77,11 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   test('appear once if a host sends the same answer twice', async () => {
     const instanceId = 'said twice'
     const { partyId, agentId } = await world.whoami()
-    const told = { partyId, agentId, instanceId, operation: 'create_payment' }
+    const entry = { partyId, agentId, instanceId, operation: 'create_payment' }
     for (const outcome of ['agreed', 'agreed', 'disagreed'] as const) {
-      world.service.tell({ ...told, kind: 'decision', outcome, once: 'a' })
+      world.service.tell({ ...entry, kind: 'decision', outcome, once: 'a' })
     }
-    world.service.tell({ ...told, kind: 'decision', outcome: 'agreed', once: 'b' })
+    world.service.tell({ ...entry, kind: 'decision', outcome: 'agreed', once: 'b' })
     expect((await entriesOf(world, instanceId)).map(({ outcome }) => outcome)).toEqual(['agreed', 'agreed'])
   })
 })

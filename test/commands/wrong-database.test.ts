@@ -70,8 +70,8 @@ describe('a database that a start must not use', () => {
 
   test.each(sampleOf(databases, 3))('%s: doctor says so', (name, line) => {
     const { status, stdout } = run(['doctor', '--port', '0'], name)
-    const told = String(line).match(/(production database|another program|newer payments-mcp)/)?.[0] ?? 'nothing'
-    expect(stdout).toMatch(new RegExp(`BAD  Database .*${told}`))
+    const reason = String(line).match(/(production database|another program|newer payments-mcp)/)?.[0] ?? 'nothing'
+    expect(stdout).toMatch(new RegExp(`BAD  Database .*${reason}`))
     expect(status).toBe(1)
   })
 })

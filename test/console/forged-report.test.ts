@@ -77,7 +77,7 @@ test('only a complete forgery passes', async () => {
     [rows.map((row, at) => ({ ...row, sequence: at + 0.5 })).map(rehashed), {}, 'cannot be read'],
   ]
   for (const [at, [forged, chain, what]] of cases.entries()) {
-    const told = { result: 'broken', what: expect.stringContaining(what) }
-    expect(await verified(forged, chain), `case ${at}`).toMatchObject(told)
+    const verdict = { result: 'broken', what: expect.stringContaining(what) }
+    expect(await verified(forged, chain), `case ${at}`).toMatchObject(verdict)
   }
 })

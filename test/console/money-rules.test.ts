@@ -22,7 +22,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 const createdAt = '2026-01-15T12:00:00.000Z'
 const cause = { agentId: 'agt_1', instanceId: 'a run', createdAt }
 const whose = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
-const told = <Attributes>(attributes: Attributes, sender = ''): Resource<Attributes> => ({
+const resource = <Attributes>(attributes: Attributes, sender = ''): Resource<Attributes> => ({
   ...{ id: 'row_1', attributes },
   relationships: { sender: { data: { id: sender } } },
 })
@@ -113,7 +113,7 @@ test("a movement has its sign and links to its run if it is the party's; older o
 
 test('a purchase shows held, captured and refunded money, and the reason for a decline', () => {
   const purchase = (change: Partial<PurchaseAttributes>) =>
-    told<PurchaseAttributes>({
+    resource<PurchaseAttributes>({
       ...{ ...cause, kind: 'purchase', status: 'captured', amount: 900, merchant: { name: 'Books' } },
       ...{ held: 0, captured: 0, refunded: 0, decline: null, ...change },
     })
@@ -134,7 +134,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
 
 test('a payment is outgoing or incoming; an incoming one links to no run', () => {
   const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
-  const [out = [], into = []] = rowsOf(paymentsSection(list(told(payment, 'pty_1'), told(payment, 'pty_2')), whose))
+  const [out = [], into = []] = rowsOf(paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), whose))
   expect([out[3], into[3]]).toEqual(['out', 'in'])
   expect(out[5]).toContain('Shopper')
   expect(into[5]).toBe('–')
@@ -142,7 +142,7 @@ test('a payment is outgoing or incoming; an incoming one links to no run', () =>
 
 test('a transfer shows its kind and why it failed or was returned', () => {
   const transfer = (change: Partial<TransferAttributes>) =>
-    told<TransferAttributes>({
+    resource<TransferAttributes>({
       ...{ ...cause, amount: 100, status: 'FAILED', description: null, type: 'deposit', failure: null, return: null },
       ...change,
     })
@@ -156,7 +156,7 @@ test('a transfer shows its kind and why it failed or was returned', () => {
 
 test('usable cards come first, each with its limit; empty lists are omitted', () => {
   const card = (name: string, status: string) =>
-    told({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
+    resource({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
   const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), whose))
   expect(text.indexOf('Usable')).toBeLessThan(text.indexOf('Gone'))
   expect(text).toContain('up to $43.21')
@@ -167,10 +167,10 @@ test('a subscription shows its interval, next payment and problems, and that the
   const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
   const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
   const subscription = {
-    subscription: told({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }),
+    subscription: resource({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }),
   }
   const due = (paymentNumber: number, dueDate: string | null) =>
-    told({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
+    resource({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
   const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]
   const text = String(subscriptionsSection([{ ...subscription, payments }], true))
   for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'Showing the newest 1.'])

@@ -81,8 +81,8 @@ onEachDatabase('the console in production', (database) => {
       walletId,
       id: entries[0]?.supportId ?? '',
     }
-    const told = answers.flatMap(({ text }) => text.match(/\b[a-z]{3}_[0-9a-f]{32}\b/g) ?? [])
-    const traces = [...Object.values(ids), ...told, ...entries.map(({ id }) => id), partyId, agentId, word]
+    const foundIds = answers.flatMap(({ text }) => text.match(/\b[a-z]{3}_[0-9a-f]{32}\b/g) ?? [])
+    const traces = [...Object.values(ids), ...foundIds, ...entries.map(({ id }) => id), partyId, agentId, word]
     return {
       visitor: await site.visitor(user),
       ...{ agentId, ids },

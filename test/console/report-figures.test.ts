@@ -134,12 +134,12 @@ onEachDatabase('the figures of a report', (database) => {
     )
     const paid = [...(await all(made.payments, '/payments')), ...(await all(made.transfers, '/transfers'))]
     const requests = await all(made.requests, '/payment-requests')
-    for (const [told, asked] of [
+    for (const [reportedRows, asked] of [
       [report.payments, paid],
       [report.requests, requests],
     ] as const)
       expect(
-        told.filter(({ isOwn }) => isOwn).map(({ id, status, amountCents }) => [id, status, amountCents]),
+        reportedRows.filter(({ isOwn }) => isOwn).map(({ id, status, amountCents }) => [id, status, amountCents]),
       ).toStrictEqual(sorted(asked).map(({ id, attributes }) => [id, attributes.status, attributes.amount]))
     const subscriptions = await all(made.subscriptions, '/subscriptions')
     expect(report.subscriptions.map(({ id, status }) => [id, status])).toStrictEqual(

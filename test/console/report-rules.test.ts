@@ -24,8 +24,8 @@ test.each([
   ['a refund of it', { kind: 'refund' } as const, ['nothing was bought']],
   ['on another card', { cardId: 'pcd_2' }, ['nothing was bought']],
 ])('a card and a purchase %s', (_, change, differences) => {
-  const [told] = cardsFigures([card], [{ ...approved, ...change }])
-  expect(told?.differences).toStrictEqual(differences)
+  const [figures] = cardsFigures([card], [{ ...approved, ...change }])
+  expect(figures?.differences).toStrictEqual(differences)
 })
 
 test('more rows than anybody reads are counted', () => {

@@ -165,13 +165,13 @@ onEachDatabase('run reports', (database) => {
     expect(ended.status).toBe(409)
     await world.service.runLog.flush()
     const visitor = await site.visitor(owner)
-    const told = []
+    const reports = []
     for (const run of ['asks', 'ends']) {
       const { text } = await visitor.open(`/console/runs/${runIdOf(owner.partyId, run)}/report?format=json`)
       const { requests, wallets } = (JSON.parse(text) as { report: RunReport }).report
-      told.push({ requests: requests.map(({ isOwn, status }) => [isOwn, status]), wallets })
+      reports.push({ requests: requests.map(({ isOwn, status }) => [isOwn, status]), wallets })
     }
-    expect(told).toStrictEqual([
+    expect(reports).toStrictEqual([
       {
         requests: [[true, 'COMPLETED']],
         wallets: [{ walletId: expect.any(String), availableCents: 400, heldCents: 0 }],
@@ -224,8 +224,8 @@ onEachDatabase('run reports', (database) => {
       const line = lines[at] ?? ''
       const changed = line.replace(/[0-9a-z](?=[^0-9a-z]*$)/i, (last) => (last === '7' ? '8' : '7'))
       if (changed === line) continue
-      const told = await verified(lines.with(at, changed).join('\n'))
-      expect(told, line).toMatchObject({ result: 'broken', what: expect.stringMatching(/figure|line \d+ of the data/) })
+      const verdict = await verified(lines.with(at, changed).join('\n'))
+      expect(verdict, line).toMatchObject({ result: 'broken', what: expect.stringMatching(/figure|line \d+ of the data/) })
     }
   })
 
@@ -264,9 +264,9 @@ onEachDatabase('run reports', (database) => {
       [text.slice(0, text.lastIndexOf(']}')), 'broken'],
     ]
     for (const [at, [given, result]] of cases.entries()) {
-      const told = await verified(given)
-      expect(told, `case ${at}`).toMatchObject({ result })
-      if (told.result === 'broken') expect(told.what).toMatch(/^[\x20-\x7e]+$/)
+      const verdict = await verified(given)
+      expect(verdict, `case ${at}`).toMatchObject({ result })
+      if (verdict.result === 'broken') expect(verdict.what).toMatch(/^[\x20-\x7e]+$/)
     }
   })
 
@@ -283,13 +283,13 @@ onEachDatabase('run reports', (database) => {
     const { entries, changes } = whole.evaluated
     expect(await of(entries, changes)).toStrictEqual(whole)
     expect(missing(whole)).toStrictEqual([])
-    for (const [most, told] of [
+    for (const [most, message] of [
       [[entries - 1, changes], { entries: entries - 1, changes, complete: false }],
       [[entries, changes - 1], { entries, changes: changes - 1, complete: false }],
     ] as const) {
       const part = await of(...most)
-      expect(part.evaluated).toMatchObject(told)
-      expect(missing(part)).toStrictEqual([expect.stringContaining(`first ${told.entries} entries`)])
+      expect(part.evaluated).toMatchObject(message)
+      expect(missing(part)).toStrictEqual([expect.stringContaining(`first ${message.entries} entries`)])
     }
     const gone = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
     expect(missing(gone)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
@@ -320,14 +320,14 @@ onEachDatabase('run reports', (database) => {
     ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))
     await world.service.runLog.flush()
     const address = `/console/runs/${runIdOf(site.owner.partyId, sent.instanceId)}/report?format=json`
-    const told = async () => {
+    const shownReport = async () => {
       const { text } = await (await site.visitor(site.owner)).open(address)
       const { totals, postings } = (JSON.parse(text) as { report: RunReport }).report
       return [totals.heldCents, postings.count]
     }
-    expect(await told()).toEqual([700, 1])
+    expect(await shownReport()).toEqual([700, 1])
     world.system.pass(30 * 86_400_000)
-    expect(await told()).toEqual([0, 2])
+    expect(await shownReport()).toEqual([0, 2])
   })
 
   test('is not shown to other parties', async () => {

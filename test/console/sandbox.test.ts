@@ -120,14 +120,14 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     const items = [...text.matchAll(/<li[^>]*>([^:<]*): .*?<time datetime="([^"]+)">.*?<\/li>/gs)]
     const moments = items.map(([, , at]) => String(at))
     expect(moments).toEqual(moments.toSorted())
-    const told = Object.fromEntries(
+    const times = Object.fromEntries(
       items.map(([item, what]) => [
         String(what),
         [/<(?:bdi|code)>(.*?)<\/(?:bdi|code)>/.exec(item)?.[1], /href="([^"]*)"/.exec(item)?.[1]],
       ]),
     )
     const run = site.runPath('run 1')
-    expect(told).toEqual({
+    expect(times).toEqual({
       'Bank transfer settles, fails or is returned': ['$0.10, without a description', run],
       'Purchase hold expires': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
       'Customer invitation expires': [invitationId, undefined],

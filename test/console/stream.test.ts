@@ -125,7 +125,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     const setting = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
       Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
     const answered = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
-    const told = async () => {
+    const reported = async () => {
       const reader = await watch('sandbox')
       await world.authorize(await world.issueCard({ maximumAmount: 80 }), 50)
       const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
@@ -136,14 +136,14 @@ onEachDatabase('a stream shows what changed', (database) => {
     expect(Object.keys(before)).toEqual(['clock', 'faults', 'snapshots'].map((part) => `/console/sandbox?part=${part}`))
     const [faults, snapshots] = await setting((source) => before[source])
     expect(await setting(answered)).toEqual([faults, snapshots])
-    expect(await setting(await told())).toEqual([faults, snapshots])
+    expect(await setting(await reported())).toEqual([faults, snapshots])
     ok(await world.post('/simulations/faults', { id: 'brief', operation: 'get_wallet', fault: 'slow' }))
     const after = await page()
     const [otherFaults, sameSnapshots] = await setting((source) => after[source])
     expect(otherFaults).not.toBe(faults)
     expect(sameSnapshots).toBe(snapshots)
     expect(await setting(answered)).toEqual([otherFaults, snapshots])
-    expect(await setting(await told())).toEqual([otherFaults, snapshots])
+    expect(await setting(await reported())).toEqual([otherFaults, snapshots])
     ok(await world.send('DELETE', '/simulations/faults'))
     expect((await page())['/console/sandbox?part=faults']).toBe(faults)
   })
@@ -152,8 +152,8 @@ onEachDatabase('a stream shows what changed', (database) => {
 /** Returns the streams without a service, and a function that reports a change. */
 function createStreams(draw: Draw) {
   let tell: (kept: readonly object[]) => void = () => {}
-  const follow = (told: typeof tell) => {
-    tell = told
+  const follow = (notifyAll: typeof tell) => {
+    tell = notifyAll
     return () => {}
   }
   const dependencies = {

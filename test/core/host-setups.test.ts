@@ -17,10 +17,10 @@ test('a host that starts it gets the command', () => {
     const block = hostBlock(name, { start: { ...start, env } }) ?? ''
     if (format === 'toml') continue
     const written = parseYaml(block)[servers]
-    const told = format === 'yaml' ? written[0] : written.payments
+    const entry = format === 'yaml' ? written[0] : written.payments
     const expected =
       name === 'opencode' ? { command: [start.command, ...start.args], environment: env } : { ...start, env }
-    expect(told, name).toMatchObject(expected)
+    expect(entry, name).toMatchObject(expected)
   }
   expect(hostBlock('codex', { start: { ...start, env: { A: 'b "c"\\' } } })).toBe(
     `[mcp_servers.payments]
@@ -58,8 +58,8 @@ test('one click configures the host like the block', () => {
   expect(JSON.parse(Buffer.from(asked.searchParams.get('config') ?? '', 'base64').toString())).toEqual({ url })
   const [scheme, sent = ''] = code.split('?')
   expect(scheme).toBe('vscode:mcp/install')
-  const { env: _, ...told } = start
-  expect(JSON.parse(decodeURIComponent(sent))).toEqual({ name: 'payments', type: 'stdio', ...told })
+  const { env: _, ...command } = start
+  expect(JSON.parse(decodeURIComponent(sent))).toEqual({ name: 'payments', type: 'stdio', ...command })
   expect(hostLink('gemini', { url })).toBeNull()
 })
 

@@ -178,8 +178,8 @@ onEachDatabase('credentials', (database) => {
       expect((await world.whoami(world.apiKey)).agentId).toBeNull()
       // `whoami` shows the agent that the header names, and that only the header names it.
       const named = await world.get('/whoami', { key: world.apiKey, headers: { 'X-Agent-ID': String(agentId) } })
-      const told = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
-      expect(named.json.data.attributes).toMatchObject(told)
+      const identity = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
+      expect(named.json.data.attributes).toMatchObject(identity)
       const foreign = { 'X-Agent-ID': `agt_${'0'.repeat(32)}` }
       expectRefusal(await world.get('/whoami', { key: world.apiKey, headers: foreign }), 'forbidden', {
         source: { header: 'X-Agent-ID' },

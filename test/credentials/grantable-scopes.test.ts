@@ -37,7 +37,7 @@ const holdings: readonly Scope[] = [
   'cards.read',
 ]
 /** The permissions that a webhook for all events needs. */
-const told = ['payments.read', 'wallets.read', 'party.read', 'cards.read', 'delegations.read', 'invite.read'] as const
+const readScopes = ['payments.read', 'wallets.read', 'party.read', 'cards.read', 'delegations.read', 'invite.read'] as const
 const hookUrl = 'https://hooks.example.com/'
 
 interface Grounds {
@@ -121,11 +121,11 @@ const doors: Partial<Record<OperationKey, Door>> = {
     },
   },
   createWebhook: {
-    gives: told,
+    gives: readScopes,
     through: ({ world }, key) => world.post('/webhooks', { url: hookUrl, enabledEvents: ['*'] }, { key }),
   },
   updateWebhook: {
-    gives: told,
+    gives: readScopes,
     through: async ({ world }, key) => {
       const attributes = { url: hookUrl, enabledEvents: ['wallet.created'] }
       const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data

@@ -20,7 +20,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   /** Starts a service on the database, as `serve` does. */
   const start = async (secrets = nothing, environment: Environment = 'sandbox') => {
     const service = createService({ store, system, environment, rateLimit: 1_000_000, log })
-    return { service, told: await service.seed(secrets) }
+    return { service, seeded: await service.seed(secrets) }
   }
   const works = async (key: string | null) => {
     const { service } = await start()
@@ -30,61 +30,61 @@ onEachDatabase('the keys of the default sandbox', (database) => {
 
   it("are shown at each start in each process, even after a rotation of the database's keys", async () => {
     const first = await start()
-    expect(first.told).toMatchObject({
+    expect(first.seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
       agentKey: expect.stringMatching(/^ak_ntl_sandbox_[\w-]{24,128}$/),
       isFirst: true,
     })
     await first.service.rotateKeys()
-    expect((await start()).told).toMatchObject({ ...first.told, isFirst: false })
-    expect([await works(first.told.apiKey), await works(first.told.agentKey)]).toEqual([true, true])
+    expect((await start()).seeded).toMatchObject({ ...first.seeded, isFirst: false })
+    expect([await works(first.seeded.apiKey), await works(first.seeded.agentKey)]).toEqual([true, true])
   })
 
   it('differ from sandbox to sandbox, and from each other', async () => {
-    const { told } = await start()
+    const { seeded } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
     // The databases of tests are copies of one, with the same root key.
     await service.rotateKeys()
     const elsewhere = await service.seed(nothing)
     await other.drop()
-    const keys = [told.apiKey, told.agentKey, elsewhere.apiKey, elsewhere.agentKey]
+    const keys = [seeded.apiKey, seeded.agentKey, elsewhere.apiKey, elsewhere.agentKey]
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
   it('do not replace keys in the database, such as random keys of earlier versions, or given ones', async () => {
     const before = await start(given)
-    expect(before.told).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
-    expect((await start()).told).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
-    expect([await works(before.told.apiKey), await works(before.told.agentKey)]).toEqual([true, true])
+    expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
+    expect((await start()).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
+    expect([await works(before.seeded.apiKey), await works(before.seeded.agentKey)]).toEqual([true, true])
   })
 
   it('are the ones given at a start, if any', async () => {
-    const { told } = await start()
+    const { seeded } = await start()
     const again = await start(given)
-    expect(again.told).toMatchObject({
+    expect(again.seeded).toMatchObject({
       apiKey: `sk_ntl_sandbox_${given.apiKey}`,
       agentKey: `ak_ntl_sandbox_${given.agentKey}`,
       isFirst: false,
     })
-    expect([await works(told.apiKey), await works(again.told.apiKey)]).toEqual([false, true])
+    expect([await works(seeded.apiKey), await works(again.seeded.apiKey)]).toEqual([false, true])
   })
 
   it('are not shown once they have ended', async () => {
-    const { service, told } = await start()
+    const { service, seeded } = await start()
     const call = async (method: string, path: string) => {
-      const headers = { Authorization: `Bearer ${told.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
+      const headers = { Authorization: `Bearer ${seeded.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
       return (await service.fetch(new Request(`http://sandbox.test${path}`, { method, headers }))).json()
     }
     const { data } = (await call('GET', '/agent-keys')) as { data: { id: string }[] }
     expect(await call('DELETE', `/agent-keys/${data[0]?.id}`)).not.toHaveProperty('errors')
-    expect((await start()).told).toMatchObject({ apiKey: told.apiKey, agentKey: null, isFirst: false })
+    expect((await start()).seeded).toMatchObject({ apiKey: seeded.apiKey, agentKey: null, isFirst: false })
   })
 
   it('are random in production unless they are set, and no later start shows them', async () => {
     const given = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(given, 'production')
-    expect(first.told.agentKey).toMatch(/^ak_ntl_prod_/)
-    expect((await start(nothing, 'production')).told).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
+    expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)
+    expect((await start(nothing, 'production')).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
   })
 })

@@ -55,8 +55,8 @@ onEachDatabase('the events of a party', (database) => {
       )
       const waiting = await read(`/payments/${id}`)
       ok(await payer(world).claim(id))
-      const told = await since(before)
-      const shown = told.map(({ attributes }) => [attributes.eventType, attributes.payload.object])
+      const events = await since(before)
+      const shown = events.map(({ attributes }) => [attributes.eventType, attributes.payload.object])
       const claimed = await read(`/payments/${id}`)
       expect(shown).toEqual([
         ['payment.created', waiting],
@@ -103,9 +103,9 @@ onEachDatabase('the events of a party', (database) => {
       const offered = await read(`/subscriptions/${await shop.create(weekly)}`, {})
       expect(offered.attributes.clientSecret).not.toBeNull()
       const wallet = ok(await world.post('/wallets', { displayName: 'Rent' }, { key: world.apiKey })).json.data
-      const told = await since(before)
+      const events = await since(before)
       const of = (type: string) =>
-        told.find(({ attributes }) => attributes.eventType === type)?.attributes.payload.object
+        events.find(({ attributes }) => attributes.eventType === type)?.attributes.payload.object
       expect(of('approval.required')).toEqual(approval)
       expect(of('approval.denied')).toEqual(denied)
       const { checkoutUrl: _, clientSecret: __, ...open } = offered.attributes
@@ -131,9 +131,9 @@ onEachDatabase('the events of a party', (database) => {
       const invitation = await made('/party-invitations', {
         invitations: [{ email: 'new@example.com', role: 'MEMBER' }],
       })
-      const told = await since(before)
+      const events = await since(before)
       const of = (type: string, id: string) =>
-        told.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes.payload
+        events.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes.payload
           .object
       const without = (name: string, { attributes, ...rest }: { attributes: object }) => {
         return { ...rest, attributes: { ...attributes, [name]: null } }
@@ -160,11 +160,11 @@ onEachDatabase('the events of a party', (database) => {
       const accepted = ok(await world.post(path, {}, { key: world.apiKey })).json.data
       const invitedId = accepted.relationships.customerParty.data.id as string
       ok(await world.send('POST', `/simulations/customers/${invitedId}/disconnect`, { key: world.apiKey }))
-      const told = (await since(before)).map(({ attributes: { eventType, payload } }) => {
+      const events = (await since(before)).map(({ attributes: { eventType, payload } }) => {
         const { status, url } = payload.object.attributes
         return { eventType, status, url }
       })
-      expect(told).toEqual([
+      expect(events).toEqual([
         { eventType: 'agent_delegation_invitation.created', status: 'PENDING', url: null },
         { eventType: 'agent_delegation_invitation.accepted', status: 'ACCEPTED', url: null },
         { eventType: 'agent_delegation.revoked', status: 'REVOKED', url: undefined },

@@ -55,8 +55,8 @@ test('one wait too many of a credential is answered immediately with the present
   await system.sleepers(mostOfCredential + 1)
 
   expect(ok(await world.get(path(id))).json.data).toMatchObject({ id, attributes: { status: 'active' } })
-  const told = await host.callTool('get_agent_card', { cardId: id, waitSeconds: 50 })
-  expect(JSON.stringify(told)).toContain('active')
+  const cardAnswer = await host.callTool('get_agent_card', { cardId: id, waitSeconds: 50 })
+  expect(JSON.stringify(cardAnswer)).toContain('active')
   expect(system.sleeping).toBe(mostOfCredential + 1)
 
   ok(await world.authorize(id, 10))

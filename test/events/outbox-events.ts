@@ -5,7 +5,7 @@ import type { World } from '../support/world.ts'
  * Returns functions that read the events added to the outbox since the last call, by party and in order. `since`
  * returns each as `party type resource`.
  */
-export function toldTo(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
+export function outboxEvents(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()
   const rows = () =>
     world.store.read(({ db }) => db.selectFrom('events').selectAll().orderBy('partyId').orderBy('sequence').execute())

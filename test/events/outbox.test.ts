@@ -6,29 +6,29 @@ import { expectRefusal } from '../request/refusals.ts'
 import { merchant, weekly } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { toldTo } from './outbox-events.ts'
+import { outboxEvents } from './outbox-events.ts'
 
 onEachDatabase('the outbox', (database) => {
   let world: World
   let own: { partyId: string; agentId: string }
   let other: OtherParty
   let customerId: string
-  let told: ReturnType<typeof toldTo>
+  let outbox: ReturnType<typeof outboxEvents>
 
   beforeAll(async () => {
     world = await createWorld(database)
     other = await addParty(world)
     own = (await world.whoami()) as typeof own
     customerId = await world.customerPartyId()
-    told = toldTo(world, () => ({ [own.partyId]: 'own', [other.partyId]: 'other', [customerId]: 'customer' }))
-    await told.since()
+    outbox = outboxEvents(world, () => ({ [own.partyId]: 'own', [other.partyId]: 'other', [customerId]: 'customer' }))
+    await outbox.since()
   })
   afterAll(() => world.drop())
 
   const events =
     (...expected: string[]) =>
     async () =>
-      expect(await told.since()).toEqual(expected)
+      expect(await outbox.since()).toEqual(expected)
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
   describe('gets one event for each change', () => {
@@ -37,7 +37,7 @@ onEachDatabase('the outbox', (database) => {
       const sent = { idempotencyKey: 'a payment to be repeated' }
       const first = await self.pay(500, toOther(), {}, sent)
       const paid = ['own payment.created pay', 'own payment.completed pay', 'other payment.completed pay']
-      expect((await told.since()).sort()).toEqual(paid.sort())
+      expect((await outbox.since()).sort()).toEqual(paid.sort())
       expect((await self.pay(500, toOther(), {}, sent)).json.data.id).toBe(created(first))
       await events()()
       expectRefusal(await self.pay(9_999_999, toOther()), 'conflict', {
@@ -58,7 +58,7 @@ onEachDatabase('the outbox', (database) => {
       const key = world.apiKey
       ok(await self.approve((await asked()).approvalId, { key }))
       const approved = ['own payment.completed pay', 'own approval.approved apr', 'other payment.completed pay']
-      expect((await told.since()).sort()).toEqual(approved.sort())
+      expect((await outbox.since()).sort()).toEqual(approved.sort())
       ok(await self.deny((await asked()).approvalId, undefined, { key }))
       await events('own payment.approval_denied pay', 'own approval.denied apr')()
       ok(await self.cancel((await asked()).id))
@@ -71,7 +71,7 @@ onEachDatabase('the outbox', (database) => {
       const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
       await events('own payment.created pay', 'own payment.pending_claim pay')()
       ok(await self.claim(id))
-      const fresh = (await told.fresh()).map(({ partyId, type }) => (partyId === own.partyId ? `own ${type}` : type))
+      const fresh = (await outbox.fresh()).map(({ partyId, type }) => (partyId === own.partyId ? `own ${type}` : type))
       expect(fresh.sort()).toEqual(['own payment.completed', 'payment.completed', 'wallet.created'])
       const canceled = created(await self.pay(300, { type: 'email', value: 'nobody@example.com' }))
       ok(await self.cancel(canceled))
@@ -100,7 +100,7 @@ onEachDatabase('the outbox', (database) => {
 
     test('for a card and its purchases, by any caller', async () => {
       const agentOf = async () => [
-        ...new Set((await told.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
+        ...new Set((await outbox.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
       ]
       const ids = new Set<string>()
       const key = world.apiKey
@@ -137,9 +137,9 @@ onEachDatabase('the outbox', (database) => {
           { key: agentKey },
         ),
       ).json.data.id as string
-      await told.since()
+      await outbox.since()
       ok(await world.send('DELETE', `/agents/${agentId}`, { key }))
-      expect((await told.fresh()).map(({ type, resourceId }) => [type, resourceId])).toEqual([
+      expect((await outbox.fresh()).map(({ type, resourceId }) => [type, resourceId])).toEqual([
         ['agent_card.expired', unused],
       ])
     })
@@ -149,7 +149,7 @@ onEachDatabase('the outbox', (database) => {
       const cardId = await world.issueCard()
       const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string
       const subscriptionId = await shop.active(weekly)
-      await told.since()
+      await outbox.since()
       await shop.pass(7.5)
       const due = [`own card_transaction.reversed ${authorized.slice(0, 3)}`, 'own subscription.charged sub']
       await events(...due)()
@@ -161,16 +161,16 @@ onEachDatabase('the outbox', (database) => {
 
     test('for invitations and for customers’ grants', async () => {
       const { pending } = await inviters(world)
-      await told.since()
+      await outbox.since()
       const { id } = await pending()
       await events('own agent_delegation_invitation.created adi')()
       const key = world.apiKey
       ok(await world.post(`/simulations/customer-invitations/${id}/accept`, {}, { key }))
-      const fresh = (await told.fresh()).map(({ type }) => type).sort()
+      const fresh = (await outbox.fresh()).map(({ type }) => type).sort()
       expect(fresh).toEqual(['agent_delegation_invitation.accepted', 'delegation.activated', 'wallet.created'])
       ok(await world.send('DELETE', `/customers/${customerId}/agents/${own.agentId}`, { key }))
       const ended = ['own agent_delegation.revoked dlg', 'customer delegation.revoked dlg']
-      expect((await told.since()).sort()).toEqual(ended.sort())
+      expect((await outbox.since()).sort()).toEqual(ended.sort())
     })
   })
 
@@ -184,21 +184,21 @@ onEachDatabase('the outbox', (database) => {
       ...Array.from({ length: 10 }, toOwn),
     ])
     for (const answer of answers) ok(answer)
-    for (const [, of] of Map.groupBy(await told.rows(), ({ partyId }) => partyId)) {
+    for (const [, of] of Map.groupBy(await outbox.rows(), ({ partyId }) => partyId)) {
       expect(of.map(({ sequence }) => sequence)).toEqual(of.map((_, at) => at + 1))
     }
   })
 
   test('forgets events older than a month of real time, and reuses no number', async () => {
-    const before = (await told.rows()).filter(({ partyId }) => partyId === own.partyId)
+    const before = (await outbox.rows()).filter(({ partyId }) => partyId === own.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()
     expect(
-      (await told.rows()).filter(({ sequence, partyId }) => partyId === own.partyId && sequence <= before.length),
+      (await outbox.rows()).filter(({ sequence, partyId }) => partyId === own.partyId && sequence <= before.length),
     ).toEqual([])
-    await told.since()
+    await outbox.since()
     await world.issueCard()
-    const [next] = await told.fresh()
+    const [next] = await outbox.fresh()
     expect(next?.sequence).toBeGreaterThan(before.length)
   })
 })

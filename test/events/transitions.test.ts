@@ -6,7 +6,7 @@ import { merchant } from '../subscriptions/merchant.ts'
 import { inState } from '../subscriptions/states.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { toldTo } from './outbox-events.ts'
+import { outboxEvents } from './outbox-events.ts'
 
 type Purchase = (typeof cardTransactionStatuses)[number]
 
@@ -26,16 +26,16 @@ const actions = Object.keys(sends) as Action[]
 
 onEachDatabase('each possible step from each state', (database) => {
   let world: World
-  let told: ReturnType<typeof toldTo>
+  let outbox: ReturnType<typeof outboxEvents>
   let keys = 0
 
   beforeAll(async () => {
     world = await createWorld(database)
-    told = toldTo(world, () => ({}))
+    outbox = outboxEvents(world, () => ({}))
   })
   afterAll(() => world.drop())
 
-  const types = async () => (await told.fresh()).map(({ type }) => type)
+  const types = async () => (await outbox.fresh()).map(({ type }) => type)
   const act = (id: string, action: Action, idempotencyKey: string) => {
     const { path, attributes } = sends[action]
     return world.post(`/simulations/card-transactions/${id}/${path}`, attributes, { key: world.apiKey, idempotencyKey })

@@ -22,10 +22,10 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
   test('notifies every ten seconds, and answers when the status changes', async () => {
     const { host, close } = await connected(world, open, { system })
     const cardId = await world.issueCard()
-    const told: string[] = []
+    const notifications: string[] = []
     const heard = [20, 10].map((past) => ({ past, ...Promise.withResolvers<void>() }))
     const onprogress = ({ message = '' }: { message?: string | undefined }) => {
-      told.push(message)
+      notifications.push(message)
       for (const { past, resolve } of heard) if (message.endsWith(`for ${past} s`)) resolve()
     }
     const call = host.callTool('get_agent_card', { cardId, waitSeconds: '40' }, { onprogress })
@@ -37,7 +37,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     ok(await world.authorize(cardId, 10))
     expect(JSON.stringify(await call)).toContain('used')
     const waiting = ['waiting for a change for 10 s', 'waiting for a change for 20 s']
-    expect(told).toEqual(['asking the payments API', ...waiting])
+    expect(notifications).toEqual(['asking the payments API', ...waiting])
     await close()
   })
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { processorTokens, testAccounts } from '../../src/service/rules/test-bank.ts'
 import { accountRejections } from '../../tools/external-accounts.ts'
-import { toldTo } from '../events/outbox-events.ts'
+import { outboxEvents } from '../events/outbox-events.ts'
 import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
@@ -32,7 +32,7 @@ onEachDatabase('bank accounts', (database) => {
   let world: World
   /** A new party for each test, without accounts. */
   let party: OtherParty
-  let told: ReturnType<typeof toldTo>
+  let outbox: ReturnType<typeof outboxEvents>
 
   beforeAll(async () => {
     world = await createWorld(database)
@@ -40,8 +40,8 @@ onEachDatabase('bank accounts', (database) => {
   afterAll(() => world.drop())
   beforeEach(async () => {
     party = await addParty(world)
-    told = toldTo(world, () => ({ [party.partyId]: 'party' }))
-    await told.since()
+    outbox = outboxEvents(world, () => ({ [party.partyId]: 'party' }))
+    await outbox.since()
   })
 
   const owner = (): Sent => ({ key: party.apiKey })
@@ -81,7 +81,7 @@ onEachDatabase('bank accounts', (database) => {
       const newestFirst = [...data].sort((a, b) => (a.id < b.id ? 1 : -1))
       expect(await listed()).toStrictEqual(newestFirst)
       expect(await read(data[0].id)).toStrictEqual(data[0])
-      expect(await told.since()).toEqual(Array(2).fill('party external_account.connected eac'))
+      expect(await outbox.since()).toEqual(Array(2).fill('party external_account.connected eac'))
     })
 
     test("accepts the bank's name, and links once with the same key", async () => {
@@ -90,7 +90,7 @@ onEachDatabase('bank accounts', (database) => {
       const first = made(await link(named, sent))
       expect(first.data[0].attributes.bankName).toBe('First Example Bank')
       expect(made(await link(named, sent))).toStrictEqual(first)
-      expect(await told.since()).toHaveLength(2)
+      expect(await outbox.since()).toHaveLength(2)
     })
 
     test.each(accountRejections)('is refused for %s', async (reason) => {
@@ -102,7 +102,7 @@ onEachDatabase('bank accounts', (database) => {
         meta: { pagination: whole, rejectedAccounts },
       })
       expect(await listed()).toEqual([])
-      expect(await told.since()).toEqual([])
+      expect(await outbox.since()).toEqual([])
     })
 
     test('links only those of several accounts that the bank accepts', async () => {
@@ -144,24 +144,24 @@ onEachDatabase('bank accounts', (database) => {
       const first = ok(await simulateLink()).json
       expect(first.meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
-      await told.since()
+      await outbox.since()
       const rows = () => world.store.read(({ db }) => db.selectFrom('externalAccounts').selectAll().execute())
       const before = await rows()
       world.system.pass(1_000)
       expect(ok(await simulateLink()).json.data).toStrictEqual(first.data)
-      expect(await told.since()).toEqual([])
+      expect(await outbox.since()).toEqual([])
       expect(await rows()).toEqual(before)
     })
 
     test.each(['login_required', 'disconnected'])('repairs a connection that is %s', async (connectionStatus) => {
       const [account] = ok(await simulateLink()).json.data
-      await told.since()
+      await outbox.since()
       const ended = ok(await disconnect(account.id, { connectionStatus })).json.data
       expect(ended).toStrictEqual({ ...account, attributes: { ...account.attributes, connectionStatus } })
       ok(await disconnect(account.id, { connectionStatus }))
-      expect(await told.since()).toEqual(['party external_account.disconnected eac'])
+      expect(await outbox.since()).toEqual(['party external_account.disconnected eac'])
       expect(made(await link()).data[0]).toStrictEqual(account)
-      expect((await told.since()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
+      expect((await outbox.since()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
       expect(await read(account.id)).toStrictEqual(account)
     })
 
@@ -174,13 +174,13 @@ onEachDatabase('bank accounts', (database) => {
   describe('unlinking', () => {
     test('ends the connection, and the account can still be read by its id', async () => {
       const [checking, savings] = made(await link()).data
-      await told.since()
+      await outbox.since()
       const { data, meta } = ok(await unlink(checking.id)).json
       expect(meta).toStrictEqual({ deleted: true })
       const attributes = { ...checking.attributes, status: 'deleted', connectionStatus: 'disconnected' }
       expect(data).toStrictEqual({ ...checking, attributes })
       expect(ok(await unlink(checking.id)).json.data).toStrictEqual(data)
-      expect(await told.since()).toEqual(['party external_account.deleted eac'])
+      expect(await outbox.since()).toEqual(['party external_account.deleted eac'])
       expect(await listed()).toStrictEqual([savings])
       expect(await read(checking.id)).toStrictEqual(data)
       expectRefusal(await disconnect(checking.id), 'conflict')

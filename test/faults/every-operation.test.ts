@@ -25,11 +25,11 @@ function ask({ method, path }: OperationDefinition, key: string) {
 test.each(sampleOf(others, 3))('a rule for $name applies to its requests, whatever their values', async (operation) => {
   const { name } = operation
   await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
-  const told = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
-  expect(told).toContain('428 mfa_required')
+  const outcomes = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
+  expect(outcomes).toContain('428 mfa_required')
   // A caller without permission does not learn of the fault.
-  for (const one of told) expect(one).toMatch(/^428 |^403 /)
-  const met = told.filter((one) => one.startsWith('428')).length
+  for (const one of outcomes) expect(one).toMatch(/^428 |^403 /)
+  const met = outcomes.filter((one) => one.startsWith('428')).length
   expect(await counts(world)).toEqual({ it: [met, met] })
   await clearFaults(world)
 })

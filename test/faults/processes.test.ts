@@ -19,10 +19,10 @@ onEachDatabase('two processes on one database', (database) => {
     await setFault(world, { id: 'each-fifth', operation: 'whoami', when: { every: 5, times: 4 }, fault: 'reset' })
     await setFault(world, { id: 'seventh', operation: 'whoami', when: { nth: 7 }, fault: 'error', code: 'conflict' })
     const asked = Array.from({ length: 40 }, (_, index) => outcome((index % 2 === 0 ? world : other).get('/whoami')))
-    const told = await Promise.all(asked)
+    const answers = await Promise.all(asked)
     expect(await counts(world)).toEqual({ 'each-fifth': [40, 4], seventh: [40, 1] })
     expect(await counts(other)).toEqual(await counts(world))
-    const count = (what: string) => told.filter((one) => one === what).length
+    const count = (what: string) => answers.filter((one) => one === what).length
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 

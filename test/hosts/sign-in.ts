@@ -125,16 +125,16 @@ async function allow(address: string, at: string): Promise<Page> {
 
 /** Returns the address that the host prints in case its browser did not open. */
 async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
-  let told = ''
+  let output = ''
   // A terminal ends a link with a control character.
   const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
-      told += chunk.toString('utf8')
-      const address = whole.exec(told)?.[0]
+      output += chunk.toString('utf8')
+      const address = whole.exec(output)?.[0]
       if (address !== undefined) resolve(address)
     }
-    stdout.on('data', hear).on('close', () => reject(new Error(`The host told no address to open: ${told}`)))
+    stdout.on('data', hear).on('close', () => reject(new Error(`The host told no address to open: ${output}`)))
     stderr.on('data', hear)
   })
 }

@@ -98,20 +98,20 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
       .map((row) => ({ ...row, agentId: agentOf.get(row.cardId) ?? '', cents: row.heldCents + row.capturedCents })),
   ]
   const spender = (row: { partyId: string; agentId: string }) => `${row.partyId} ${row.agentId}`
-  const told = (totals: [string, number][]) => Object.fromEntries(totals.filter(([, cents]) => cents !== 0).sort())
+  const nonZero = (totals: [string, number][]) => Object.fromEntries(totals.filter(([, cents]) => cents !== 0).sort())
   const sums = (sinceMs: number) => {
     const since = Map.groupBy(
       spent.filter(({ createdAtMs }) => createdAtMs >= sinceMs),
       spender,
     )
-    return told([...since].map(([who, rows]) => [who, rows.reduce((total, { cents }) => total + cents, 0)]))
+    return nonZero([...since].map(([who, rows]) => [who, rows.reduce((total, { cents }) => total + cents, 0)]))
   }
   const { dayStartMs, monthStartMs } = startOfDayAndMonth(nowMs)
   const today = spending.map((row) => [spender(row), row.dayMs >= dayStartMs ? row.dayCents : 0] as [string, number])
   const month = spending.map(
     (row) => [spender(row), row.monthMs >= monthStartMs ? row.monthCents : 0] as [string, number],
   )
-  expect({ today: told(today), month: told(month) }).toEqual({ today: sums(dayStartMs), month: sums(monthStartMs) })
+  expect({ today: nonZero(today), month: nonZero(month) }).toEqual({ today: sums(dayStartMs), month: sums(monthStartMs) })
 }
 
 const isAtBank = ({ externalAccountId }: PaymentRow) => externalAccountId !== null

@@ -153,8 +153,8 @@ test('an approval is approved once the person whom the server asks agrees, and n
   const { paymentId } = await review(asking)
   const approve = asking.view.getByRole('button', { name: 'Approve $20.00' })
   await approve.click()
-  const told = () => asking.view.getByRole('alert').textContent()
-  await expect.poll(told).toBe('The person did not agree. Nothing was done.')
+  const alert = () => asking.view.getByRole('alert').textContent()
+  await expect.poll(alert).toBe('The person did not agree. Nothing was done.')
   expect(await self.status(paymentId)).toBe('IN_REVIEW')
 
   confirm = true

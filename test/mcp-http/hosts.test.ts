@@ -145,22 +145,22 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
   test('is notified of changes', async () => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url))
-    const told: string[] = []
-    await host.watch(['cards://1'], (change) => told.push(change))
+    const changes: string[] = []
+    await host.watch(['cards://1'], (change) => changes.push(change))
     await expect
       .poll(() => {
         hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://2' }, 'alice')
         hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' }, 'bob')
         hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' }, 'alice')
-        return told
+        return changes
       })
       .toContain('cards://1')
     // Foreign messages would have come first.
     hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
     hosting.endpoint.notify({ kind: 'tools_list_changed' })
-    await expect.poll(() => told).toContain('tools')
-    expect(told).not.toContain('prompts')
-    expect(told).not.toContain('cards://2')
+    await expect.poll(() => changes).toContain('tools')
+    expect(changes).not.toContain('prompts')
+    expect(changes).not.toContain('cards://2')
     await host.close()
   })
 })

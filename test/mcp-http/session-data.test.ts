@@ -32,8 +32,8 @@ function telling(): Server {
       return { content: [{ type: 'text', text: JSON.stringify(answer) }] }
     }
     const operation = operations.find((each) => each.name === name)
-    const told = operation === undefined ? [] : secretFields(operation)
-    const attributes = Object.fromEntries(told.map((field) => [field, canary]))
+    const secretNames = operation === undefined ? [] : secretFields(operation)
+    const attributes = Object.fromEntries(secretNames.map((field) => [field, canary]))
     const structuredContent = { data: { attributes: { name, ...attributes } } }
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
   })
@@ -85,12 +85,12 @@ onEachDatabase('the stored data of a session', (database) => {
       const events = eventsOf(await host.call(id, name))
       const first = (await events.next()).value
       let stored = JSON.stringify(await kept())
-      let told = ''
+      let text = ''
       for await (const { message } of events) {
-        told += JSON.stringify(message)
+        text += JSON.stringify(message)
         stored += JSON.stringify(await kept())
       }
-      expect(told).toContain(canary)
+      expect(text).toContain(canary)
       expect(stored).not.toContain(canary)
       expect(first.id).toBeDefined()
     }
@@ -181,12 +181,12 @@ describe('the lists of a session', () => {
     const events = eventsOf(await host.send('GET'))
     await events.next()
     for (const uri of [...uris, 'last']) hosting.endpoint.notify({ kind: 'resource_updated', uri })
-    const told: string[] = []
+    const changes: string[] = []
     for await (const { message } of events) {
       if (message.params.uri === 'last') break
-      told.push(message.params.uri)
+      changes.push(message.params.uri)
     }
-    return told
+    return changes
   }
 
   test('have no address that the server refused, and none beyond a limit of bytes', async () => {

@@ -88,7 +88,7 @@ function valuesOf(value: unknown, name = '', record: object = {}): [string, stri
 }
 
 /** Returns a resource without values implied by its place, such as the type of a relationship. */
-function told({ type: _, relationships = {}, ...rest }: Body['data']) {
+function withoutImplied({ type: _, relationships = {}, ...rest }: Body['data']) {
   const related = Object.entries(relationships as Record<string, Body>).map(([name, { data }]) => {
     return [name, data === null ? null : { [name]: data.id, ...data.attributes }]
   })
@@ -99,7 +99,7 @@ describe('one resource is shown in full', () => {
   test.each(of('one').map((operation) => [operation.name, operation] as const))('%s', async (_, operation) => {
     const body = exampleOf(operation)
     const text = await textOf(operation, body)
-    const { id, ...values } = told(body.data)
+    const { id, ...values } = withoutImplied(body.data)
     expect(text.startsWith(`${body.data.type} ${/^[\w@.]+$/.test(id) ? id : `“${id}”`}`)).toBe(true)
     for (const [name, value] of valuesOf({ ...values, ...body.meta })) {
       const forms = [`${name} ${value}`, `${name} “${value}”`, `${value},`, `, ${value}`]
@@ -205,7 +205,7 @@ describe('a list is a table', () => {
         continue
       const body = tenOf(operation)
       const text = await textOf(operation, body)
-      for (const [name, value] of body.data.flatMap((record: Body['data']) => valuesOf(told(record)))) {
+      for (const [name, value] of body.data.flatMap((record: Body['data']) => valuesOf(withoutImplied(record)))) {
         const form = value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d):.*/, '$1Z')
         expect(text.includes(form), `${name} ${form} in ${text}`).toBe(true)
       }

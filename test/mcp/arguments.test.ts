@@ -201,8 +201,8 @@ test('the instructions name offered tools only, and agree with the catalogue', (
       for (const readOnly of [true, false]) {
         const choice = { ...everyTool('sandbox'), actor, toolsets, readOnly }
         const offered = operationsOf(choice).map((operation) => operation.name)
-        const told = instructionsFor(choice, false).match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
-        expect(told.filter((word) => names.includes(word) && !offered.includes(word))).toEqual([])
+        const mentioned = instructionsFor(choice, false).match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
+        expect(mentioned.filter((word) => names.includes(word) && !offered.includes(word))).toEqual([])
       }
     }
   }

@@ -111,9 +111,9 @@ onEachDatabase('a call that meets a fault', (database) => {
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
           meeting.next.push({ kind: 'error', code })
           const { status, detail } = errorTable[code]
-          const told = errorOf(await meeting.host.callTool('create_payment', input))
-          expect(told).toMatchObject({ code, status, detail, next: expect.any(String) })
-          expect(told).not.toHaveProperty('idempotencyKey')
+          const error = errorOf(await meeting.host.callTool('create_payment', input))
+          expect(error).toMatchObject({ code, status, detail, next: expect.any(String) })
+          expect(error).not.toHaveProperty('idempotencyKey')
         }
         meeting.next.push({ kind: 'error', code: 'rate_limited' })
         expect(errorOf(await meeting.host.callTool('create_payment', input)).next).toBe(

@@ -40,8 +40,8 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     const { number, cvv } = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
     await host.listTools()
     const result = await host.callTool('get_agent_card_details', { cardId })
-    const told = JSON.stringify([result, who?.asked, logged, host.getInstructions()])
-    expect(told).not.toContain(number)
+    const everything = JSON.stringify([result, who?.asked, logged, host.getInstructions()])
+    expect(everything).not.toContain(number)
     expect(JSON.stringify(result)).not.toContain('/cards/')
     expect(result.structuredContent?.data.attributes).toEqual({
       number: `•••• ${number.slice(-4)}`,

@@ -19,16 +19,16 @@ onEachDatabase('the client secret of a subscription,', (database) => {
     const { id } = (made.structuredContent as { data: { id: string } }).data
     const { checkoutUrl, clientSecret } = (await world.get(`/subscriptions/${id}`)).json.data.attributes
     expect(clientSecret).toContain('_secret_')
-    const told = [
+    const texts = [
       made,
       await host.callTool('get_subscription', { subscriptionId: id }),
       await host.callTool('list_subscriptions', {}),
       await host.requests.readResource({ uri: `payments://subscriptions/${id}` }),
     ]
-    for (const answer of told) expect(JSON.stringify(answer)).toContain(checkoutUrl)
+    for (const answer of texts) expect(JSON.stringify(answer)).toContain(checkoutUrl)
     const paid = await host.callTool('simulate_subscription_checkout', { subscriptionId: id, card: 'declines' })
     const canceled = await host.callTool('cancel_subscription', { subscriptionId: id })
-    for (const answer of [...told, paid, canceled]) {
+    for (const answer of [...texts, paid, canceled]) {
       expect(JSON.stringify(answer)).not.toMatch(/_secret_|clientSecret/)
     }
     await close()

@@ -19,7 +19,7 @@ export interface Host {
   /** The requests that have the same name in both SDKs' clients. */
   requests: Requests
   /** Subscribes to changes of these resources, and of the lists. */
-  watch(uris: string[], told: (change: string) => void): Promise<void>
+  watch(uris: string[], onChange: (change: string) => void): Promise<void>
   /** Sends a request of an extension. */
   request(method: string, params?: object): Promise<Record<string, unknown>>
   getInstructions(): string | undefined
@@ -100,10 +100,10 @@ function earlierHost(person?: Person): Host {
       return result as unknown as ToolResult
     },
     requests: client as unknown as Requests,
-    watch: async (uris, told) => {
-      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => told(params.uri))
-      client.setNotificationHandler(ToolListChangedNotificationSchema, () => told('tools'))
-      client.setNotificationHandler(PromptListChangedNotificationSchema, () => told('prompts'))
+    watch: async (uris, onChange) => {
+      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onChange(params.uri))
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => onChange('tools'))
+      client.setNotificationHandler(PromptListChangedNotificationSchema, () => onChange('prompts'))
       for (const uri of uris) await client.subscribeResource({ uri })
     },
     request: (method, params = {}) => client.request({ method, params: { ...params } }, z.looseObject({})),
@@ -132,10 +132,10 @@ function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person):
       return result as unknown as ToolResult
     },
     requests: client,
-    watch: async (uris, told) => {
-      client.setNotificationHandler('notifications/resources/updated', ({ params }) => told(params.uri))
-      client.setNotificationHandler('notifications/tools/list_changed', () => told('tools'))
-      client.setNotificationHandler('notifications/prompts/list_changed', () => told('prompts'))
+    watch: async (uris, onChange) => {
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) => onChange(params.uri))
+      client.setNotificationHandler('notifications/tools/list_changed', () => onChange('tools'))
+      client.setNotificationHandler('notifications/prompts/list_changed', () => onChange('prompts'))
       if (mode === 'legacy') for (const uri of uris) await client.subscribeResource({ uri })
       else await client.listen({ resourceSubscriptions: uris, toolsListChanged: true, promptsListChanged: true })
     },

@@ -136,11 +136,11 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
 
   test('gets attempts and waits as progress', async () => {
     const { host } = await connected(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
-    const told: (string | undefined)[] = []
+    const messages: (string | undefined)[] = []
     const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
-      told.push(`${progress} ${message}`)
+      messages.push(`${progress} ${message}`)
     await host.callTool('issue_agent_card', issue, { onprogress })
-    expect(told).toEqual([
+    expect(messages).toEqual([
       '1 asking the payments API',
       '2 status 429; waiting 2.0 s for attempt 2 of 4',
       '3 attempt 2 of 4',

@@ -19,20 +19,20 @@ interface Ending {
   /** The codes of the refusals on the way. */
   codes: string[]
   /** All texts it got. */
-  told: string[]
+  seen: string[]
 }
 
 const longest = 6
 
 async function obey(connection: Connected, tool: string, given: Values): Promise<Ending> {
-  const ending: Ending = { how: 'person', codes: [], told: [] }
+  const ending: Ending = { how: 'person', codes: [], seen: [] }
   let input = given
   for (let step = 0; step < longest; step++) {
     const result = await connection.host.callTool(tool, input)
     if (result.isError !== true) return { ...ending, how: 'done' }
     const { code, next } = errorOf(result) as { code: string; next: string }
     ending.codes.push(code)
-    ending.told.push(next)
+    ending.seen.push(next)
     if (next.startsWith('Put money in with fund_sandbox_wallet')) {
       const funded = await connection.host.callTool('fund_sandbox_wallet', { customerId: us, amount: 2_000_000 })
       expect(funded.isError, funded.content[0]?.text).not.toBe(true)
@@ -46,7 +46,7 @@ async function obey(connection: Connected, tool: string, given: Values): Promise
       return { ...ending, how: 'looked' }
     }
   }
-  throw new Error(`never ends: ${ending.told.join(' | ')}`)
+  throw new Error(`never ends: ${ending.seen.join(' | ')}`)
 }
 
 /** Returns the arguments of the next try, the tool to read with, or `person` if the model cannot continue alone. */
@@ -121,10 +121,10 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
       let refusals = 5
       const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refusing(code) : undefined)
       const connection = await connected(world, open, { between })
-      const { codes, told, how } = await obey(connection, 'issue_agent_card', card)
+      const { codes, seen, how } = await obey(connection, 'issue_agent_card', card)
       expect(codes[0]).toBe(code)
       expect(how === 'done' || codes.length < longest).toBe(true)
-      for (const next of told) {
+      for (const next of seen) {
         expect(maskSecrets(next)).toBe(next)
         expect(next).toMatch(/[a-z]+_[a-z_]+|idempotencyKey|call again|PAYMENTS_/)
       }

@@ -9,7 +9,7 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, picture = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
 /** The tool calls in the picture, with their amounts. */
-const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', told]) => ({ tool, told }))
+const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({ tool, description }))
 /** The wallet's available and total balance, before the first call and after each movement. */
 const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),
@@ -28,12 +28,12 @@ test('the purchase in README.md works as shown', async () => {
   const seen = [await balance()]
   const merchant = { name: 'Example Store' }
   let [cardId, cardTransactionId] = ['', '']
-  for (const { tool, told } of calls) {
-    const amount = { amount: cents(told), currency: 'USD' }
+  for (const { tool, description } of calls) {
+    const amount = { amount: cents(description), currency: 'USD' }
     if (tool === 'issue_agent_card') {
-      cardId = (await call(tool, { merchant, maximumAmount: cents(told), currency: 'USD' })).id
+      cardId = (await call(tool, { merchant, maximumAmount: cents(description), currency: 'USD' })).id
     } else if (tool === 'get_agent_card_details') {
-      expect((await call(tool, { cardId })).attributes).toMatchObject({ number: told?.replaceAll(' ', '') })
+      expect((await call(tool, { cardId })).attributes).toMatchObject({ number: description?.replaceAll(' ', '') })
     } else if (tool === 'simulate_card_authorization') {
       cardTransactionId = (await call(tool, { cardId, ...amount, merchant })).id
     } else await call(tool, { cardTransactionId, ...amount })

@@ -113,9 +113,9 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect(errorOf(await call(key)).code).toBe('conflict')
     expect((await call(key)).isError).toBe(true)
     world.system.pass(60_000)
-    const told = errorOf(await call(key))
-    expect(told.detail).toMatch(/^An equal call was sent at .*pass a new idempotencyKey\.$/)
-    expect(told.next).toContain('list_api_keys')
+    const error = errorOf(await call(key))
+    expect(error.detail).toMatch(/^An equal call was sent at .*pass a new idempotencyKey\.$/)
+    expect(error.next).toContain('list_api_keys')
     expect(await keysOf(key.name)).toBe(1)
   })
 

@@ -269,28 +269,28 @@ const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
 /** Follows the advice in `next`, with one call. */
-async function follow(scene: Scene, host: Host, tool: string, given: Record<string, unknown>, told: string) {
-  const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(told) ?? []
+async function follow(scene: Scene, host: Host, tool: string, given: Record<string, unknown>, advice: string) {
+  const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (key !== undefined) return host.callTool(tool, { ...given, idempotencyKey: key })
-  if (told.includes(`call ${tool} again with a later expiresAt`)) {
+  if (advice.includes(`call ${tool} again with a later expiresAt`)) {
     return host.callTool(tool, { ...given, expiresAt: await inHours(scene, 24) })
   }
   const [, agentId, ofAgent] =
-    /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(told) ?? []
+    /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey: ofAgent })
-  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(told)
+  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(advice)
   if (asked !== null) {
     const [, url, events = '', idempotencyKey] = asked
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
   }
-  if (told.includes('call list_agents')) return host.callTool('list_agents')
+  if (advice.includes('call list_agents')) return host.callTool('list_agents')
   // If the first call's record is unknown, a list shows it.
-  const [, list] = /Call (list_\w+) and decide again/.exec(told) ?? []
+  const [, list] = /Call (list_\w+) and decide again/.exec(advice) ?? []
   if (list !== undefined) return host.callTool(list)
-  if (told.includes('pass a new idempotencyKey')) {
+  if (advice.includes('pass a new idempotencyKey')) {
     return host.callTool(tool, { ...given, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })
   }
-  throw new Error(`Nothing to follow in: ${told}`)
+  throw new Error(`Nothing to follow in: ${advice}`)
 }
 
 test('every guarded tool is tested, and every kind of record that one creates has a rule', () => {
@@ -423,12 +423,12 @@ onEachDatabase('the repeat of a call', (database) => {
         // Repeating the call once more changes nothing; only following the advice does.
         expect(errorOf(await (await door.open()).callTool(tool, given)).detail).toBe(detail)
       }
-      const told =
+      const advice =
         repeat.isError === true ? `${errorOf(repeat).detail} ${errorOf(repeat).next}` : String(repeat.content[0]?.text)
-      const followed = await follow(scene, other, tool, given, told)
+      const followed = await follow(scene, other, tool, given, advice)
       expect(followed.isError, followed.content[0]?.text).toBeFalsy()
       expect(isRepeat(followed)).toBe(false)
-      if (!/list_\w+/.test(told) && tool !== 'rotate_webhook_secret') {
+      if (!/list_\w+/.test(advice) && tool !== 'rotate_webhook_secret') {
         expect(madeBy(followed).id).not.toBe(madeBy(first).id)
       }
     })

@@ -101,8 +101,8 @@ onEachDatabase('resources,', (database) => {
     test('a watching host is notified of changes by its own calls, to watched resources only', async () => {
       const { host } = await connectedTo(world, chosen)
       const cardId = await world.issueCard()
-      const told: string[] = []
-      await host.watch([`payments://agent-cards/${cardId}`], (change) => told.push(change))
+      const changes: string[] = []
+      await host.watch([`payments://agent-cards/${cardId}`], (change) => changes.push(change))
       await host.callTool('get_agent_card', { cardId })
       const purchase = { cardId, amount: 100, currency: 'USD', merchant: { name: 'Books' } }
       const { structuredContent } = await host.callTool('simulate_card_authorization', purchase)
@@ -110,19 +110,19 @@ onEachDatabase('resources,', (database) => {
       const uri = `payments://card-transactions/${cardTransactionId}`
       // The answer to this comes after the notifications of the call before, on the same pipe.
       await host.requests.listPrompts()
-      expect(told).toEqual([`payments://agent-cards/${cardId}`])
-      told.length = 0
-      await host.watch([uri, 'payments://activity/run%207%2Fa'], (change) => told.push(change))
+      expect(changes).toEqual([`payments://agent-cards/${cardId}`])
+      changes.length = 0
+      await host.watch([uri, 'payments://activity/run%207%2Fa'], (change) => changes.push(change))
       await host.callTool('simulate_card_capture', { cardTransactionId, amount: 100, currency: 'USD' })
       await host.requests.listPrompts()
-      expect(new Set(told)).toEqual(
+      expect(new Set(changes)).toEqual(
         new Set([uri, `payments://agent-cards/${cardId}`, 'payments://activity/run%207%2Fa']),
       )
-      told.length = 0
+      changes.length = 0
       // The service refuses this call, so nothing changes.
       await host.callTool('simulate_card_reversal', { cardTransactionId })
       await host.requests.listPrompts()
-      expect(told).toEqual([])
+      expect(changes).toEqual([])
     })
 
     test('a watching host is notified of changes by others to records it can read, and nothing else', async () => {
@@ -130,8 +130,8 @@ onEachDatabase('resources,', (database) => {
       const walletId = (await world.get('/wallets')).json.data[0].id
       const ends: (() => void)[] = []
       const follow = async (heard: (resourceIds: readonly string[]) => void) => {
-        const told = (events: readonly { resourceId: string }[]) => heard(events.map(({ resourceId }) => resourceId))
-        const following = world.service.waits.follow({ watched: () => [partyId], told })
+        const onChanges = (events: readonly { resourceId: string }[]) => heard(events.map(({ resourceId }) => resourceId))
+        const following = world.service.waits.follow({ watched: () => [partyId], onChanges })
         ends.push(following.end)
         await following.begin(partyId)
         begun.resolve()
@@ -142,15 +142,15 @@ onEachDatabase('resources,', (database) => {
       const others = await addAgent(world, partyId, walletId, ['cards.issue', 'cards.read'])
       const hidden = await world.issueCard({}, { key: others.agentKey })
       expect(others.agentId).not.toBe(agentId)
-      const told: string[] = []
+      const changes: string[] = []
       const addresses = [watched, hidden].map((id) => addressOf('agent-cards', id))
-      await host.watch(addresses, (change) => told.push(change))
+      await host.watch(addresses, (change) => changes.push(change))
       await begun.promise
       ok(await world.authorize(unwatched, 100))
       ok(await world.authorize(hidden, 100, { key: others.agentKey }))
       ok(await world.authorize(watched, 100))
       // There may be two notifications of the card: a watch may begin shortly before it was issued.
-      const seen = () => [...new Set(told)]
+      const seen = () => [...new Set(changes)]
       await expect.poll(seen).toEqual([addressOf('agent-cards', watched)])
       for (const end of ends) end()
     })
@@ -177,15 +177,15 @@ onEachDatabase('resources,', (database) => {
   test('a customer’s resource is read, and announced, by an address that names the customer', async () => {
     const connection = await connectedTo(world, hosts[0])
     const customerPartyId = await world.customerPartyId()
-    const told: string[] = []
+    const changes: string[] = []
     const cardId = await world.issueCard({ customerPartyId })
     const uri = addressOf('agent-cards', cardId, customerPartyId)
     expect((await textAt(connection, uri)).data.id).toBe(cardId)
-    await connection.host.watch([uri], (change) => told.push(change))
+    await connection.host.watch([uri], (change) => changes.push(change))
     const purchase = { cardId, amount: 100, currency: 'USD', merchant: { name: 'Books' }, customerPartyId }
     await connection.host.callTool('simulate_card_authorization', purchase)
     await connection.host.requests.listPrompts()
-    expect(told).toEqual([uri])
+    expect(changes).toEqual([uri])
   })
 })
 
@@ -242,13 +242,13 @@ test.each([
   'where something else tells the host of changes (%s), the server does not',
   async (areAnnouncedElsewhere, expected) => {
     const world = await createWorld(sqlite)
-    const told: string[] = []
+    const changes: string[] = []
     const { host } = await connectedTo(world, hosts[3], { areAnnouncedElsewhere })
-    await host.watch(['payments://activity/run%207%2Fa'], (change) => told.push(change))
+    await host.watch(['payments://activity/run%207%2Fa'], (change) => changes.push(change))
     await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' })
     // The answer to this comes after the notifications of the call before, on the same pipe.
     await host.requests.listPrompts()
-    expect(told).toEqual(expected)
+    expect(changes).toEqual(expected)
     await world.drop()
   },
 )

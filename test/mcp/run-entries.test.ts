@@ -31,7 +31,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const { partyId, agentId } = await at.world.whoami(options.key)
     const connection: Connected = await at.host(chosen, {
       instanceId: () => instanceId,
-      note: (told) => at.world.service.tell({ ...told, partyId, agentId, instanceId }),
+      note: (runNote) => at.world.service.tell({ ...runNote, partyId, agentId, instanceId }),
       ...options,
     })
     closing.push(connection.close)
@@ -168,7 +168,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
 
     test('a card that is returned masked', async () => {
       const cardId = await at.world.issueCard()
-      const told = async (who?: Person) => {
+      const runNote = async (who?: Person) => {
         const { host, kept } = await run(chosen, {
           cardDetails: 'masked',
           ...(who === undefined ? {} : { person: who }),
@@ -177,9 +177,9 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         return (await kept()).map(({ kind, outcome }) => [kind, outcome])
       }
       const asked = ['question', 'asked']
-      expect(await told(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
-      expect(await told(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
-      expect(await told()).toEqual([['happened', 'happened']])
+      expect(await runNote(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
+      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      expect(await runNote()).toEqual([['happened', 'happened']])
     })
 
     test('a repeat that needs no request', async () => {
@@ -242,7 +242,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const [later, notes] = [await asked('run e', {}), [] as RunNote[]]
     const { host, close } = await connected(world, hosts[3].open, {
       ...{ person: person([no], { url: {} }), key: world.apiKey, publicUrl: 'https://pay.example', confirm: always },
-      note: (told) => notes.push(told),
+      note: (runNote) => notes.push(runNote),
     })
     await host.callTool('approve_approval', { approvalId: later })
     await close()
@@ -270,7 +270,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     expect(asking.length).toBeGreaterThan(10)
     const notes: RunNote[] = []
     const { host } = await run(hosts[3], {
-      note: (told) => notes.push(told),
+      note: (runNote) => notes.push(runNote),
       key: at.world.apiKey,
       decisions: undefined,
     })

@@ -53,13 +53,13 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
       detail: expect.stringContaining('was not granted list_customers'),
     })
     expect(sent.map(({ line }) => line)).not.toContain('GET /customers')
-    const told: string[] = []
-    await host.watch([], (change) => told.push(change))
+    const changes: string[] = []
+    await host.watch([], (change) => changes.push(change))
     granted.add('customers.read')
     await server.sendToolListChanged()
     await server.sendPromptListChanged()
     await host.requests.listPrompts()
-    expect(told).toEqual(['tools', 'prompts'])
+    expect(changes).toEqual(['tools', 'prompts'])
     expect(await names()).toEqual(['list_wallets', 'list_customers'])
     expect((await host.callTool('list_customers')).isError).not.toBe(true)
   })

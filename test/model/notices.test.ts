@@ -42,8 +42,8 @@ type Change = [from: RegExp, to: string]
 const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
   const response = await answer
   const text = await response.text()
-  const told = changes.reduce((shown, [from, to]) => shown.replace(from, to), text)
-  return new Response(told, response)
+  const edited = changes.reduce((shown, [from, to]) => shown.replace(from, to), text)
+  return new Response(edited, response)
 }
 
 /** Only reads the resource, and edits the answer as if the action had happened. */
@@ -169,7 +169,7 @@ describe.each(databasesForLong)('on $name, the model', (database) => {
   test.each(sampleOf(broken, 4))('notices a service that $name', async ({ history, fault }) => {
     const world = await createWorld(database)
     const { service } = world
-    const told = async (fetch: Fetch) => {
+    const noticed = async (fetch: Fetch) => {
       const state = await start(world, 3000, { perTransaction: 500 })
       service.fetch = fetch
       for (const action of history) await perform(world, state, 0, action)
@@ -178,8 +178,8 @@ describe.each(databasesForLong)('on $name, the model', (database) => {
       await compareMoney(world, state)
     }
     const sound = service.fetch
-    await told(sound)
-    await expect(told(fault(sound))).rejects.toThrow(/expected/)
+    await noticed(sound)
+    await expect(noticed(fault(sound))).rejects.toThrow(/expected/)
     service.fetch = sound
     await world.drop()
   })

@@ -95,8 +95,8 @@ describe('a device without a browser', () => {
   test('learns that the person said no, on either page', async () => {
     const browser = openBrowser(world)
     const denied = await begin()
-    const told = await decide(browser, await enter(browser, denied), 'deny')
-    expect(told.text).toContain('Connect a device')
+    const denial = await decide(browser, await enter(browser, denied), 'deny')
+    expect(denial.text).toContain('Connect a device')
     expect(await poll(denied)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
     const stopped = await begin()
     const asked = await browser.submit(await browser.get(stopped.verification_uri), { user_code: stopped.user_code })

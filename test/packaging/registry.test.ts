@@ -68,9 +68,9 @@ test('server.json names the package that package.json describes, which claims th
 })
 
 test('server.json lists every setting, and which are secret', () => {
-  const told = (entry.packages[0].environmentVariables as z.infer<typeof EnvironmentVariable>[]).map(
+  const variables = (entry.packages[0].environmentVariables as z.infer<typeof EnvironmentVariable>[]).map(
     ({ name, isSecret }) => ({ name, isSecret }),
   )
-  expect(told).toEqual(settings.map(({ variable, secret }) => ({ name: variable, isSecret: secret })))
-  expect(told.filter(({ isSecret }) => isSecret).map(({ name }) => name)).toContain('PAYMENTS_KEY')
+  expect(variables).toEqual(settings.map(({ variable, secret }) => ({ name: variable, isSecret: secret })))
+  expect(variables.filter(({ isSecret }) => isSecret).map(({ name }) => name)).toContain('PAYMENTS_KEY')
 })

@@ -103,18 +103,18 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test('denies, with a reason that the requester can read', async () => {
-    const [silent, told] = [await waiting(), await waiting()]
+    const [silent, explained] = [await waiting(), await waiting()]
     const { visitor } = await opened(silent)
     const member = await site.addUser({ role: 'MEMBER' })
     expect(await visitor.send(silent.path, { decision: 'deny', reason: ' \r\n ' })).toMatchObject({ status: 303 })
     expect(await approval(silent.id)).toMatchObject({ status: 'denied', denialReason: null })
-    const { visitor: other } = await opened(told, member)
-    expect(await other.send(told.path, { decision: 'deny', reason: 'Not\r\nthis\u202e <one>' })).toMatchObject({
+    const { visitor: other } = await opened(explained, member)
+    expect(await other.send(explained.path, { decision: 'deny', reason: 'Not\r\nthis\u202e <one>' })).toMatchObject({
       status: 303,
     })
-    expect(await approval(told.id)).toMatchObject({ status: 'denied', denialReason: 'Not this\ufffd <one>' })
-    expect(await self.status(told.paymentId)).toBe('APPROVAL_DENIED')
-    const { page } = await opened(told)
+    expect(await approval(explained.id)).toMatchObject({ status: 'denied', denialReason: 'Not this\ufffd <one>' })
+    expect(await self.status(explained.paymentId)).toBe('APPROVAL_DENIED')
+    const { page } = await opened(explained)
     expect(page.text).toContain('<bdi>Not this\ufffd &lt;one&gt;</bdi>')
     expect(page.text).toContain('No money moved')
   })

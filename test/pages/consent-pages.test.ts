@@ -315,10 +315,10 @@ describe('the self-description of an application', () => {
     await world.store.transaction((tx) =>
       tx.db.updateTable('parties').set({ limits: account }).where('id', '=', owner.partyId).execute(),
     )
-    const told =
+    const limitWords =
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
-    expect(text).toContain(told)
+    expect(text).toContain(limitWords)
     // The agent will only be created by this form.
     expect(text).toContain('No limit of its own. The whole account')
   })

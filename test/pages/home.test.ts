@@ -90,8 +90,8 @@ test('a program is answered with links, each of which leads somewhere', async ()
   const service = serviceWith()
   const { headers, text } = await get('/', { Accept: '*/*' }, service)
   expect(headers.get('content-type')).toBe('application/json')
-  const { links, ...told } = JSON.parse(text)
-  expect(told).toMatchObject({ name: 'Payments (sandbox)', environment: 'sandbox', version: '1.2.3' })
+  const { links, ...facts } = JSON.parse(text)
+  expect(facts).toMatchObject({ name: 'Payments (sandbox)', environment: 'sandbox', version: '1.2.3' })
   for (const link of Object.values<string>(links)) {
     if (link !== url) expect((await get(link.slice(here.length), {}, service)).status, link).toBeLessThan(400)
   }

@@ -172,8 +172,8 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
     await expectContrast(page)
     await fits(page)
     await shoot(page, `shop-order-${colorScheme}`)
-    const told = await page.locator('main').ariaSnapshot()
-    expect(told.replace(/sor_\w{32}/, 'sor_…')).toMatchInlineSnapshot(`
+    const snapshot = await page.locator('main').ariaSnapshot()
+    expect(snapshot.replace(/sor_\w{32}/, 'sor_…')).toMatchInlineSnapshot(`
       "- main:
         - paragraph:
           - link "All shops":

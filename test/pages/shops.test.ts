@@ -195,14 +195,14 @@ onEachDatabase('the pages of shops', (database) => {
       ...{ number, cvv: '987', expirationMonth: '12', expirationYear: '34' },
     })
     expect(declined).toMatchObject({ status: 303, location: checkout.path })
-    const told = await site.follow(declined)
-    expect(told.text).toMatch(/<p class="problem" id="problem" role="alert"><bdi>The card was declined\. /)
+    const declinedPage = await site.follow(declined)
+    expect(declinedPage.text).toMatch(/<p class="problem" id="problem" role="alert"><bdi>The card was declined\. /)
     const left = [world.logged.join(), (await world.get('/activity')).text]
-    for (const text of [told.text, ...left]) expect(text.replace(/[\s-]/g, '')).not.toContain('5555444433331111')
+    for (const text of [declinedPage.text, ...left]) expect(text.replace(/[\s-]/g, '')).not.toContain('5555444433331111')
     for (const text of left) expect(text).not.toContain(checkout.path)
     const rows = await world.store.transaction(({ db }) => db.selectFrom('shopCheckouts').selectAll().execute())
     expect(JSON.stringify(rows).replace(/[\s-]/g, '')).not.toMatch(/5555444433331111|4242424242424242/)
-    const paid = await site.send(told, 'Pay $', await cardFor(shopOf('last-step').name))
+    const paid = await site.send(declinedPage, 'Pay $', await cardFor(shopOf('last-step').name))
     expect((await site.follow(paid)).text).toContain('Your order at')
   })
 

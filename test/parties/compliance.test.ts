@@ -64,8 +64,8 @@ onEachDatabase('the compliance case of a party', (database) => {
     const events = await world.store.read(({ db }) =>
       db.selectFrom('events').select('type').where('partyId', '=', partyId).orderBy('sequence').execute(),
     )
-    const told = events.map(({ type }) => type).filter((type) => type !== 'wallet.created')
-    expect(told).toEqual([...['compliance_case.updated', 'party.updated', 'compliance_case.updated', 'party.updated']])
+    const types = events.map(({ type }) => type).filter((type) => type !== 'wallet.created')
+    expect(types).toEqual([...['compliance_case.updated', 'party.updated', 'compliance_case.updated', 'party.updated']])
   })
 
   test.each([

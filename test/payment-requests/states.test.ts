@@ -57,8 +57,8 @@ onEachDatabase('a payment request', (database) => {
   const askOther = async (amount = 1500) => idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }))
   const typesOf = (partyId: string, resourceId: string) =>
     world.store.transaction(async ({ db }) => {
-      const told = db.selectFrom('events').select('type').where('partyId', '=', partyId)
-      const rows = await told.where('resourceId', '=', resourceId).orderBy('sequence').execute()
+      const eventTypes = db.selectFrom('events').select('type').where('partyId', '=', partyId)
+      const rows = await eventTypes.where('resourceId', '=', resourceId).orderBy('sequence').execute()
       return rows.map(({ type }) => type.replace('payment_request.', ''))
     })
 

@@ -5,7 +5,7 @@ import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { clientAddress } from '../../src/service/request/client-address.ts'
 
-const told = (remoteAddress: string | undefined, forwardedFor: string | undefined, ...trusted: string[]) =>
+const clientOf = (remoteAddress: string | undefined, forwardedFor: string | undefined, ...trusted: string[]) =>
   clientAddress(trusted)({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwardedFor } })
 
 describe('the address of a client', () => {
@@ -22,12 +22,12 @@ describe('the address of a client', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, 'unknown'],
   ])('of a connection of %s is %s', (remoteAddress, address) => {
-    expect(told(remoteAddress, undefined)).toBe(address)
+    expect(clientOf(remoteAddress, undefined)).toBe(address)
   })
 
   test('is never set by a stranger', () => {
-    expect(told('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
-    expect(told('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
+    expect(clientOf('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
+    expect(clientOf('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
   })
 
   test.each([
@@ -43,7 +43,7 @@ describe('the address of a client', () => {
     ['10.0.0.1', '198.51.100.7, _hidden', '10.0.0.1'],
     ['10.0.0.1', '', '10.0.0.1'],
   ])('of a trusted proxy at %s that forwards for %s is %s', (remoteAddress, forwardedFor, address) => {
-    expect(told(remoteAddress, forwardedFor, '10.0.0.0/8', '2001:db8:ffff::/48')).toBe(address)
+    expect(clientOf(remoteAddress, forwardedFor, '10.0.0.0/8', '2001:db8:ffff::/48')).toBe(address)
   })
 })
 
@@ -74,7 +74,7 @@ describe('over an https public address', () => {
     ['https://payments.example', 'max-age=31536000'],
     ['http://localhost:1', null],
     [undefined, null],
-  ])('%s, browsers are told %s for the next time', async (publicUrl, told) => {
+  ])('%s, browsers are told %s for the next time', async (publicUrl, header) => {
     const log = createLogger({ level: 'silent' })
     const fetching = async () => new Response('')
     const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })
@@ -82,7 +82,7 @@ describe('over an https public address', () => {
       await fetch(listener.url),
       await fetch(listener.url, { headers: { origin: 'https://evil.example' } }),
     ]
-    expect(answers.map(({ headers }) => headers.get('strict-transport-security'))).toEqual([told, told])
+    expect(answers.map(({ headers }) => headers.get('strict-transport-security'))).toEqual([header, header])
     await listener.close()
   })
 })

@@ -89,14 +89,14 @@ onEachDatabase('the format of requests and answers', (database) => {
     test('accepts a body of 1 MiB and refuses one more byte, with and without Content-Length', async () => {
       const text = JSON.stringify({ data: { attributes: card } })
       const bodies = [text.padEnd(mebibyte), text.padEnd(mebibyte + 1)]
-      const told = await Promise.all(bodies.map((body) => world.send('POST', '/agent-cards', { body })))
+      const answers = await Promise.all(bodies.map((body) => world.send('POST', '/agent-cards', { body })))
       const streamed = await Promise.all(
         bodies.map((body) => {
           const headers = { 'Content-Type': 'application/json' }
           return fetchRaw('/agent-cards', { method: 'POST', headers, body: new Blob([body]).stream(), duplex: 'half' })
         }),
       )
-      for (const [longest, tooLong] of [told, streamed]) {
+      for (const [longest, tooLong] of [answers, streamed]) {
         expect(longest?.status).toBe(200)
         expectRefusal(tooLong as Answer, 'invalid_value', { source: { pointer: '' } })
       }

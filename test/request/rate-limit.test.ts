@@ -168,11 +168,11 @@ describe('the processes of one PostgreSQL', () => {
 
   test('show the remaining shared limit', async () => {
     const [here, there] = (await processes(2, 20)) as [Service, Service]
-    const told: number[] = []
+    const remainders: number[] = []
     for (const service of [here, there, there, here, there]) {
-      told.push(Number((await service.limit('agk_one')).headers['X-RateLimit-Remaining']))
+      remainders.push(Number((await service.limit('agk_one')).headers['X-RateLimit-Remaining']))
     }
-    expect(told).toEqual([19, 18, 17, 16, 15])
+    expect(remainders).toEqual([19, 18, 17, 16, 15])
   })
 
   test('ask the database seldom: each takes a hundredth at a time, which is all that another may miss', async () => {

@@ -50,9 +50,9 @@ test.each([
 ])('%s leaves one line', async (_, method, path, headers, status, code, shown) => {
   const { response, lines } = await send(method, path, headers)
   const supportId = response.headers.get('x-request-id')
-  const told = { supportId, status, code, method, path: shown, ms: expect.any(Number) }
+  const fields = { supportId, status, code, method, path: shown, ms: expect.any(Number) }
   expect(response.status).toBe(status)
-  expect(lines).toEqual([expect.objectContaining(told)])
+  expect(lines).toEqual([expect.objectContaining(fields)])
 })
 
 test('a call of a tool with wrong arguments leaves a line, without them', async () => {
@@ -80,8 +80,8 @@ test('a call of a tool with wrong arguments leaves a line, without them', async 
   }
   const { response, lines } = await send('POST', '/mcp', headers, JSON.stringify(message))
   expect(response.status).toBe(200)
-  const told = { operation: 'create_payment', status: 422, code: 'invalid_value', ms: expect.any(Number) }
-  expect(lines).toEqual([told])
+  const fields = { operation: 'create_payment', status: 422, code: 'invalid_value', ms: expect.any(Number) }
+  expect(lines).toEqual([fields])
 })
 
 test('a body that is too long leaves one line', async () => {

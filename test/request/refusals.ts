@@ -23,11 +23,11 @@ export function expectRefusal(
   const expected = status ?? errorTable[code].status
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
   const { minimum, maximum } = answer.json.errors[0].meta
-  const told = Object.entries({ minimum, maximum }).filter(
+  const boundWords = Object.entries({ minimum, maximum }).filter(
     ([, bound]) => (code === 'invalid_value' || code === 'conflict') && bound !== undefined,
   )
   const bank = connectionStatus === undefined ? {} : { connectionStatus, provider: { name: 'plaid' } }
-  const bounds = Object.fromEntries(told.map(([name]) => [name, expect.any(Number)]))
+  const bounds = Object.fromEntries(boundWords.map(([name]) => [name, expect.any(Number)]))
   expect(answer.json).toStrictEqual({
     errors: [
       {

@@ -73,13 +73,13 @@ onEachDatabase('entries while the database is busy', (database) => {
 
   test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
     const { service, call, kept, calls, warned } = await served()
-    const told = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
+    const entry = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {
       await call('good')
       // An entry without a kind is invalid.
       if (count === 0 || count === 70 || count === 199) {
-        service.tell({ ...told, operation: `bad ${count}`, kind: null as never })
-        service.tell({ ...told, operation: `good ${count}`, kind: 'question' })
+        service.tell({ ...entry, operation: `bad ${count}`, kind: null as never })
+        service.tell({ ...entry, operation: `good ${count}`, kind: 'question' })
       }
     }
     await service.runLog.flush()
@@ -94,8 +94,8 @@ onEachDatabase('entries while the database is busy', (database) => {
     const { service, call, kept, meets } = await served()
     meets.error = new Error('the disk is strange')
     // These are added at the same time, so that they are written together.
-    const told = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
-    for (let count = 0; count < 250; count++) service.tell({ ...told, kind: 'question' })
+    const entry = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
+    for (let count = 0; count < 250; count++) service.tell({ ...entry, kind: 'question' })
     await service.runLog.flush()
     expect(meets.times).toBeLessThan(50)
     meets.error = undefined

@@ -104,10 +104,10 @@ onEachDatabase('secrets in requests', (database) => {
       fc.constantFrom(...beside),
       async ({ text, digits }, [before, behind]) => {
         const instanceId = 'disguised'
-        const told = `${before}${text}${behind}`
+        const quoted = `${before}${text}${behind}`
         const asked = [
-          await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: told }, [told]: 1 }, { instanceId }),
-          await world.get(`/agent-cards?q=${encodeURIComponent(told)}`, { instanceId }),
+          await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: quoted }, [quoted]: 1 }, { instanceId }),
+          await world.get(`/agent-cards?q=${encodeURIComponent(quoted)}`, { instanceId }),
         ]
         expect(asked.map(({ status }) => status)).toEqual([400, 400])
         const kept = JSON.stringify((await entriesOf(world, instanceId)).slice(-2))

@@ -71,9 +71,9 @@ onEachDatabase('runs and time', (database) => {
     const unwritten = await anotherProcess(world, world.system)
     await unwritten.get('/whoami', { instanceId: 'before' })
     const { partyId, agentId } = await unwritten.whoami()
-    const told = { partyId, agentId, instanceId: 'asked before', operation: 'create_payment' }
-    unwritten.service.tell({ ...told, kind: 'question', outcome: 'asked' })
-    unwritten.service.tell({ ...told, kind: 'decision', outcome: 'agreed' })
+    const entry = { partyId, agentId, instanceId: 'asked before', operation: 'create_payment' }
+    unwritten.service.tell({ ...entry, kind: 'question', outcome: 'asked' })
+    unwritten.service.tell({ ...entry, kind: 'decision', outcome: 'agreed' })
     const reset = await world.post('/simulations/reset', undefined, { key: world.apiKey, instanceId: 'resetting' })
     expect(reset.status).toBe(200)
     await unwritten.service.runLog.flush()

@@ -138,7 +138,7 @@ onEachDatabase('the sandbox clock', (database) => {
   })
 
   test('has the same result in one jump and in many steps', async () => {
-    const told: unknown[] = []
+    const results: unknown[] = []
     for (const steps of [[9 * day], Array<number>(36).fill(day / 4), [week - 1, 1, 1, 2 * day - 1]]) {
       const own = await createWorld(database)
       for (let count = 0; count < 5; count++) {
@@ -147,7 +147,7 @@ onEachDatabase('the sandbox clock', (database) => {
       }
       for (const seconds of steps) await advance({ seconds }, own)
       const { entries, wallets, transactions } = await proveBooks(own.store)
-      told.push({
+      results.push({
         entries: entries
           .map(({ account, amountCents, reason, createdAtMs }) => `${createdAtMs} ${reason} ${account} ${amountCents}`)
           .sort(),
@@ -156,8 +156,8 @@ onEachDatabase('the sandbox clock', (database) => {
       })
       await own.drop()
     }
-    expect(told[1]).toEqual(told[0])
-    expect(told[2]).toEqual(told[0])
+    expect(results[1]).toEqual(results[0])
+    expect(results[2]).toEqual(results[0])
   })
 
   // `due.test.ts` applies the same number of effects, and checks their transactions.

@@ -121,8 +121,8 @@ onEachDatabase('the application of due effects', (database) => {
     const other = await anotherProcess(world, world.system)
     world.system.pass(week * 1000)
     const all = [world, other].flatMap((one) => [one.service.upkeep.once(), available(one), available(one)])
-    const told = (await Promise.all(all)).filter((answer) => answer !== undefined)
-    expect(told).toEqual([holds, holds, holds, holds])
+    const answers = (await Promise.all(all)).filter((answer) => answer !== undefined)
+    expect(answers).toEqual([holds, holds, holds, holds])
     await other.drop()
   })
 

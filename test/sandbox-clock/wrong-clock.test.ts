@@ -97,8 +97,8 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
   test('uses the time of a real server', async () => {
     const system = { ...realSystem, now: () => realSystem.now() + 8 * day }
     const { store, drop } = await postgres.create(system)
-    const told = await store.transaction((tx) => readTimes(tx))
-    expect(Math.abs(told.realNowMs - realSystem.now())).toBeLessThan(hour)
+    const times = await store.transaction((tx) => readTimes(tx))
+    expect(Math.abs(times.realNowMs - realSystem.now())).toBeLessThan(hour)
     expect(store.clock.machineOffMs).toBeGreaterThan(7 * day)
     await drop()
   })

@@ -27,15 +27,15 @@ onEachDatabase('over a reset', (database) => {
     try {
       const own = await connect(world)
       const added = await connect(world, { choice: { agent: 'new', name: 'Made on the way' } })
-      const told = async (key: string) => (await world.get('/whoami', { key })).json.data
-      const before = await told(own.tokens.access_token)
-      expect((await told(added.tokens.access_token)).attributes.agentId).not.toBe(before.attributes.agentId)
+      const identity = async (key: string) => (await world.get('/whoami', { key })).json.data
+      const before = await identity(own.tokens.access_token)
+      expect((await identity(added.tokens.access_token)).attributes.agentId).not.toBe(before.attributes.agentId)
       await reset(world)
-      expect(await told(own.tokens.access_token)).toEqual(before)
+      expect(await identity(own.tokens.access_token)).toEqual(before)
       const { server, client } = own.application
       const answer = await refreshTokenGrantRequest(server, client, None(), own.tokens.refresh_token, transport(world))
       const { access_token } = await processRefreshTokenResponse(server, client, answer)
-      expect(await told(access_token)).toEqual(before)
+      expect(await identity(access_token)).toEqual(before)
       // The agent created since the snapshot is gone, and its credentials with it.
       const refused = await world.get('/whoami', { key: added.tokens.access_token })
       expect([refused.status, refused.json.errors[0].code]).toEqual([401, 'unauthenticated'])

@@ -33,15 +33,15 @@ describe.each(databases)('on $name a restore undoes', (database) => {
   afterAll(() => on.world.drop())
 
   const answers = async () => {
-    const told: Record<string, string> = {}
+    const answersByPath: Record<string, string> = {}
     for (const [key, operation] of reading) {
       for (const who of ['agentKey', 'apiKey'] as const) {
         const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
         // Leaves out the last use of the key, which this read itself changes.
-        told[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
+        answersByPath[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
       }
     }
-    return told
+    return answersByPath
   }
 
   const cases = database === sqlite ? sampleOf(changing, 20) : sampleOf(changing, 60, 7)

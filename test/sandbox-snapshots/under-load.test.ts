@@ -35,18 +35,18 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
 
   /** Sends each client's requests one after another until `over`. Returns the answers. */
   async function asking(ask: (round: number, of: World) => Promise<string>, over: () => boolean): Promise<Set<string>> {
-    const told = new Set<string>()
+    const answers = new Set<string>()
     const client = async (number: number) => {
       const of = processes[number % processes.length] ?? world
-      for (let round = number; !over(); round++) told.add(await ask(round, of))
+      for (let round = number; !over(); round++) answers.add(await ask(round, of))
     }
     await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
-    return told
+    return answers
   }
 
   async function backAndForth(ask: (round: number, of: World) => Promise<string>): Promise<Set<string>> {
     let isOver = false
-    const told = asking(ask, () => isOver)
+    const clientAnswers = asking(ask, () => isOver)
     const between = new Set<string>()
     for (let time = 0; time < times; time++) {
       const [of, path] = [
@@ -60,7 +60,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       between.add(await ask(time, of))
     }
     isOver = true
-    return new Set([...between, ...(await told)])
+    return new Set([...between, ...(await clientAnswers)])
   }
 
   const wallet = async ({ db }: Transaction) =>
@@ -80,13 +80,13 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       if (error instanceof StoreBusyError) return 'busy'
       throw error
     }
-    const told = await backAndForth((round, { store }) => {
+    const answers = await backAndForth((round, { store }) => {
       if (round % 2 === 0) return store.read(both).catch(unlessBusy)
       return store.transaction(both, round % 4 === 1 ? { kind: 'both' } : {}).catch(unlessBusy)
     })
-    told.delete('busy')
-    expect(told.size).toBeGreaterThan(0)
-    expect([...told].filter((names) => !['left left', 'right right'].includes(names))).toEqual([])
+    answers.delete('busy')
+    expect(answers.size).toBeGreaterThan(0)
+    expect([...answers].filter((names) => !['left left', 'right right'].includes(names))).toEqual([])
   })
 
   test('every request is answered, none by a failure, and the books are right', async () => {

@@ -88,7 +88,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
           const known = Object.fromEntries(Object.entries(input).filter(([name]) => takes(operation, name)))
           const progress: string[] = []
           const result = await client.callTool(operation.name, known, {
-            onprogress: (told) => void progress.push(JSON.stringify(told)),
+            onprogress: (report) => void progress.push(JSON.stringify(report)),
           })
           const text = JSON.stringify([result, progress])
           canaries.takeFrom(operation, result.structuredContent?.data)

@@ -23,7 +23,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     const memory = () => databaseMemories(world.service, world.store)({ id: keyId, partyId })
     connection = await connected(world, hosts[0].open, {
       repeats: { windowMs: 900_000, run: undefined, memory },
-      note: (told) => world.service.tell({ ...told, partyId, agentId, instanceId: 'the run of the host' }),
+      note: (runNote) => world.service.tell({ ...runNote, partyId, agentId, instanceId: 'the run of the host' }),
     })
   })
   afterAll(async () => {

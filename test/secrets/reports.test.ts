@@ -69,7 +69,7 @@ describe('a rehearsal', () => {
   }
 
   test.each(secretTexts)('shows nothing of it from a call or an answer: $name', async ({ text }) => {
-    const told = await reportOf(
+    const files = await reportOf(
       agentBy(async ({ call }) => {
         const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
         await call('issue_agent_card', long)
@@ -81,8 +81,8 @@ describe('a rehearsal', () => {
         return `Done with ${text}, as asked.`
       }),
     )
-    for (const [file, content] of Object.entries(told)) expect(leaksIn(content), file).toEqual([])
-    expect(told['results.json']).toContain('as asked.')
+    for (const [file, content] of Object.entries(files)) expect(leaksIn(content), file).toEqual([])
+    expect(files['results.json']).toContain('as asked.')
   })
 
   test('shows no value of a field that is named like a secret', async () => {
@@ -104,9 +104,9 @@ describe('a rehearsal', () => {
       start: ownStart,
       system: realSystem,
     })
-    const told = await reportOf(agent)
-    for (const [name, content] of Object.entries(told)) expect(leaksIn(content), name).toEqual([])
-    expect(told['results.json']).toContain('It is')
+    const files = await reportOf(agent)
+    for (const [name, content] of Object.entries(files)) expect(leaksIn(content), name).toEqual([])
+    expect(files['results.json']).toContain('It is')
   })
 })
 
@@ -145,9 +145,9 @@ describe('a simulation', () => {
 
   test('shows no key with which a service refuses its first request', async () => {
     const { text = '' } = secretTexts.find(({ name }) => name === 'a key') ?? {}
-    const told = await simulateInProcess({ target: inProcess(() => async () => refusal(text)) }).catch(String)
-    expect(told).toContain('refused whoami')
-    expect(leaksIn(String(told))).toEqual([])
+    const error = await simulateInProcess({ target: inProcess(() => async () => refusal(text)) }).catch(String)
+    expect(error).toContain('refused whoami')
+    expect(leaksIn(String(error))).toEqual([])
   })
 })
 
@@ -187,16 +187,16 @@ describe('listen', () => {
       return { type: 'event', id: `evt_${at}`, attributes }
     })
     const answer = { data, meta: { pagination: { nextCursor: null } } }
-    const told = await printed(200, answer, '--count', String(data.length))
-    for (const { id } of data) expect(told).toContain(id)
-    expect(leaksIn(told)).toEqual([])
+    const output = await printed(200, answer, '--count', String(data.length))
+    for (const { id } of data) expect(output).toContain(id)
+    expect(leaksIn(output)).toEqual([])
   })
 
   test('prints no secret of a refusal', async () => {
     for (const { text } of secretTexts) {
-      const told = await printed(400, { errors: [{ code: 'x', status: '400', detail: `see ${text}, please` }] })
-      expect(told).toContain('please')
-      expect(leaksIn(told)).toEqual([])
+      const output = await printed(400, { errors: [{ code: 'x', status: '400', detail: `see ${text}, please` }] })
+      expect(output).toContain('please')
+      expect(leaksIn(output)).toEqual([])
     }
   })
 })

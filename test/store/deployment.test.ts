@@ -67,9 +67,9 @@ onEachDatabase('a database', (database) => {
   test('of production that is given keys has a party with them, without money', async () => {
     const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
     const { seed, found, identify } = service('production')
-    const told = await seed(secrets)
-    expect(told).toMatchObject({ apiKey: `sk_ntl_prod_${secrets.apiKey}`, isEmpty: false, hasKeys: true })
-    expect(await identify(String(told.agentKey))).toMatchObject({ agentId: expect.any(String) })
+    const seeded = await seed(secrets)
+    expect(seeded).toMatchObject({ apiKey: `sk_ntl_prod_${secrets.apiKey}`, isEmpty: false, hasKeys: true })
+    expect(await identify(String(seeded.agentKey))).toMatchObject({ agentId: expect.any(String) })
     expect(await found(owner)).toBe(false)
     const cents = await store.read(({ db }) => db.selectFrom('wallets').select('availableCents').execute())
     expect(cents).toEqual([{ availableCents: 0 }])

@@ -62,9 +62,9 @@ onEachDatabase('who may do what with subscriptions', (database) => {
   })
 
   async function outcomes(calls: Record<string, () => Promise<Answer>>): Promise<Record<string, number>> {
-    const told: Record<string, number> = {}
-    for (const [name, call] of Object.entries(calls)) told[name] = (await call()).status
-    return told
+    const counts: Record<string, number> = {}
+    for (const [name, call] of Object.entries(calls)) counts[name] = (await call()).status
+    return counts
   }
   const all = (status: number, but: Record<string, number> = {}) => ({
     get: status,
@@ -285,13 +285,13 @@ onEachDatabase('who may do what with subscriptions', (database) => {
       ['an agent for a customer who let it read', granted.agentKey, `${customerSub}${at}`, false],
       ['the agent that asked for a customer', world.agentKey, `${customerSub}${at}`, true],
     ]
-    for (const [who, credential, path, told] of rows) {
+    for (const [who, credential, path, counts] of rows) {
       const [subscriptionId, query = ''] = path.split('?')
       const one = (await world.get(`/subscriptions/${path}`, { key: credential })).json.data
       const list = (await world.get(`/subscriptions?limit=100&${query}`, { key: credential })).json.data
       for (const { attributes } of [one, list.find((row: { id: string }) => row.id === subscriptionId)]) {
-        const secret = told ? expect.stringContaining('_secret_') : null
-        const url = told ? expect.stringContaining(`/checkout/${subscriptionId}/`) : null
+        const secret = counts ? expect.stringContaining('_secret_') : null
+        const url = counts ? expect.stringContaining(`/checkout/${subscriptionId}/`) : null
         expect(attributes, who).toMatchObject({ status: 'pending', clientSecret: secret, checkoutUrl: url })
       }
     }

@@ -66,7 +66,7 @@ function play(
   const paid = billing.payInCheckout(frozen, billing.startBilling(startMs, startMs + dayMs), 'approves', startMs)
   let state = billing.changeCard(paid.billing, first, undefined, startMs)
   const charges = [...paid.charges]
-  const told: string[] = []
+  const results: string[] = []
   const take = (billed: billing.Billed) => {
     state = billed.billing
     charges.push(...billed.charges)
@@ -78,10 +78,10 @@ function play(
   }
   for (const { hours: later, command: one } of commands) {
     pass(nowMs + later * hourMs)
-    told.push(attempt(() => take(carryOut(frozen, state, one, nowMs))))
+    results.push(attempt(() => take(carryOut(frozen, state, one, nowMs))))
   }
   pass(nowMs + restHours * hourMs)
-  return { state, charges, told, frozen, nowMs }
+  return { state, charges, results, frozen, nowMs }
 }
 
 function carryOut(
@@ -150,7 +150,7 @@ describe('billing as a function', () => {
     const reasons = new Set<string | undefined>()
     fc.assert(
       fc.property(history, (story) => {
-        const { state, charges, told, frozen, nowMs } = play(story, () => [])
+        const { state, charges, results, frozen, nowMs } = play(story, () => [])
         const model = new DayByDay(startMs, frozen.paymentCount, story.first, (number) =>
           startOfDayAfter(startMs, frozen.every, number - 1),
         )
@@ -160,7 +160,7 @@ describe('billing as a function', () => {
         })
         model.passTo(nowMs)
         reasons.add(model.attention?.reason)
-        expect(answers).toEqual(told)
+        expect(answers).toEqual(results)
         expect(model.charged).toEqual(charges.map(({ paymentNumber, atMs }) => [paymentNumber, atMs]))
         const final = model.status === 'canceled' || model.status === 'completed'
         expect({
@@ -183,7 +183,7 @@ describe('billing as a function', () => {
 
 onEachDatabase('billing through the service', (database) => {
   /** Runs several subscriptions' histories at once over REST. Returns their visible final state, without ids. */
-  async function told(stories: readonly History[], shares: readonly number[]) {
+  async function finalStates(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)
     try {
       const shop = merchant(world)
@@ -253,7 +253,7 @@ onEachDatabase('billing through the service', (database) => {
     const stories = fc.array(history, { minLength, maxLength })
     await fc.assert(
       fc.asyncProperty(stories, stops, async (several, shares) => {
-        expect(await told(several, shares.slice(0, 6))).toEqual(await told(several, []))
+        expect(await finalStates(several, shares.slice(0, 6))).toEqual(await finalStates(several, []))
       }),
       { numRuns: tries(5), endOnFailure: true },
     )

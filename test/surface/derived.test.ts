@@ -28,8 +28,8 @@ describe('the output of a tool', () => {
     (name, operation) => {
       const { data = {}, ...beside } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
       const [, success] = successOf(operationIn(document, operation))
-      const { data: told = {} } = contentOf(success).schema.properties ?? {}
-      const [answered = told, none] = told.anyOf ?? []
+      const { data: declared = {} } = contentOf(success).schema.properties ?? {}
+      const [answered = declared, none] = declared.anyOf ?? []
       expect([data.type].flat().includes('null')).toBe(none !== undefined)
       expect(Object.keys(data).includes('items')).toBe(Object.keys(answered).includes('items'))
       const withheld = /^attributes\.clientSecret\? /

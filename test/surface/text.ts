@@ -93,8 +93,8 @@ function together(title: string, fields: readonly Field[]): string[] {
 
 function answerOf(described: Described): string {
   const [status, response] = successOf(described)
-  const { data: told, meta, ...more } = contentOf(response).schema.properties ?? {}
-  const [data = told, none] = told?.anyOf ?? []
+  const { data: dataSchema, meta, ...more } = contentOf(response).schema.properties ?? {}
+  const [data = dataSchema, none] = dataSchema?.anyOf ?? []
   const { pagination, ...besides } = meta?.properties ?? {}
   const resource = String((data?.items ?? data)?.$ref)
     .split('/')

@@ -117,7 +117,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(answered.status, answered.text).toBeLessThan(300)
     const events = (await world.get('/events?limit=5', party)).json.data.map(({ id }: { id: string }) => id)
     const lasting = await world.service.derivedSecret('sentCalls')
-    const told = await world.service.seed({ apiKey: undefined, agentKey: undefined })
+    const seeded = await world.service.seed({ apiKey: undefined, agentKey: undefined })
 
     return async () => {
       expect(await fetched(pathOf(unpaid.checkoutUrl))).toBe(200)
@@ -147,8 +147,8 @@ onEachDatabase('root keys that are retired', (database) => {
       for (const id of events) expect((await world.get(`/events/${id}`, party)).json.data.id).toBe(id)
       expect(await world.service.derivedSecret('sentCalls')).toBe(lasting)
       expect(await world.service.seed({ apiKey: undefined, agentKey: undefined })).toMatchObject({
-        apiKey: told.apiKey,
-        agentKey: told.agentKey,
+        apiKey: seeded.apiKey,
+        agentKey: seeded.agentKey,
       })
       await expectSealed(partyId)
     }

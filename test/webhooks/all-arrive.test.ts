@@ -184,8 +184,8 @@ test.each([
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
         const working = Promise.all([happen(served.url, acknowledged), happen(served.url, acknowledged)])
         // Kills the process while it creates events, and every fourth time while it delivers them.
-        const [told, made] = [receiver.received.length, acknowledged.size]
-        const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > told)
+        const [receivedCount, made] = [receiver.received.length, acknowledged.size]
+        const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > receivedCount)
         for (let waited = 0; waited < 1_000 && !isBusy(); waited++) await sleep(10)
         served.process.kill('SIGKILL')
         await Promise.all([working, exited])

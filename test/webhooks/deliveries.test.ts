@@ -54,7 +54,7 @@ onEachDatabase('webhooks', (database) => {
     await hooks.deliver()
     await hooks.deliver()
 
-    expect(hooks.told()).toEqual(wallets)
+    expect(hooks.receivedIds()).toEqual(wallets)
     const [first, other] = receiver.received as [Received, Received]
     const event = (await hooks.events('wallet.created')).find((one) => one.attributes.resourceId === wallets[0])
     expect(first.json).toEqual({
@@ -93,7 +93,7 @@ onEachDatabase('webhooks', (database) => {
     const wallet = await hooks.happen()
     await world.issueCard()
     await hooks.deliver()
-    expect(hooks.told().slice(1)).toEqual([wallet])
+    expect(hooks.receivedIds().slice(1)).toEqual([wallet])
 
     await hooks.happen()
     expect((await world.send('DELETE', `/webhooks/${hook.id}`, { key: world.apiKey })).json.meta).toEqual({
@@ -117,7 +117,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.change(hook, { status: 'ENABLED' })).toMatchObject({ status: 'ENABLED' })
     const after = await hooks.happen()
     await hooks.deliver()
-    expect(hooks.told()).toEqual([before, before, after])
+    expect(hooks.receivedIds()).toEqual([before, before, after])
   })
 
   test('that fail occasionally get the rest in the same turn; several failures in a row end it', async () => {
@@ -191,7 +191,7 @@ onEachDatabase('webhooks', (database) => {
     // After the receiver is repaired, waiting deliveries are sent.
     await hooks.change(dead, { status: 'ENABLED' })
     await hooks.deliver()
-    expect(hooks.told().slice(attempts)).toContain(waits)
+    expect(hooks.receivedIds().slice(attempts)).toContain(waits)
     await other.close()
   })
 
@@ -271,16 +271,16 @@ onEachDatabase('webhooks', (database) => {
     wallets.push(await hooks.happen())
     // The first process still holds the lease.
     await other.service.deliveries.once()
-    expect(hooks.told()).toEqual(wallets.slice(0, 1))
+    expect(hooks.receivedIds()).toEqual(wallets.slice(0, 1))
     world.system.pass(3_000)
     await other.service.deliveries.once()
-    expect(hooks.told()).toEqual(wallets)
+    expect(hooks.receivedIds()).toEqual(wallets)
     // A process that ends releases the lease.
     await other.service.deliveries.stop()
     wallets.push(await hooks.happen())
     world.system.pass(1_000)
     await hooks.deliver()
-    expect(hooks.told()).toEqual(wallets)
+    expect(hooks.receivedIds()).toEqual(wallets)
     await other.drop()
   })
 
@@ -288,11 +288,11 @@ onEachDatabase('webhooks', (database) => {
     await hooks.create()
     world.service.deliveries.start()
     const wallet = await hooks.happen()
-    await expect.poll(() => hooks.told()).toEqual([wallet])
+    await expect.poll(() => hooks.receivedIds()).toEqual([wallet])
     await world.service.deliveries.stop()
     await hooks.happen()
     await new Promise(setImmediate)
-    expect(hooks.told()).toEqual([wallet])
+    expect(hooks.receivedIds()).toEqual([wallet])
   })
 
   test('stay when the sandbox is reset; waiting deliveries are dropped, and the new world is sent', async () => {
@@ -308,7 +308,7 @@ onEachDatabase('webhooks', (database) => {
     const sent = receiver.received.length
     const wallet = await hooks.happen('Afterwards')
     await hooks.later(twoDays)
-    expect(hooks.told().slice(sent)).toEqual([wallet])
+    expect(hooks.receivedIds().slice(sent)).toEqual([wallet])
     expect(await hooks.deliveries(hook, '?status=failed')).toMatchObject([{ attempts: 1, eventType: 'wallet.created' }])
   })
 
@@ -323,7 +323,7 @@ onEachDatabase('webhooks', (database) => {
     const again = await world.send('POST', `/events/${event?.id}/resend`, asParty)
     expect(again.json.data).toEqual(event)
     await hooks.deliver()
-    expect(hooks.told()).toEqual([wallet, wallet])
+    expect(hooks.receivedIds()).toEqual([wallet, wallet])
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([event?.id]))
 
     const tested = await world.send('POST', `/webhooks/${hook.id}/test`, asParty)

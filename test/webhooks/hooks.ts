@@ -39,7 +39,7 @@ export function hooksOf(world: World, receiver: Receiver) {
     },
     events: async (eventType: string) =>
       (await read(`/events?eventType=${eventType}`)) as { id: string; attributes: Record<string, unknown> }[],
-    told: () => receiver.received.map(({ json }) => json.resourceId as string),
+    receivedIds: () => receiver.received.map(({ json }) => json.resourceId as string),
   }
 }
 

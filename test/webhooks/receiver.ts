@@ -6,7 +6,7 @@ export interface Received {
   path: string
   headers: IncomingHttpHeaders
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what was told by name and compare it whole.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the parts by name and compare it whole.
   json: any
 }
 

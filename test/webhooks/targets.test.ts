@@ -222,7 +222,7 @@ onEachDatabase('deliveries go', (database) => {
   })
 
   const port = () => new URL(receiver.url).port
-  const told = async (url: string) => {
+  const deliveryTo = async (url: string) => {
     const hooks = hooksOf(world, receiver)
     const hook = await hooks.create({ url })
     await hooks.happen()
@@ -236,7 +236,7 @@ onEachDatabase('deliveries go', (database) => {
     ['a name that stood for another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
   ])('not to %s: nothing connects there', async (_, given) => {
     names = given
-    const delivery = await told(`https://hooks.example.com:${port()}/`)
+    const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
     expect(delivery?.lastError).toContain('not an https address of the public internet')
     expect(receiver.connections()).toBe(0)
@@ -244,21 +244,21 @@ onEachDatabase('deliveries go', (database) => {
 
   test('to the address that was checked: a name is looked up once for a connection', async () => {
     asked.length = 0
-    await told(receiver.url.replace('127.0.0.1', 'localhost'))
+    await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(asked).toEqual(['localhost'])
     expect(receiver.received).toHaveLength(1)
   })
 
   test('not if localhost resolves to another machine', async () => {
     names = { localhost: [['8.8.8.8']] }
-    const delivery = await told(receiver.url.replace('127.0.0.1', 'localhost'))
+    const delivery = await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(delivery?.lastError).toContain('not an https address of the public internet')
   })
 
   test('only to the given address: redirects are not followed', async () => {
     const other = await openReceiver()
     receiver.answer(307, { Location: other.url })
-    const delivery = await told(receiver.url)
+    const delivery = await deliveryTo(receiver.url)
     expect(delivery).toMatchObject({ status: 'pending', lastResponseStatus: 307 })
     expect(delivery?.lastError).toContain('Redirects are not followed')
     expect(other.connections()).toBe(0)
@@ -269,7 +269,7 @@ onEachDatabase('deliveries go', (database) => {
     await world.drop()
     world = await createWorld(database, { send: createSender({ timeoutMs: 50 }) })
     receiver.answer('never')
-    const delivery = await told(receiver.url)
+    const delivery = await deliveryTo(receiver.url)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
     expect(delivery?.lastError).toBe('It did not answer within 0.05 s.')
   })
@@ -282,7 +282,7 @@ onEachDatabase('deliveries go', (database) => {
     await hooks.create()
     const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
     await hooks.deliver()
-    expect(hooks.told()).toEqual(wallets)
+    expect(hooks.receivedIds()).toEqual(wallets)
     expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens there (ECONNREFUSED).')
   })
 
@@ -296,7 +296,7 @@ onEachDatabase('deliveries go', (database) => {
     const all = hooks.deliver()
     // The receiver never answers the first one.
     await expect.poll(() => receiver.received.length).toBe(1)
-    await expect.poll(() => hooks.told()).toEqual([wallet])
+    await expect.poll(() => hooks.receivedIds()).toEqual([wallet])
     await receiver.close()
     await all
     await other.close()

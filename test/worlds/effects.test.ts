@@ -12,7 +12,7 @@ onEachDatabase('a world', (database) => {
   const refusal = async (world: string) => {
     const { url, drop } = await database.createEmpty()
     const opening = createSandbox({ world, database: url, port: false })
-    const told = await opening.then(
+    const result = await opening.then(
       async (sandbox) => {
         await sandbox.close()
         return 'opened'
@@ -23,7 +23,7 @@ onEachDatabase('a world', (database) => {
     const next = await createSandbox({ database: url, port: false })
     await next.close()
     await drop()
-    return told
+    return result
   }
 
   // This shorter test comes first, so that PostgreSQL runs it outside the deep run.
@@ -32,20 +32,20 @@ onEachDatabase('a world', (database) => {
       { length: 101 },
       (_, at) => `      - { email: u${at}@b.example, password: a-password-${at} }\n`,
     )
-    const told = await refusal(`parties:\n  acme:\n    users:\n${users.join('')}`)
-    expect(told).toMatch(
+    const message = await refusal(`parties:\n  acme:\n    users:\n${users.join('')}`)
+    expect(message).toMatch(
       /^world:104:\d+ parties\.acme\.users\[100\]\.password got a value of 14 characters \(not shown\)/,
     )
-    expect(told).not.toContain('a-password')
+    expect(message).not.toContain('a-password')
   })
 
   test('that causes more than 100,000 effects is refused with its place before any is replayed', async () => {
-    const told = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
+    const message = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
     // Each subscription is billed 2,879 times before the world begins, so the 35th is the first beyond the limit.
-    expect(told).toMatch(
+    expect(message).toMatch(
       /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
     )
-    expect(told).not.toContain('\n')
+    expect(message).not.toContain('\n')
   })
 })
 

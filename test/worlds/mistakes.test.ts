@@ -139,8 +139,8 @@ onEachDatabase('the world of a database', (database) => {
   const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
   it('is the one that it was filled with: a start with another names both', async () => {
-    const told = await start(one).seed(nothing)
-    expect(await start(one).seed(nothing)).toEqual({ ...told, isFirst: false })
+    const seeded = await start(one).seed(nothing)
+    expect(await start(one).seed(nothing)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database holds One \([0-9a-f]{16}\), and the start is given Other \([0-9a-f]{16}\)\. Start with/
     await expect(start(other).seed(nothing)).rejects.toThrow(both)
     await expect(start(other).localAgentKey()).rejects.toThrow(both)
@@ -158,13 +158,13 @@ onEachDatabase('the world of a database', (database) => {
   it('has the secrets that the start is given, then those of the file, then derived ones', async () => {
     const secret = 'agent-key-of-the-file-0000'
     const world = worldOf(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
-    const told = await start(world).seed(nothing)
-    expect(told).toMatchObject({
+    const seeded = await start(world).seed(nothing)
+    expect(seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[0-9a-f]{64}$/),
       agentKey: `ak_ntl_sandbox_${secret}`,
       isFirst: true,
     })
-    expect(await start(world).seed(nothing)).toEqual({ ...told, isFirst: false })
+    expect(await start(world).seed(nothing)).toEqual({ ...seeded, isFirst: false })
     const given = 'agent-key-of-the-start-000'
     const again = await start(world).seed({ ...nothing, agentKey: given })
     expect(again.agentKey).toBe(`ak_ntl_sandbox_${given}`)

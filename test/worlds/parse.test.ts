@@ -39,16 +39,16 @@ describe.each([
   ['list', z.array(z.strictObject({ task: z.string() }))],
 ] as const)('another file in place of one with a %s', (_, schema) => {
   it.each(others)('is refused, and %j is not shown', (text) => {
-    let told = ''
+    let message = ''
     try {
       parseFile(text, 'other.txt', schema)
     } catch (error) {
-      told = String(error)
+      message = String(error)
     }
-    expect(told).toMatch(/other\.txt:\d+:\d+ /)
-    expect(told).not.toMatch(/passwords|root|KEY/)
+    expect(message).toMatch(/other\.txt:\d+:\d+ /)
+    expect(message).not.toMatch(/passwords|root|KEY/)
     if (!/^[-[{]( |"|\[)/.test(text))
-      expect(told).toContain('other.txt:1:1 the file is a single text without fields, not a world')
+      expect(message).toContain('other.txt:1:1 the file is a single text without fields, not a world')
   })
 })
 

@@ -47,7 +47,7 @@ it('docs/sandbox.md shows mistakes as they are reported', () => {
   expect(documented).toHaveLength(2)
   const text = documented[1]?.replace('balance: 250000', 'balance: "2500.00"').replace('    agents:', '    agent:')
   const shown = /```text\n(world\.yaml:[\s\S]*?)```/.exec(document)?.[1]
-  const told = () => parseWorld(text ?? '', 'world.yaml')
-  expect(told).toThrow(WorldFileError)
-  expect(told).toThrow(shown?.trimEnd())
+  const parse = () => parseWorld(text ?? '', 'world.yaml')
+  expect(parse).toThrow(WorldFileError)
+  expect(parse).toThrow(shown?.trimEnd())
 })

@@ -18,9 +18,9 @@ export function textOf(
   options: TextOptions,
 ): string {
   const { operation, withHashes } = options
-  const { pagination, ...told } = meta as { pagination?: { nextCursor?: unknown } }
+  const { pagination, ...otherMeta } = meta as { pagination?: { nextCursor?: unknown } }
   const lines = linesOf(data, options)
-  const meant = pairs(metaFields(operation, told))
+  const meant = pairs(metaFields(operation, otherMeta))
   const { nextCursor } = pagination ?? {}
   return [
     ...lines,
@@ -45,10 +45,10 @@ export function leavesOut({ output }: OperationDefinition): boolean {
 function linesOfRecord(record: Sent, { operation, withHashes }: TextOptions): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])
-  const told = new Map(first.map((path) => [path, fields.get(path) ?? '']))
-  const rest = new Map([...fields].filter(([path]) => !told.has(path)))
+  const mainFields = new Map(first.map((path) => [path, fields.get(path) ?? '']))
+  const rest = new Map([...fields].filter(([path]) => !mainFields.has(path)))
   const name = `${word(record.type)} ${idInWords(record.id)}`
-  return [[name, pairs(told)], [pairs(rest)]]
+  return [[name, pairs(mainFields)], [pairs(rest)]]
     .map((parts) => parts.filter((part) => part !== '').join(' · '))
     .filter(Boolean)
 }

@@ -35,9 +35,9 @@ export class Announcer {
     this.#dependencies = dependencies
     const { changes } = dependencies
     const watched = () => this.#watched()
-    const told = (found: readonly Change[]) => this.#announceChanges(found)
-    this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, told })
-    this.#following = changes.follow({ watched, told: (found) => this.#announceRecordChanges(found, changes) })
+    const onChanges = (found: readonly Change[]) => this.#announceChanges(found)
+    this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, onChanges })
+    this.#following = changes.follow({ watched, onChanges: (found) => this.#announceRecordChanges(found, changes) })
   }
 
   /** Starts to watch the party. Await this before one of its hosts gets a stream to listen on. */

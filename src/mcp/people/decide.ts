@@ -109,15 +109,15 @@ async function answered(asked: Asked): Promise<Decision | undefined> {
   const state = stateOf(context, of, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
   if (state === undefined || action === 'missing') return undefined
-  const told = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
+  const runNote = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
   if (confirmed) {
-    noteAnswer(dependencies, context, { ...told, outcome: 'agreed' })
+    noteAnswer(dependencies, context, { ...runNote, outcome: 'agreed' })
     return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
   }
   if (isNotShown(dependencies, state, { action, confirmed })) {
     return { go: false, answer: await onPageOr(notShown, asked) }
   }
-  noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
+  noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
   return { go: false, answer: failed(declined) }
 }
 

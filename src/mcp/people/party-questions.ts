@@ -7,11 +7,11 @@ const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a mon
 
 /** Asks about every window, because an omitted one has no limit from then on. */
 export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {
-  const told = Object.entries(windows).map(
+  const words = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
   )
   return {
-    facts: ['Set the limits of your party', `To: ${told.join(', ')}`],
+    facts: ['Set the limits of your party', `To: ${words.join(', ')}`],
     effect: 'Payments above a limit wait for an approval; without a limit, none waits.',
     tick: 'Yes, set the limits',
   }

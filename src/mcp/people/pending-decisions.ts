@@ -138,8 +138,8 @@ export async function afterDecisionPage(
   const answer = answerTo(context, 'decisionPage')
   if (answer.action !== 'accept') {
     if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(asking) }
-    const told = { state, operation: call.tool, remark: 'The person at the host did not open the page.' }
-    noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
+    const runNote = { state, operation: call.tool, remark: 'The person at the host did not open the page.' }
+    noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
     return { answer: failed(declined) }
   }
   await decisions.wait(state.decision, pageWaitMs, context.mcpReq.signal)

@@ -10,20 +10,20 @@ export function followChanges(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies
   if (subscriptions.isFollowing) return
   subscriptions.isFollowing = true
-  const untold = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
-  let telling: Promise<void> = Promise.resolve()
-  const heard = (resourceIds: readonly string[]) => {
-    telling = telling.then(() => tell(dependencies, resourceIds)).catch(untold)
+  const warn = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
+  let notifying: Promise<void> = Promise.resolve()
+  const onChange = (resourceIds: readonly string[]) => {
+    notifying = notifying.then(() => notify(dependencies, resourceIds)).catch(warn)
   }
-  changes.follow(heard).catch((error: unknown) => {
+  changes.follow(onChange).catch((error: unknown) => {
     subscriptions.isFollowing = false
-    untold(error)
+    warn(error)
   })
 }
 
-async function tell(dependencies: Dependencies, resourceIds: readonly string[]): Promise<void> {
+async function notify(dependencies: Dependencies, resourceIds: readonly string[]): Promise<void> {
   for (const uri of new Set(resourceIds.flatMap((id) => watchable(id)))) {
-    const isTold = dependencies.subscriptions.has(uri) && (await isReadable(dependencies, uri))
-    if (isTold) await dependencies.server.sendResourceUpdated({ uri })
+    const isNotified = dependencies.subscriptions.has(uri) && (await isReadable(dependencies, uri))
+    if (isNotified) await dependencies.server.sendResourceUpdated({ uri })
   }
 }

@@ -122,8 +122,8 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
   const { operation, given, input, held, result } = call
   // No request was sent, so the API records nothing in the run.
   if (result.attempts === 0) {
-    const told = { operation: operation.name, arguments: given, remark: result.repeated?.next ?? '' }
-    note(dependencies, context, { kind: 'call', outcome: 'repeated', ...told })
+    const runNote = { operation: operation.name, arguments: given, remark: result.repeated?.next ?? '' }
+    note(dependencies, context, { kind: 'call', outcome: 'repeated', ...runNote })
   }
   const { data, meta } = result
   if (held !== undefined) await dependencies.people.decisions?.finish(held.id, { data, meta })

@@ -16,8 +16,8 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
   const fault = await dependencies.faults.plan(operation, context.http?.req?.headers)
   if (fault === undefined) return { ...call, fault }
   const { kind } = fault
-  const told = faultNotes[kind]
-  if (told !== undefined) note(dependencies, context, { ...told, operation, fault: kind })
+  const faultNote = faultNotes[kind]
+  if (faultNote !== undefined) note(dependencies, context, { ...faultNote, operation, fault: kind })
   if (kind === 'error') {
     const refusal = faultRefusal(fault)
     const { code, status, message: detail } = refusal

@@ -144,7 +144,7 @@ function refuse(name: string, index: number, wrong: string): never {
 const mostWords = 16
 
 /** The largest length limit that the schema states: models never write texts as long as that. */
-const longestTold = 200
+const longestStated = 200
 
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
 function compactInput(whole: Json): Json {
@@ -200,7 +200,7 @@ function keepBounds(schema: Json): void {
   if (exclusiveMinimum === 0 && [schema.type].flat().includes('integer')) schema.minimum = 1
   if (minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-  if (typeof maxLength === 'number' && maxLength > longestTold) delete schema.maxLength
+  if (typeof maxLength === 'number' && maxLength > longestStated) delete schema.maxLength
 }
 
 function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {

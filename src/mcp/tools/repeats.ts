@@ -130,8 +130,8 @@ export class RepeatGuard {
       const kept = await this.#claim({ key: '', decided })
       if (kept.isFirst) return await this.#sendAndKeep(kept, send)
       const answer = kept.answer ?? (await this.#answerBeside())
-      const told = { replayed: false, idempotencyKey: undefined, attempts: 0, kept }
-      if (answer !== undefined) return { ...answer, ...told }
+      const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, kept }
+      if (answer !== undefined) return { ...answer, ...unsent }
       if (kept.agoMs >= longestWaitMs) {
         const detail = `An equal call was sent at ${timestamp(kept.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
         throw new Failure('conflict', { detail })

@@ -28,7 +28,7 @@ export function moneyPlot(id: string, trial: Trial): Html {
   return html`${plot({
     id: trialAnchor(id, trial),
     title,
-    told: plotDescription(points, first, last, marks),
+    description: plotDescription(points, first, last, marks),
     caption: html`<strong>${title}</strong> <span class="aside">${note}</span>`,
     points,
     lines,

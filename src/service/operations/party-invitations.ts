@@ -131,9 +131,9 @@ async function viewsOf({
   nowMs,
 }: Context): Promise<(row: PartyInvitationRow) => Promise<InvitationResource>> {
   const urlOf = await partyInvitationUrls(tx, publicUrl)
-  const isTold = canGrant(actor, grantedScopes.membership())
+  const showsUrl = canGrant(actor, grantedScopes.membership())
   const isOpen = (row: PartyInvitationRow) => row.status === 'PENDING' && !isPartyInvitationExpired(row, nowMs)
-  return async (row) => partyInvitationView(row, isTold && isOpen(row) ? await urlOf(row) : null)
+  return async (row) => partyInvitationView(row, showsUrl && isOpen(row) ? await urlOf(row) : null)
 }
 
 export function partyInvitationView(row: PartyInvitationRow, url: string | null): InvitationResource {

@@ -151,8 +151,8 @@ const enabledEventsPointer = '/data/attributes/enabledEvents'
  * @throws 403 `forbidden` naming the missing permission.
  */
 function requireMayReceive({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
-  const told = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
-  const reading = told.map((type) => eventKinds[wordOf(type)].permission)
+  const wantedTypes = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
+  const reading = wantedTypes.map((type) => eventKinds[wordOf(type)].permission)
   requireCanGrant(actor, grantedScopes.readingOf(reading), source)
 }
 

@@ -95,14 +95,14 @@ async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: un
   const earlier = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
   const { attempts, dueAtMs } = earlier?.retryAtMs === atMs ? earlier : { attempts: 0, dueAtMs: atMs }
   const retryAtMs = nowMs + pauseAfter(attempts + 1)
-  const told = shortForeignText(maskForeignText(String(error)), longestError)
+  const text = shortForeignText(maskForeignText(String(error)), longestError)
   await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: retryAtMs })
   await saveFailedEffect(tx, {
     partyId,
     kind: effect.kind,
     recordId,
     attempts: attempts + 1,
-    error: told,
+    error: text,
     dueAtMs,
     retryAtMs,
   })

@@ -23,8 +23,8 @@ export async function logRefusal(log: Logger, { request, response, supportId, ms
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
   const { method, url } = request
-  const told = { supportId: headers.get('x-request-id') ?? supportId, status, code: await codeOf(response), method, ms }
-  logLine(log, { ...told, path: new URL(url).pathname })
+  const fields = { supportId: headers.get('x-request-id') ?? supportId, status, code: await codeOf(response), method, ms }
+  logLine(log, { ...fields, path: new URL(url).pathname })
 }
 
 interface Line {
@@ -37,8 +37,8 @@ interface Line {
 }
 
 /** Logs a refusal. Secrets in its path are masked. */
-export function logLine(log: Logger, { path, ms, ...told }: Line): void {
-  log.info({ ...told, path: loggedPath(path), ms: Math.round(ms) }, 'refused')
+export function logLine(log: Logger, { path, ms, ...fields }: Line): void {
+  log.info({ ...fields, path: loggedPath(path), ms: Math.round(ms) }, 'refused')
 }
 
 const codeForm = /^[a-z_.]{1,60}$/

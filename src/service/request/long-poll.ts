@@ -56,15 +56,15 @@ interface LongPoll {
 async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promise<Reply> {
   const { first, ms } = round
   if (!isSuccess(first) || first.by === undefined) return first
-  const told = resourceIn(first)
-  if (isFinal(told)) return first
+  const resource = resourceIn(first)
+  if (isFinal(resource)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
   // If there are too many waits or the database is busy, the present state is the answer.
-  const wait = await waits.begin({ resourceId: told.id, ...first.by }).catch(() => undefined)
+  const wait = await waits.begin({ resourceId: resource.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
-    return await pollStatus(dependencies, { ...round, status: told.attributes.status, wait, untilMs })
+    return await pollStatus(dependencies, { ...round, status: resource.attributes.status, wait, untilMs })
   } finally {
     waits.end(wait)
   }

@@ -99,7 +99,7 @@ export async function answer(
     reply = await applyOtherAnswer(dependencies, otherAnswer, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
-  if (reply !== undefined && isSuccess(reply)) for (const told of entriesForOtherRuns(reached)) dependencies.tell(told)
+  if (reply !== undefined && isSuccess(reply)) for (const entry of entriesForOtherRuns(reached)) dependencies.tell(entry)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, reached, reply, ms)
   const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined

@@ -52,10 +52,10 @@ export interface Page<Resource> {
 /** Renders a handler's result, checked against the operation's schema, so that only declared fields leave. */
 export function success(operation: OperationDefinition, result: unknown): Reply {
   const { output, meta } = operation
-  const { data, meta: told } =
+  const { data, meta: metaFields } =
     meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
   const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
-  const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
+  const answered = meta === undefined ? body : { ...body, meta: meta.parse(metaFields) }
   return { status: successStatus(operation), body: JSON.stringify(answered), headers: {}, value: answered }
 }
 

@@ -22,19 +22,19 @@ const [mostFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
   const names = new Map<string, true>()
-  return (told) => {
-    const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
+  return (entry) => {
+    const name = entry.once === undefined ? undefined : `${entry.partyId} ${entry.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, mostNames)
     // The sandbox's epoch as this process last saw it, so that a late entry of an earlier epoch is dropped after a reset.
     const epoch = store.clock.epoch || undefined
-    runLog.note({ ...noteOf(told, system.now() + store.clock.sandbox.offsetMs), epoch })
+    runLog.note({ ...noteOf(entry, system.now() + store.clock.sandbox.offsetMs), epoch })
   }
 }
 
-function noteOf(told: ReportedEntry, atMs: number): Note {
-  const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = told
-  const host = foreignName(maskKeptText(told.host ?? ''), '') || null
+function noteOf(entry: ReportedEntry, atMs: number): Note {
+  const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = entry
+  const host = foreignName(maskKeptText(entry.host ?? ''), '') || null
   return {
     partyId,
     agentId,
@@ -52,7 +52,7 @@ function noteOf(told: ReportedEntry, atMs: number): Note {
     fault: fault ?? null,
     ms: ms ?? null,
     supportId: null,
-    detail: JSON.stringify(detailOf(told)),
+    detail: JSON.stringify(detailOf(entry)),
   }
 }
 

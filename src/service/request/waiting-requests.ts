@@ -66,7 +66,7 @@ export class WaitingRequests {
     this.#watch = new ChangeWatcher({
       feed,
       watched: () => new Set([...this.#ofParty.keys(), ...[...this.#followers].flatMap((one) => [...one.watched()])]),
-      told: this.#told,
+      onChanges: this.#onEvents,
       system,
       limits,
       log,
@@ -159,9 +159,9 @@ export class WaitingRequests {
     await this.#watch.close()
   }
 
-  readonly #told = async (events: readonly EventRow[]): Promise<void> => {
+  readonly #onEvents = async (events: readonly EventRow[]): Promise<void> => {
     for (const { resourceId } of events) for (const wait of this.#byResource.get(resourceId) ?? []) wait.wake()
-    for (const follower of this.#followers) follower.told(events)
+    for (const follower of this.#followers) follower.onChanges(events)
   }
 }
 

@@ -115,4 +115,4 @@ export interface ReportedEntry {
 }
 
 /** A function that adds an entry to its run in the background. It returns at once and never fails. */
-export type ReportEntry = (told: ReportedEntry) => void
+export type ReportEntry = (entry: ReportedEntry) => void

@@ -95,18 +95,18 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
  * @throws StaleWriteError where another process did so.
  */
 export const markProcessed = changingOne(
-  (db, told: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
+  (db, values: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
     db
       .updateTable('webhooks')
       .set({
-        toldUpTo: told.upTo,
-        nextDueAtMs: sql<number>`case when cast(${told.dueAtMs} as bigint) is null
+        toldUpTo: values.upTo,
+        nextDueAtMs: sql<number>`case when cast(${values.dueAtMs} as bigint) is null
             or ("failingSinceMs" is not null and "nextDueAtMs" is not null)
-          then "nextDueAtMs" else cast(${told.dueAtMs} as bigint) end`,
+          then "nextDueAtMs" else cast(${values.dueAtMs} as bigint) end`,
       })
-      .where('partyId', '=', told.partyId)
-      .where('id', '=', told.id)
-      .where('toldUpTo', '=', told.before),
+      .where('partyId', '=', values.partyId)
+      .where('id', '=', values.id)
+      .where('toldUpTo', '=', values.before),
   ({ id }) => `webhook ${id}`,
 )
 

@@ -65,8 +65,8 @@ function pauseMs({ card: { attributes }, purchases }) {
  * @param {Shown} after
  */
 function news(before, after) {
-  const told = (/** @type {Shown} */ { purchases }) => purchases.map(({ attributes }) => purchaseLine(attributes))
-  const fresh = told(after).filter((line, at) => line !== told(before)[at])
+  const lines = (/** @type {Shown} */ { purchases }) => purchases.map(({ attributes }) => purchaseLine(attributes))
+  const fresh = lines(after).filter((line, at) => line !== lines(before)[at])
   if (fresh.length > 0) return fresh.join(' ')
   return before.card.attributes.status === after.card.attributes.status
     ? ''

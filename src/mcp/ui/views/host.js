@@ -30,7 +30,7 @@ export function connectHost(listener) {
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
   const { request, answer } = createRequests(send)
 
-  const heard = /** @type {Record<string, (params: any) => void>} */ ({
+  const handlers = /** @type {Record<string, (params: any) => void>} */ ({
     'ui/notifications/tool-input': (params) => listener.onInput(params.arguments ?? {}),
     'ui/notifications/tool-result': (params) => listener.onResult(params),
     'ui/notifications/tool-cancelled': (params) => listener.onCancelled(String(params.reason ?? 'cancelled')),
@@ -42,7 +42,7 @@ export function connectHost(listener) {
     if (source !== parent || parent === window || data?.jsonrpc !== '2.0') return
     const { id, method, params = {} } = data
     if (method === undefined) answer(id, data)
-    else if (id === undefined) heard[method]?.(params)
+    else if (id === undefined) handlers[method]?.(params)
     else if (asked[method] === undefined) send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
     else {
       asked[method]()

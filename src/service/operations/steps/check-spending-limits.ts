@@ -56,12 +56,12 @@ export async function purchaseRefusal(
 ): Promise<Failure | undefined> {
   const reasons = await reasonsOf(tx, await capsOf(tx, spender, isOfAgent), amountCents, nowMs)
   if (reasons.length === 0) return undefined
-  const told = reasons.map(
+  const sentences = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
       `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
   )
   return new Failure('conflict', {
-    detail: `The purchase would exceed a limit of its agent, and nothing was authorized: ${told.join(', ')}. Authorize less, wait until the limit starts again, or ask the person who set it.`,
+    detail: `The purchase would exceed a limit of its agent, and nothing was authorized: ${sentences.join(', ')}. Authorize less, wait until the limit starts again, or ask the person who set it.`,
   })
 }
 

@@ -14,8 +14,8 @@ export async function eventBodies(
   return new Map(
     views.map(({ id, attributes }, at) => {
       const { eventType: type, resourceId, resourceType, createdAt, payload: data } = attributes
-      const told = { id, object: 'event', type, resourceId, resourceType, createdAt, data }
-      return [events[at]?.sequence ?? 0, JSON.stringify(told)]
+      const event = { id, object: 'event', type, resourceId, resourceType, createdAt, data }
+      return [events[at]?.sequence ?? 0, JSON.stringify(event)]
     }),
   )
 }

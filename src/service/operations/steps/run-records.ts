@@ -49,15 +49,15 @@ export async function changesOfRun(store: Reads, run: RunRow, most: number): Pro
     const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, most + 1 - rows)]
     const found = await store.read((tx) => actsOfRun(tx, run, behind, limit))
     const isMore = rows + found.length > most
-    const told = isMore ? found.slice(0, -1) : found
-    for (const row of told) {
+    const page = isMore ? found.slice(0, -1) : found
+    for (const row of page) {
       const named = JSON.parse(row.resourceIds) as string[]
       for (const id of named) ids.add(id)
       if (row.customerPartyId !== null) addChange(byCustomer, row.customerPartyId, row, named)
     }
-    first ??= told[0]
-    last = told.at(-1) ?? last
-    rows += told.length
+    first ??= page[0]
+    last = page.at(-1) ?? last
+    rows += page.length
     if (isMore || found.length < limit) return { ids, byCustomer, rows, complete: !isMore, first, last }
   }
 }
@@ -123,13 +123,13 @@ export async function doneForCustomers(
   { instanceId }: RunRow,
   byCustomer: Changes['byCustomer'],
 ): Promise<ReportCustomer[]> {
-  const told: ReportCustomer[] = []
+  const customers: ReportCustomer[] = []
   for (const [partyId, { done, refused, ids, agentIds }] of [...byCustomer].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const isOwn = (record: { agentId: string | null; instanceId: string | null }) =>
       record.instanceId === instanceId && agentIds.has(record.agentId ?? '')
     const cards = (await store.read((tx) => cardsById(tx, partyId, [...ids]))).filter(isOwn)
     const payments = (await store.read((tx) => paymentsById(tx, partyId, [...ids]))).filter(isOwn)
-    told.push({
+    customers.push({
       partyId,
       done,
       refused,
@@ -139,7 +139,7 @@ export async function doneForCustomers(
       askedCents: payments.reduce((sum, { amountCents }) => sum + amountCents, 0),
     })
   }
-  return told
+  return customers
 }
 
 export const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)

@@ -42,7 +42,7 @@ export async function runReport(
   run: RunRow,
   { bounds, nowMs, environment }: { bounds: Bounds; nowMs: number; environment: Environment },
 ): Promise<RunReport> {
-  const told = await tally(store, run, bounds.entries)
+  const totals = await tally(store, run, bounds.entries)
   const changes = await changesOfRun(store, run, bounds.changes)
   const records = await recordsOfRun(store, run, changes.ids)
   const { partyId, agentId } = run
@@ -63,10 +63,10 @@ export async function runReport(
     calls: run.calls,
     refused: run.refused,
     evaluated: {
-      entries: told.entries,
-      calls: told.calls,
+      entries: totals.entries,
+      calls: totals.calls,
       changes: changes.rows,
-      complete: told.complete && changes.complete,
+      complete: totals.complete && changes.complete,
     },
     totals: totalsOf(cards, purchases),
     cards: cardsFigures(cards, purchases),
@@ -79,12 +79,12 @@ export async function runReport(
     }),
     customers: await doneForCustomers(store, run, changes.byCustomer),
     approvals: await Promise.all(approvals.sort(byId).map((one) => decided(store, one))),
-    questions: told.questions,
-    repeats: told.repeats,
-    faults: told.faults,
-    refusals: told.refusals,
+    questions: totals.questions,
+    repeats: totals.repeats,
+    faults: totals.faults,
+    refusals: totals.refusals,
     wallets: records.wallets,
-    postings: told.postings,
+    postings: totals.postings,
     chain: chainOf(changes.first, changes.last),
   }
 }

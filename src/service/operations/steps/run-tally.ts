@@ -29,17 +29,17 @@ class Tally {
 
 /** Summarizes the stored entries of a run, reading at most `most` of them. */
 export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: number) {
-  const told = new RunTally()
+  const sums = new RunTally()
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
     // One extra row shows whether there are more.
-    const limit = Math.min(batch, most + 1 - told.entries)
+    const limit = Math.min(batch, most + 1 - sums.entries)
     const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
-    const isMore = told.entries + found.length > most
-    for (const entry of isMore ? found.slice(0, -1) : found) told.take(entry)
+    const isMore = sums.entries + found.length > most
+    for (const entry of isMore ? found.slice(0, -1) : found) sums.take(entry)
     afterId = found.at(-1)?.id ?? afterId
-    if (isMore || found.length < limit) return { ...told.figures(), complete: !isMore }
+    if (isMore || found.length < limit) return { ...sums.figures(), complete: !isMore }
   }
 }
 

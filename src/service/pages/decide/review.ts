@@ -72,7 +72,7 @@ export function createDecisionReviews(dependencies: Opening & { tell: ReportEntr
       }),
     /** Decides a call; false if it is already decided, expired or unknown. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
-      const told = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
+      const entry = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
         const after = row && answered({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
@@ -84,8 +84,8 @@ export function createDecisionReviews(dependencies: Opening & { tell: ReportEntr
         const result = await toldOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       })
-      if (told !== undefined) dependencies.tell(told)
-      return told !== undefined
+      if (entry !== undefined) dependencies.tell(entry)
+      return entry !== undefined
     },
   }
 }

@@ -14,9 +14,9 @@ export function detailOf({ body }: Reply): string {
   return refusal?.detail ?? 'Try again in a moment.'
 }
 
-const told = [403, 404, 409, 422, 429, 503] as const
+const shownStatuses = [403, 404, 409, 422, 429, 503] as const
 
 /** Returns the status of the page's own response. */
-export function statusOf({ status }: Reply): (typeof told)[number] | 500 {
-  return told.find((known) => known === status) ?? 500
+export function statusOf({ status }: Reply): (typeof shownStatuses)[number] | 500 {
+  return shownStatuses.find((known) => known === status) ?? 500
 }

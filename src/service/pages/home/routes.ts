@@ -50,7 +50,7 @@ const firstHost: HostName = 'claude-code'
 /** Returns the links on separate lines, because people read them as often as programs. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const at = (path: string) => `${publicUrl()}${path}`
-  const told = {
+  const body = {
     name: titleIn(environment),
     description: shortDescription,
     environment,
@@ -69,5 +69,5 @@ function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
     },
     ask: firstQuestion,
   }
-  return `${JSON.stringify(told, null, 2)}\n`
+  return `${JSON.stringify(body, null, 2)}\n`
 }

@@ -93,7 +93,7 @@ async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Pr
 
 async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const address = callerOf(c)?.address
-  return orTold(c, pages, taken, async () => {
+  return orExplain(c, pages, taken, async () => {
     pages.declines.requireFew(address)
     const paying = { card: cardOf(taken.sent), user: taken.signedIn?.user }
     const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), paying)
@@ -105,7 +105,7 @@ async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): 
 }
 
 function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
-  return orTold(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
+  return orExplain(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
 }
 
 /** Runs the decision of the payer's signed-in user as a normal request, so that limits and approvals apply. */
@@ -133,7 +133,7 @@ async function asPayer(
 }
 
 /** Redirects to the page, which shows the result. If nothing was done, it shows why. */
-async function orTold(
+async function orExplain(
   c: Context,
   pages: RequestDependencies,
   { asked, signedIn }: Taken,
@@ -150,9 +150,9 @@ async function orTold(
     if (status === 403) return refused(c, 403, error.message)
     if (status !== 409 && status !== 422 && status !== 429) throw error
     const field = fieldOf(error)
-    const told = field === undefined ? { problem: `Nothing was paid. ${error.message}`, fields: {} } : undefined
+    const problem = field === undefined ? { problem: `Nothing was paid. ${error.message}`, fields: {} } : undefined
     const fields = field === undefined ? {} : { [field]: error.message }
-    return show(c, pages, { asked, signedIn, refused: told ?? { problem: null, fields }, status })
+    return show(c, pages, { asked, signedIn, refused: problem ?? { problem: null, fields }, status })
   }
 }
 
@@ -164,7 +164,7 @@ interface Shown {
 }
 
 function show(c: Context, pages: RequestDependencies, { asked, signedIn, ...shown }: Shown) {
-  const { refused: told = { problem: null, fields: {} }, status = 200 } = shown
+  const { refused: notice = { problem: null, fields: {} }, status = 200 } = shown
   const forms = {
     action: c.req.path,
     token: asked.formToken,
@@ -173,7 +173,7 @@ function show(c: Context, pages: RequestDependencies, { asked, signedIn, ...show
     account: signedIn === undefined ? null : accountOf(signedIn),
   }
   const sandbox = pages.environment === 'sandbox'
-  return c.html(requestPage(asked, requestWords(asked), { forms, refused: told, sandbox }), status, headers)
+  return c.html(requestPage(asked, requestWords(asked), { forms, refused: notice, sandbox }), status, headers)
 }
 
 function purposeOf({ id }: AskedPayment): string {

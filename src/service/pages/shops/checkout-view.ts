@@ -23,9 +23,9 @@ export interface Refused {
 /** Renders the page with the card form. No card data is ever put into it. */
 export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
   const { merchant, terms, message, expires, declined } = words
-  const told = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)
+  const notice = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)
   const main = html`<h1>Checkout at <bdi>${merchant}</bdi></h1>
-${problemOf(told)}
+${problemOf(notice)}
 ${quoteOf('The shop says', message)}
 <section aria-labelledby="cart">
 <h2 id="cart">Your cart</h2>
@@ -36,7 +36,7 @@ ${terms === null ? '' : html`<p class="aside"><bdi>${terms}</bdi></p>`}
 </section>
 ${cardForm(words, forms, fields)}
 <p class="aside">This checkout is open until ${expires}.</p>`
-  return shopPage({ heading: `Checkout at ${merchant}`, problem: told, main })
+  return shopPage({ heading: `Checkout at ${merchant}`, problem: notice, main })
 }
 
 /** Renders the items and their status. */

@@ -19,7 +19,7 @@ const renewEveryMs = 1_000
 const mostTurns = 200
 /** The most turns of failing receivers, which may take many seconds each: half of all turns. */
 const mostFailing = 100
-const mostUntold = 100
+const mostWithNewEvents = 100
 /** The pause of a webhook after a failure of this service, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
 /** How much longer an attempt in progress may take when the process ends. */
@@ -103,12 +103,12 @@ export class Deliveries {
     const nowMs = await store.read(realNow)
     const limit = mostTurns + this.#busy.size
     const find = () => store.read((tx) => dueWebhooks(tx, { nowMs: Math.max(nowMs, store.clock.lastMs), limit }))
-    const [untold, due] = await Promise.all([store.read((tx) => webhooksWithNewEvents(tx, mostUntold)), find()])
-    const isIdle = untold.length === 0 && due.length === 0 && this.#busy.size === 0
+    const [withNewEvents, due] = await Promise.all([store.read((tx) => webhooksWithNewEvents(tx, mostWithNewEvents)), find()])
+    const isIdle = withNewEvents.length === 0 && due.length === 0 && this.#busy.size === 0
     if (isIdle || !(await this.#holdsLease())) return false
-    for (const webhook of untold) await this.#tell(webhook)
-    const begun = (untold.length === 0 ? due : await find()).filter((webhook) => this.#begin(webhook))
-    return untold.length + begun.length > 0
+    for (const webhook of withNewEvents) await this.#tell(webhook)
+    const begun = (withNewEvents.length === 0 ? due : await find()).filter((webhook) => this.#begin(webhook))
+    return withNewEvents.length + begun.length > 0
   }
 
   /** Returns whether this process is the one that delivers. An idle process writes nothing. */

@@ -31,14 +31,14 @@ export interface Job {
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,
-  told: { resolve: (value: T) => void; reject: (error: unknown) => void; waitingSinceMs: number },
+  waiter: { resolve: (value: T) => void; reject: (error: unknown) => void; waitingSinceMs: number },
 ): Job {
   return {
-    ...told,
+    ...waiter,
     work,
     kind,
     alone,
-    resolve: told.resolve as Job['resolve'],
+    resolve: waiter.resolve as Job['resolve'],
     line: partyId === undefined ? undefined : lineOf(partyId),
     isApart: alone || kind === undefined,
     waits: false,

@@ -53,7 +53,7 @@ export class Changes {
     })
     this.#following ??= waits.follow({
       watched: () => this.#watched(),
-      told: (events) => {
+      onChanges: (events) => {
         for (const id of new Set(events.map((event) => event.partyId))) this.#changed(id, ['money', 'sandbox'])
       },
     })
