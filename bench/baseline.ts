@@ -3,7 +3,7 @@ import { newId, realSystem, sha256 } from '../src/core/system.ts'
 export type Value = string | number | null
 export type Rows = Record<string, Value>[]
 
-/** A statement to run, with `?` for its parameters. Whatever runs it passes the rows back to the generator. */
+/** A statement to run, with `?` for its parameters. The caller of the generator passes the rows back to it. */
 export interface Statement {
   sql: string
   parameters: Value[]

@@ -71,7 +71,7 @@ function cardsOf(party: number): number {
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
 }
 
-/** Returns the purchases of a round, by the parties in turn. */
+/** Returns the purchases of a round. The parties take turns. */
 function spread<Who>(purchases: Purchases<Who>, parties: number, count: number): { who: Who; id: string }[] {
   return Array.from({ length: count }, (_, index) => {
     const buyer = purchases[index % parties]
@@ -117,7 +117,7 @@ async function openBare(url: string) {
 
 const texts = new Map<string, string>()
 
-/** Replaces `?` by PostgreSQL's marks of parameters, such as `$1`. */
+/** Replaces each `?` by a PostgreSQL placeholder, such as `$1`. */
 function numbered(sql: string): string {
   let count = 0
   const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
@@ -128,7 +128,7 @@ function numbered(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares a party's slow calls while another party always has 64 calls in flight with its slow calls alone. */
+/** Compares the slowest calls of a party while another one has 64 calls in flight with its slowest calls alone. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {

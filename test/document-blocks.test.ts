@@ -6,7 +6,10 @@ import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { settings } from '../src/config/settings.ts'
 
-/** Checks every fenced block of the documents: each is run or read by a test, or marked as needing what a test has not. */
+/**
+ * Checks every fenced block of the documents: each is run or read by a test, or listed with the reason why no test can
+ * run it.
+ */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
@@ -57,7 +60,7 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/webhooks.md python': 'needs Flask and its package',
 }
 
-/** The programs that shell blocks call, with the tests that call them so, or what they need. */
+/** The programs that shell blocks call, each with the test that runs it, or the requirement that tests lack. */
 const programs: Readonly<Record<string, string>> = {
   npm: 'the scripts exist, below',
   'payments-mcp': 'the commands and flags exist, below',

@@ -324,7 +324,7 @@ describe.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_, { cover
   })
 })
 
-test('each file of tools/ has the file of operations/ that carries it out, and no other stands there', () => {
+test('each file of tools/ has one file of operations/, and there are no others', () => {
   const nouns = (folder: string) =>
     [...files.keys()].flatMap((path) => new RegExp(`^${folder}/([\\w-]+)\\.ts$`).exec(path)?.[1] ?? [])
   const described = nouns('tools').filter((noun) => !['schemas', 'kinds'].includes(noun))
@@ -370,9 +370,9 @@ const budget: Readonly<Record<string, number>> = {
   bench: 2000,
   'files of bench': 18,
   src: 18,
-  'src/auth': 823,
+  'src/auth': 827,
   'src/client': 774,
-  'src/commands': 4414,
+  'src/commands': 4416,
   'src/config': 664,
   'src/core': 2036,
   'src/display': 963,
@@ -398,13 +398,13 @@ const budget: Readonly<Record<string, number>> = {
   'src/service/oauth': 1950,
   'src/service/operations': 5787,
   'src/service/pages': 10852,
-  'src/service/request': 4520,
+  'src/service/request': 4530,
   'src/service/rules': 2713,
   'src/service/store': 10336,
   'src/service/tokens': 541,
   'src/simulate': 1945,
   'src/testing': 195,
-  'src/worlds': 2119,
+  'src/worlds': 2135,
   tools: 4430,
 }
 
@@ -565,7 +565,7 @@ function codeLines(text: string, path: string): number {
   return code.split('\n').filter((line) => line.trim() !== '' && !comment.test(line)).length
 }
 
-/** Tells which rows are wrong: a room may not be larger than its row, nor much smaller. */
+/** Describes the wrong rows: a room may not be larger than its row, nor much smaller. */
 function overBudget(found: ReadonlyMap<string, number>, rows: Readonly<Record<string, number>>): string[] {
   const gone = Object.keys(rows).filter((room) => !found.has(room))
   return [

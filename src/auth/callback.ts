@@ -81,7 +81,11 @@ async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
 }
 
 /** Resolves once the page is sent, or the client is gone. */
-async function reply(response: ServerResponse, status: number, content: Parameters<typeof smallPage>[0]): Promise<void> {
+async function reply(
+  response: ServerResponse,
+  status: number,
+  content: Parameters<typeof smallPage>[0],
+): Promise<void> {
   if (response.destroyed) return
   const { page, headers } = smallPage(content)
   response.writeHead(status, { ...headers, Connection: 'close' })

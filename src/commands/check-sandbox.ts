@@ -25,7 +25,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   return [...findings, ...(await checkWorld(config, held))]
 }
 
-async function checkData(config: Config, tell: (found: Inspection) => void): Promise<Finding[]> {
+async function checkData(config: Config, onInspected: (found: Inspection) => void): Promise<Finding[]> {
   const { databaseUrl: url, secret: secrets, key = '' } = config
   const name = withoutPassword(url)
   if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data ends with its process')]
@@ -44,7 +44,7 @@ async function checkData(config: Config, tell: (found: Inspection) => void): Pro
     const { reason, advice } = refusals[found]
     return [bad('Database', `${name}: ${reason}`, advice)]
   }
-  tell(found)
+  onInspected(found)
   const { environment } = found
   if (environment !== null && environment !== config.environment) {
     const advice = `Name another database, or set PAYMENTS_ENVIRONMENT=${environment} (--environment).`

@@ -27,16 +27,18 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)
     const { signal } = interruptible()
     // A deployed API may send any text, which must not control the terminal.
-    const tell = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
+    const printStatus = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
     const troubled = (error: unknown) =>
-      tell(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
+      printStatus(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
     let last: string | undefined
     let [printed, lost] = [0, 0]
     try {
       await api.ready()
-      tell(`Ready. ${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`)
+      printStatus(
+        `Ready. ${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`,
+      )
       const events = followEvents({ client: api.client, system: realSystem, since: flags.since, signal, troubled })
       for await (const event of events) {
         if (types !== undefined && !types.includes(event.attributes.eventType)) continue
@@ -52,8 +54,8 @@ export async function listen(flags: ListenFlags): Promise<void> {
       await forward?.close()
       await api.close()
     }
-    if (last !== undefined) tell(`${printed} printed. --since ${last} continues from here.`)
-    if (lost > 0) tell(`${lost} could not be delivered to ${forward?.address}.`)
+    if (last !== undefined) printStatus(`${printed} printed. --since ${last} continues from here.`)
+    if (lost > 0) printStatus(`${lost} could not be delivered to ${forward?.address}.`)
     if (lost > 0) process.exitCode = 1
   })
 }
@@ -75,7 +77,7 @@ function targetOf(text: string): string {
   )
 }
 
-/** The waits before each further try. */
+/** The waits before each retry. */
 const pausesMs = [1_000, 2_000, 5_000, 10_000]
 const answerMs = 15_000
 

@@ -67,7 +67,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
     changes: {
       activity: {
         ...createMcpChanges(store),
-        onChange: (changed) => signals?.hear(changesTopic, changed) ?? (() => {}),
+        onChange: (changed) => signals?.subscribe(changesTopic, changed) ?? (() => {}),
       },
       follow: (follower) => service.waits.follow(follower),
       mayRead: readsOf(dependencies, clientFor),
@@ -193,7 +193,7 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
         id: () => instanceId,
         note: (runNote) => {
           const { agentId, actorType } = caller().authority
-          service.tell({ ...runNote, partyId, agentId, actorType, keyId: id, instanceId })
+          service.reportEntry({ ...runNote, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
       // The endpoint announces changes, because it reads the changes of every process.

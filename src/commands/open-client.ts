@@ -103,7 +103,7 @@ export function openEmbeddedClient(
     note: async (runNote) => {
       const { service, actor: actorNow } = await opened()
       const actor = await actorNow()
-      if (actor !== undefined) service.tell({ ...runNote, ...actor, instanceId })
+      if (actor !== undefined) service.reportEntry({ ...runNote, ...actor, instanceId })
     },
     ready: async () => {
       await openOnce()

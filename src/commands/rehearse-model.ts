@@ -46,7 +46,7 @@ export async function modelOf(given: string, flags: ModelFlags): Promise<Agent> 
   return modelAgent(access, settings)
 }
 
-/** Makes the AI SDK tell each of its warnings once, such as that a model ignores its temperature. */
+/** Prints each warning of the AI SDK only once, such as that a model ignores its temperature. */
 function tellWarningsOnce(): void {
   const shown = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {

@@ -71,7 +71,7 @@ function formatOf(flags: ReportFlags): ReportFormat {
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
   const found = await store.read((tx) => runsNamed(tx, name, party))
-  // A run whose instance id is another run's id does not hide that run.
+  // Prefers the run with that id to one whose instance id equals it.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {

@@ -22,7 +22,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
   const { store, system, metrics, config, signals } = options
   const changed = () => {
     mcp.wake()
-    signals?.tell(changesTopic)
+    signals?.send(changesTopic)
   }
   if (signals !== undefined) {
     options.service.waits.connect(signals)

@@ -50,14 +50,14 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 }
 
 /** Reads the settings of a command. Throws ConfigError for a flag that it does not read, and reports such variables. */
-export function configFor(command: CommandName, sources: ConfigSources, tell: (line: string) => void): Config {
+export function configFor(command: CommandName, sources: ConfigSources, warn: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
   if (unread !== undefined) throw new ConfigError(`${unread.flag} ${unreadBy(command, unread.readBy)}.`)
   for (const variable of Object.keys(env).filter((name) => name.startsWith('PAYMENTS_') && env[name] !== '')) {
     const setting = settings.find((known) => known.variable === variable)
-    if (setting === undefined) tell(unknownVariable(variable))
-    else if (!setting.readBy.includes(command)) tell(`${variable} ${unreadBy(command, setting.readBy)}; it is ignored.`)
+    if (setting === undefined) warn(unknownVariable(variable))
+    else if (!setting.readBy.includes(command)) warn(`${variable} ${unreadBy(command, setting.readBy)}; it is ignored.`)
   }
   return loadConfig({ ...sources, command })
 }

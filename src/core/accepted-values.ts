@@ -116,7 +116,7 @@ function between(least: number | undefined, most: number | undefined): string {
   return least === undefined ? '' : `at least ${least}`
 }
 
-/** Omits a bound that every safe integer keeps. */
+/** Omits a bound that every safe integer satisfies. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

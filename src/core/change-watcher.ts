@@ -51,7 +51,7 @@ const openingMs = 10_000
 /** Looks for changes as long as this process has followers: soon after a notification, and at intervals. */
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
-  readonly #deaf: () => void
+  readonly #unsubscribe: () => void
   /** The last change reported to each party, and when `begin` was last called for the party. */
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
@@ -61,7 +61,7 @@ export class ChangeWatcher<Change> {
 
   constructor(dependencies: WatchDependencies<Change>) {
     this.#dependencies = dependencies
-    this.#deaf = dependencies.feed.onChange(() => this.wake())
+    this.#unsubscribe = dependencies.feed.onChange(() => this.wake())
   }
 
   /**
@@ -95,7 +95,7 @@ export class ChangeWatcher<Change> {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#deaf()
+    this.#unsubscribe()
     this.#timer?.clear()
     await this.#looking
   }

@@ -105,9 +105,9 @@ const suspicious = new RegExp(
 )
 
 /**
- * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts hold no
- * secret: looking takes 10 µs for a usual answer, masking it 200. Every text with characters beyond ASCII is suspected,
- * since any of them may be a digit or stand between two.
+ * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts hold
+ * no secret: looking takes 10 µs for a usual answer, masking it 200. Every text with characters beyond ASCII is
+ * suspected, since any of them may be a digit or separate two digits.
  */
 export function mayHoldSecret(text: string): boolean {
   const rest = text.replace(ids, '')

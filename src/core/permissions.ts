@@ -37,7 +37,7 @@ export const permissions = {
   'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
   'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
   'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // Linking an account decides where money may go: an agent may do so only if a person allowed its application that.
+  // Linking an account decides where money may go: an agent may do so only if a person allowed its application to.
   'external_accounts.create': {
     apiKey: 'external_accounts.create',
     agent: 'external_accounts.create',
@@ -72,7 +72,7 @@ export const permissions = {
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
-  // A program that signs in by itself: only its owners say as whom, and end it. No application makes another one.
+  // Only the party's owners decide whom an application acts as, and end it. No application may create another one.
   'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },

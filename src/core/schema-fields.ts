@@ -17,7 +17,7 @@ export function amountNames(schema: z.ZodType): ReadonlySet<string> {
   return namesOf(schema, isAmount)
 }
 
-/** Returns the names of a schema's fields, nested ones too, that pass. */
+/** Returns the names of a schema's fields, nested ones too, that pass the test. */
 export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean): ReadonlySet<string> {
   const names = new Set<string>()
   visit(schema, undefined, (name, field) => {

@@ -23,7 +23,7 @@ export function secretFields({ output }: Pick<OperationDefinition, 'output'>): r
 }
 
 /** Returns whether an answer of the operation contains one of its secrets; a secret that is null does not count. */
-export function tellsSecret(operation: Pick<OperationDefinition, 'output'>, data: unknown): boolean {
+export function containsSecret(operation: Pick<OperationDefinition, 'output'>, data: unknown): boolean {
   const names = secretFields(operation)
   const items = (Array.isArray(data) ? data : [data]) as ({ attributes?: Record<string, unknown> } | undefined)[]
   return names.some((name) => items.some((item) => (item?.attributes?.[name] ?? null) !== null))

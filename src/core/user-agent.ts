@@ -4,7 +4,7 @@ export interface HostProgram {
   version?: string | undefined
 }
 
-/** The most characters of a name and of a version. */
+/** The maximum lengths of a name and of a version. */
 const [mostOfName, mostOfVersion] = [60, 19]
 
 /**
@@ -17,7 +17,9 @@ export function userAgentOf(program: string, host: HostProgram | undefined): str
   return `${program} (${encoded(name, mostOfName)}${behind})`
 }
 
-/** Encodes at most `most` whole characters, including parentheses, which would end the comment around it. */
+/**
+ * Encodes at most `most` whole characters, and also parentheses, which would end the comment that contains the text.
+ */
 function encoded(text: string, most: number): string {
   const short = [...text.slice(0, 2 * most)].slice(0, most).join('').toWellFormed()
   return encodeURIComponent(short).replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29'))

@@ -59,7 +59,7 @@ async function withOpinion(scenario: Asked, trial: Trial, command: string, optio
   }
   try {
     const reply = await replyTo(question, command, options)
-    // An answer may tell several outcomes, or none if the task only asks for information.
+    // An answer may claim several outcomes, or none if the task only asks for information.
     const isEither = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
     const isSameOutcome = reading === reply.outcome || isEither
     const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')

@@ -87,11 +87,11 @@ export class Person {
 
   async #decide(one: Waiting, agrees: boolean): Promise<string> {
     const { store, service } = this.#options.stage
-    const { tell } = service
+    const { reportEntry } = service
     const user = await store.transaction((tx) => userOf(tx, one.partyId))
     if (one.kind === 'question') {
       if (user === undefined) throw new Error(`The world's party ${one.partyId} has no user who can decide.`)
-      const reviews = createDecisionReviews({ store, system: this.#options.system, tell })
+      const reviews = createDecisionReviews({ store, system: this.#options.system, reportEntry })
       return (await reviews.decide(one.id, user, agrees ? 'yes' : 'no')) ? 'ok' : 'too late'
     }
     if (user === undefined) {

@@ -7,7 +7,7 @@ import type { World } from '../worlds/schema.ts'
 /** The sandbox of one trial: the API, its pages and MCP on a database in memory. */
 export interface Stage {
   store: Store
-  service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'tell'>
+  service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'reportEntry'>
   /** The key of the world's first agent, with which the agent under rehearsal acts. */
   agentKey: string
   /** Returns the address of the API, without a trailing slash. It is made up until the API listens. */

@@ -133,7 +133,7 @@ export interface Service {
   /** The log of events in runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
   /** Records events in a run that no request reports. */
-  readonly tell: ReportEntry
+  readonly reportEntry: ReportEntry
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
@@ -221,7 +221,7 @@ export function createService({
     ending.abort()
     waits.stop()
   })
-  const shared = { readiness, waits, runLog, tell: createReporter({ store: opened, system, runLog }) }
+  const shared = { readiness, waits, runLog, reportEntry: createReporter({ store: opened, system, runLog }) }
   const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,

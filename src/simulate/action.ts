@@ -94,8 +94,8 @@ export function namesIn({ subject, makes, key }: Action): string[] {
 export function describeAction(action: Action): string {
   const { agent, tool, party, subject, makes: _, step: __, ...rest } = action
   const details = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
-  const whose = party === 'own' ? undefined : 'for the customer'
-  return [`agent-${agent}`, tool, subject, whose, ...details].filter((word) => word !== undefined).join(' ')
+  const onBehalf = party === 'own' ? undefined : 'for the customer'
+  return [`agent-${agent}`, tool, subject, onBehalf, ...details].filter((word) => word !== undefined).join(' ')
 }
 
 function defined(values: Record<string, unknown>): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { Names } from './names.ts'
 import type { WorldParty, WorldShape } from './shape.ts'
 
 /** Reports a mistake at a path below the current one. */
-export type Tell = (path: readonly PropertyKey[], message: string) => void
+export type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /** The party being checked, and the function that reports its mistakes. */
 export interface CheckContext {
@@ -10,5 +10,5 @@ export interface CheckContext {
   world: Pick<WorldShape, 'parties'>
   party: WorldParty
   index: number
-  tell: Tell
+  report: ReportMistake
 }

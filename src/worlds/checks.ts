@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { CheckContext, Tell } from './check-context.ts'
+import type { CheckContext, ReportMistake } from './check-context.ts'
 import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
@@ -7,12 +7,12 @@ import type { WorldShape } from './shape.ts'
 /** Checks the parts of a world file against each other. Filling the database checks whether money and time suffice. */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
-  const at = (base: readonly PropertyKey[]): Tell => {
+  const at = (base: readonly PropertyKey[]): ReportMistake => {
     return (path, message) => context.addIssue({ code: 'custom', path: [...base, ...path], message })
   }
   checkUnique(world, at([]))
   for (const [index, party] of world.parties.entries()) {
-    const check = { names, world, party, index, tell: at(['parties', index]) }
+    const check = { names, world, party, index, report: at(['parties', index]) }
     checkPeople(check)
     checkAgents(check)
     checkConnections(check)
@@ -20,35 +20,35 @@ export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.Refine
   }
 }
 
-function checkPeople({ names, party, tell }: CheckContext): void {
-  oneDefault(party.wallets, 'wallets', tell)
+function checkPeople({ names, party, report }: CheckContext): void {
+  oneDefault(party.wallets, 'wallets', report)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
-      tell(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.known(party.users)}`)
+      report(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.known(party.users)}`)
     }
   }
 }
 
-function checkAgents({ names, party, tell }: CheckContext): void {
+function checkAgents({ names, party, report }: CheckContext): void {
   for (const [at, agent] of (party.agents ?? []).entries()) {
     const path = ['agents', at] as const
     const byNobody = (createdBy: string | undefined) =>
       createdBy !== undefined && names.find(party.users, createdBy) === undefined
     const noUser = `names no user of the party: ${names.known(party.users)}`
-    if (byNobody(agent.createdBy)) tell([...path, 'createdBy'], noUser)
+    if (byNobody(agent.createdBy)) report([...path, 'createdBy'], noUser)
     for (const [key, { createdBy }] of (agent.keys ?? []).entries()) {
-      if (byNobody(createdBy)) tell([...path, 'keys', key, 'createdBy'], noUser)
+      if (byNobody(createdBy)) report([...path, 'keys', key, 'createdBy'], noUser)
     }
     if (agent.slug !== undefined && party.handle === undefined) {
-      tell([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
+      report([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
     }
     if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
-      tell([...path, 'revokedAt'], 'is only allowed with status REVOKED')
+      report([...path, 'revokedAt'], 'is only allowed with status REVOKED')
     }
-    oneDefault(agent.wallets, [...path, 'wallets'], tell)
+    oneDefault(agent.wallets, [...path, 'wallets'], report)
     for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
       if (names.find(party.wallets, name) === undefined) {
-        tell([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.known(party.wallets)}`)
+        report([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.known(party.wallets)}`)
       }
     }
   }
@@ -57,16 +57,16 @@ function checkAgents({ names, party, tell }: CheckContext): void {
 function oneDefault(
   things: readonly { isDefault?: boolean | undefined }[] | undefined,
   path: PropertyKey | readonly PropertyKey[],
-  tell: Tell,
+  report: ReportMistake,
 ): void {
   const chosen = (things ?? []).flatMap(({ isDefault }, at) => (isDefault === true ? [at] : []))
-  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'is a second default; only one is allowed')
+  for (const at of chosen.slice(1)) report([path, at, 'isDefault'].flat(), 'is a second default; only one is allowed')
 }
 
-function checkConnections({ names, party, index, tell, world }: CheckContext): void {
+function checkConnections({ names, party, index, report, world }: CheckContext): void {
   const ownAgent = (name: string, path: PropertyKey[]) => {
     const agent = names.agent(index, name)
-    if (agent?.party !== index) tell(path, `names no agent of the party: ${names.known(party.agents)}`)
+    if (agent?.party !== index) report(path, `names no agent of the party: ${names.known(party.agents)}`)
     return agent
   }
   const granted = new Set<string>()
@@ -74,29 +74,35 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
     const agent = ownAgent(name, ['customers', at, 'agent'])
     const grantor = names.party(customer)
     if (grantor === undefined || grantor === index) {
-      tell(['customers', at, 'customer'], `names no other party: ${names.known(world.parties)}`)
+      report(['customers', at, 'customer'], `names no other party: ${names.known(world.parties)}`)
     }
     if (revokedAt !== undefined && status === 'ACTIVE') {
-      tell(['customers', at, 'revokedAt'], 'is only allowed with a status other than ACTIVE')
+      report(['customers', at, 'revokedAt'], 'is only allowed with a status other than ACTIVE')
     }
     const pair = `${grantor} ${agent?.at}`
-    if (granted.has(pair)) tell(['customers', at], 'is a duplicate: a party can grant an agent only once')
+    if (granted.has(pair)) report(['customers', at], 'is a duplicate: a party can grant an agent only once')
     granted.add(pair)
   }
   for (const [at, invitation] of (party.invitations ?? []).entries()) {
     const path = ['invitations', at] as const
     ownAgent(invitation.agent, [...path, 'agent'])
-    const whom = names.whom(index, invitation.to)
-    if (whom === undefined || (whom.kind === 'party' && (whom.party === index || whom.agent !== null))) {
-      tell([...path, 'to'], `must be another party, an e-mail address or a phone number: ${names.known(world.parties)}`)
-    } else if (invitation.status === 'ACCEPTED' && whom.kind !== 'party') {
-      tell([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')
+    const recipient = names.recipientOf(index, invitation.to)
+    if (
+      recipient === undefined ||
+      (recipient.kind === 'party' && (recipient.party === index || recipient.agent !== null))
+    ) {
+      report(
+        [...path, 'to'],
+        `must be another party, an e-mail address or a phone number: ${names.known(world.parties)}`,
+      )
+    } else if (invitation.status === 'ACCEPTED' && recipient.kind !== 'party') {
+      report([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')
     }
     if (invitation.cancelReason !== undefined && invitation.status !== 'CANCELED') {
-      tell([...path, 'cancelReason'], 'is only allowed with status CANCELED')
+      report([...path, 'cancelReason'], 'is only allowed with status CANCELED')
     }
     if (invitation.endedAt !== undefined && ['PENDING', 'EXPIRED'].includes(invitation.status)) {
-      tell([...path, 'endedAt'], 'is only allowed with status ACCEPTED, DECLINED or CANCELED')
+      report([...path, 'endedAt'], 'is only allowed with status ACCEPTED, DECLINED or CANCELED')
     }
   }
   for (const [at, link] of (party.invitationLinks ?? []).entries()) {
@@ -104,7 +110,7 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
       ownAgent(agent, ['invitationLinks', at, 'proposedAgents', proposed, 'agent'])
     }
     if (link.revokedAt !== undefined && link.status !== 'REVOKED') {
-      tell(['invitationLinks', at, 'revokedAt'], 'is only allowed with status REVOKED')
+      report(['invitationLinks', at, 'revokedAt'], 'is only allowed with status REVOKED')
     }
   }
 }
@@ -112,10 +118,10 @@ function checkConnections({ names, party, index, tell, world }: CheckContext): v
 /** Fields whose values must be unique in the whole file. */
 const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
 
-function checkUnique(world: Pick<WorldShape, 'parties'>, tell: Tell): void {
+function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake): void {
   const seen = new Map<string, true>()
   const once = (key: string, path: readonly PropertyKey[]) => {
-    if (seen.has(key)) tell(path, 'is already used in this file, and must be unique')
+    if (seen.has(key)) report(path, 'is already used in this file, and must be unique')
     seen.set(key, true)
   }
   const visit = (value: unknown, path: PropertyKey[]): void => {

@@ -37,7 +37,7 @@ export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & 
   return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
-/** Returns the things of a list, or of a map whose keys become a field of each. */
+/** Returns the items of a list, or those of a map, whose keys become a field of each. */
 export function listed(given: unknown, keyField: string): unknown {
   if (!isMap(given)) return given
   return Object.entries(given).map(([name, value]) => {

@@ -1,4 +1,4 @@
-import type { CheckContext, Tell } from './check-context.ts'
+import type { CheckContext, ReportMistake } from './check-context.ts'
 import type { WorldParty } from './shape.ts'
 
 type Card = NonNullable<WorldParty['cards']>[number]
@@ -8,22 +8,23 @@ type Wire = NonNullable<WorldParty['wires']>[number]
 
 /** Checks cards, payments and subscriptions against the rest of the file, and their fields against each other. */
 export function checkMoney(check: CheckContext): void {
-  const { names, party, index, tell, world } = check
+  const { names, party, index, report, world } = check
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])
   for (const [at, payment] of (party.payments ?? []).entries()) {
     const path = ['payments', at]
     checkSender(check, payment, path)
-    const whom = names.whom(index, payment.to)
+    const recipient = names.recipientOf(index, payment.to)
     const to = [...path, 'to']
-    if (whom === undefined) {
-      tell(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.known(world.parties)}`)
-    } else if (whom.kind === 'party' && whom.party === index) tell(to, 'is the party that pays: it cannot pay itself')
-    else checkPayment(payment, whom.kind === 'party', path, tell)
+    if (recipient === undefined) {
+      report(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.known(world.parties)}`)
+    } else if (recipient.kind === 'party' && recipient.party === index)
+      report(to, 'is the party that pays: it cannot pay itself')
+    else checkPayment(payment, recipient.kind === 'party', path, report)
   }
   for (const [at, wire] of (party.wires ?? []).entries()) {
     const path = ['wires', at]
     checkSender(check, wire, path)
-    if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is only for payments: a wire cannot be claimed')
+    if (wire.status === 'PENDING_CLAIM') report([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
   for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(check, wallet, ['deposits', at, 'wallet'])
   for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
@@ -31,7 +32,7 @@ export function checkMoney(check: CheckContext): void {
     ownWallet(check, from, [...path, 'from'])
     ownWallet(check, to, [...path, 'to'])
     if (names.find(party.wallets, from) === names.find(party.wallets, to))
-      tell([...path, 'to'], 'must be another wallet')
+      report([...path, 'to'], 'must be another wallet')
     knownAgent(check, agent, [...path, 'agent'])
   }
   for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
@@ -39,52 +40,52 @@ export function checkMoney(check: CheckContext): void {
     ownWallet(check, subscription.wallet, [...path, 'wallet'])
     knownAgent(check, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
-      tell([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
+      report([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
     }
   }
 }
 
 function checkCard(check: CheckContext, card: Card, path: PropertyKey[]): void {
-  const { tell } = check
+  const { report } = check
   knownAgent(check, card.agent, [...path, 'agent'])
   ownWallet(check, card.wallet, [...path, 'wallet'])
   const purchases = card.purchases ?? []
   const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
   for (const at of approved.slice(1)) {
-    tell([...path, 'purchases', at, 'status'], 'must be declined: a card makes one purchase')
+    report([...path, 'purchases', at, 'status'], 'must be declined: a card makes one purchase')
   }
-  for (const [at, purchase] of purchases.entries()) checkPurchase(purchase, [...path, 'purchases', at], tell)
+  for (const [at, purchase] of purchases.entries()) checkPurchase(purchase, [...path, 'purchases', at], report)
 }
 
-function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): void {
+function checkPurchase(purchase: Purchase, path: PropertyKey[], report: ReportMistake): void {
   const { status, amount, captured, decline, refunds = [], endedAt } = purchase
   const isPart = status === 'partially_captured'
   if ((captured !== undefined) !== isPart) {
-    tell(
+    report(
       [...path, 'captured'],
       isPart ? 'is required with status partially_captured' : 'is only allowed with status partially_captured',
     )
   } else if (captured !== undefined && captured >= amount) {
-    tell(
+    report(
       [...path, 'captured'],
       `must be less than the amount, ${amount}; if all of it was captured, use status captured`,
     )
   }
   if ((decline !== undefined) !== (status === 'declined')) {
-    tell(
+    report(
       [...path, 'decline'],
       decline === undefined ? 'is required with status declined' : 'is only allowed with status declined',
     )
   }
   if (endedAt !== undefined && (status === 'authorized' || status === 'declined')) {
-    tell([...path, 'endedAt'], 'is only allowed with status captured, partially_captured or reversed')
+    report([...path, 'endedAt'], 'is only allowed with status captured, partially_captured or reversed')
   }
   const collected = isPart ? (captured ?? 0) : status === 'captured' ? amount : 0
   let left = collected
   for (const [at, refund] of refunds.entries()) {
     left -= refund.amount
     if (left >= 0) continue
-    tell([...path, 'refunds', at, 'amount'], `makes the sum of refunds exceed the captured amount, ${collected}`)
+    report([...path, 'refunds', at, 'amount'], `makes the sum of refunds exceed the captured amount, ${collected}`)
     return
   }
 }
@@ -94,47 +95,52 @@ function checkSender(
   { agent, actor, wallet, status, approval }: Payment | Wire,
   path: PropertyKey[],
 ): void {
-  const { tell } = check
+  const { report } = check
   knownAgent(check, agent, [...path, 'agent'])
   ownWallet(check, wallet, [...path, 'wallet'])
-  if (agent !== undefined && actor === 'user') tell([...path, 'actor'], 'is only allowed without an agent')
+  if (agent !== undefined && actor === 'user') report([...path, 'actor'], 'is only allowed without an agent')
   if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
-    tell([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
+    report([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
   }
   if (approval !== undefined && (status === 'CREATED' || status === 'FAILED')) {
-    tell([...path, 'approval'], `is not allowed with status ${status}, which has no review`)
+    report([...path, 'approval'], `is not allowed with status ${status}, which has no review`)
   }
 }
 
-function checkPayment({ status, claimToken }: Payment, isKnown: boolean, path: PropertyKey[], tell: Tell): void {
+function checkPayment(
+  { status, claimToken }: Payment,
+  isKnown: boolean,
+  path: PropertyKey[],
+  report: ReportMistake,
+): void {
   const onlyWires = ['PROCESSING', 'RETURNED', 'FAILED']
   if (onlyWires.includes(status))
-    tell([...path, 'status'], 'is only for wires: a payment between parties arrives at once')
+    report([...path, 'status'], 'is only for wires: a payment between parties arrives at once')
   if (status === 'COMPLETED' && !isKnown) {
-    tell([...path, 'to'], 'must be a party of this file, because the payment is COMPLETED')
+    report([...path, 'to'], 'must be a party of this file, because the payment is COMPLETED')
   }
   if (status === 'PENDING_CLAIM' && isKnown) {
-    tell([...path, 'to'], 'must not be the address of a party of this file, because the payment is PENDING_CLAIM')
+    report([...path, 'to'], 'must not be the address of a party of this file, because the payment is PENDING_CLAIM')
   }
   if (claimToken !== undefined && isKnown)
-    tell([...path, 'claimToken'], 'is only for recipients who are not in this file')
+    report([...path, 'claimToken'], 'is only for recipients who are not in this file')
 }
 
-function ownWallet({ names, party, tell }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
+function ownWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
-  tell(path, `names no wallet of the party: ${names.known(party.wallets)}`)
+  report(path, `names no wallet of the party: ${names.known(party.wallets)}`)
 }
 
 /** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
 function knownAgent(
-  { names, world, party, index, tell }: CheckContext,
+  { names, world, party, index, report }: CheckContext,
   name: string | undefined,
   path: PropertyKey[],
 ): void {
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {
-    tell(path, `names no agent: ${names.known(party.agents)}; use party/agent for an agent of another party`)
+    report(path, `names no agent: ${names.known(party.agents)}; use party/agent for an agent of another party`)
     return
   }
   const grants = world.parties[agent.party]?.customers ?? []
@@ -142,6 +148,6 @@ function knownAgent(
     (grant) => names.party(grant.customer) === index && names.agent(agent.party, grant.agent)?.at === agent.at,
   )
   if (agent.party !== index && !isGranted) {
-    tell(path, "is an agent of another party without a grant from this one: add this party to that party's customers")
+    report(path, "is an agent of another party without a grant from this one: add this party to that party's customers")
   }
 }

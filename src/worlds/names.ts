@@ -10,7 +10,7 @@ export interface Placed<Thing> {
 }
 
 /** The recipient of a payment or an invitation. */
-export type Whom =
+export type Recipient =
   | { kind: 'party'; party: number; agent: Placed<AgentOf> | null }
   | { kind: 'email' | 'phone'; address: string }
 
@@ -53,7 +53,7 @@ export class Names {
   }
 
   /** Finds a recipient: a party, an agent, or an e-mail address or phone number, which may be a party's. */
-  whom(ownParty: number, name: string): Whom | undefined {
+  recipientOf(ownParty: number, name: string): Recipient | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
     const party = this.party(name)
@@ -62,7 +62,7 @@ export class Names {
     return agent && { kind: 'party', party: agent.party, agent }
   }
 
-  #byAddress(kind: 'email' | 'phone', address: string): Whom | undefined {
+  #byAddress(kind: 'email' | 'phone', address: string): Recipient | undefined {
     if (!forms[kind].test(address)) return undefined
     const party = this.#parties.findIndex((one) => one[kind]?.toLowerCase() === address)
     return party === -1 ? { kind, address } : { kind: 'party', party, agent: null }

@@ -3,7 +3,7 @@ import { nearest } from '../core/spelling.ts'
 import { ownShop, ownShops } from './own-shops.ts'
 import { type ShopDefinition, ShopRef } from './shops.ts'
 
-type Tell = (path: readonly PropertyKey[], message: string) => void
+type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /**
  * The shops of a world: the package's by name, and custom ones. Their names must differ, since cards are charged by
@@ -15,20 +15,22 @@ export const OpenShops = z
   .superRefine((refs, context) => {
     const seen = new Set<string>()
     for (const [at, ref] of refs.entries()) {
-      const tell: Tell = (path, message) => context.addIssue({ code: 'custom', path: [at, ...path], message })
+      const report: ReportMistake = (path, message) =>
+        context.addIssue({ code: 'custom', path: [at, ...path], message })
       const shop = typeof ref === 'string' ? ownShop(ref) : ref
       if (shop === undefined) {
-        tell([], notKnown(String(ref)))
+        report([], notKnown(String(ref)))
         continue
       }
       const once = (key: string, path: readonly PropertyKey[], what: string) => {
-        if (seen.has(key)) tell(typeof ref === 'string' ? [] : path, `has the same ${what} as another shop of the file`)
+        if (seen.has(key))
+          report(typeof ref === 'string' ? [] : path, `has the same ${what} as another shop of the file`)
         seen.add(key)
       }
       once(`id ${shop.id}`, ['id'], 'id')
       // A card is bound to a merchant by name, so two shops with the same name would be one.
       once(`name ${shop.name.trim()}`, ['name'], 'name')
-      if (typeof ref !== 'string') checkParts(shop, tell)
+      if (typeof ref !== 'string') checkParts(shop, report)
     }
   })
 
@@ -40,16 +42,16 @@ function notKnown(name: string): string {
   return `names no shop of the package${meant === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${meant}?)`}`
 }
 
-function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, tell: Tell): void {
+function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, report: ReportMistake): void {
   for (const [kind, things] of Object.entries({ products, extras })) {
     for (const [at, { id }] of things.entries()) {
-      if (things.findIndex((one) => one.id === id) < at) tell([kind, at, 'id'], 'is a duplicate')
+      if (things.findIndex((one) => one.id === id) < at) report([kind, at, 'id'], 'is a duplicate')
     }
   }
   if (splitsAbove !== undefined && captures.parcels === 'first_only') {
-    tell(['splitsAbove'], 'cannot be combined with captures.parcels first_only')
+    report(['splitsAbove'], 'cannot be combined with captures.parcels first_only')
   }
   if (extras.filter(({ subscription }) => subscription !== undefined).length > 1) {
-    tell(['extras'], 'has two subscriptions; an order can have only one')
+    report(['extras'], 'has two subscriptions; an order can have only one')
   }
 }

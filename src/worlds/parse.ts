@@ -10,7 +10,10 @@ export function parseWorld(given: string | object, name: string): World {
   return parseWorldFile(given, name).value
 }
 
-/** Parses a world for filling a database, which may report further mistakes: only then do impossible histories show. */
+/**
+ * Parses a world with which a database is filled. Filling it can reveal further mistakes, such as an impossible
+ * history.
+ */
 export function parseWorldFile(given: string | object, name: string): ParsedFile<World> {
   return parsedFile(given, name, worldSchema)
 }

@@ -37,7 +37,9 @@ export function readYaml(text: string, lines: LineCounter): Yaml {
   tokens.push(...parser.end())
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
   if (document === undefined) throw new Error('Bug: a text without a document.')
-  const found = [...document.errors, ...document.warnings].map(({ code, pos: [offset] }) => misplaced(code, offset, text))
+  const found = [...document.errors, ...document.warnings].map(({ code, pos: [offset] }) =>
+    misplaced(code, offset, text),
+  )
   if (another !== undefined) found.push(misplaced('MULTIPLE_DOCS', another.range[0], text))
   if (document.directives.yaml.version !== '1.2') found.push(misplaced('BAD_DIRECTIVE', 0, text))
   return found.length > 0 ? { mistakes: found } : document

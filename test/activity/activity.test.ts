@@ -56,7 +56,7 @@ onEachDatabase('activity', (database) => {
     expect(second.attributes).toMatchObject({ resourceIds: [card, purchase], previousHash: first.attributes.hash })
   })
 
-  test('has one row for each change and each recorded failure, none for a read, a replay or a gate', async () => {
+  test('has one row for each change and each recorded failure, and none for reads, replays and failures that are not recorded', async () => {
     const before = await count()
     await world.get('/wallets')
     await list()
@@ -96,7 +96,7 @@ onEachDatabase('activity', (database) => {
     expect((await list())[0].attributes).toMatchObject({ actorType: 'agent', keyId: (await world.whoami()).keyId })
   })
 
-  test('for a customer is stored with the party of the acting agent', async () => {
+  test("is stored with the agent's own party when it acts for a customer", async () => {
     const customerPartyId = await world.customerPartyId()
     const card = await world.issueCard({ customerPartyId })
     const [row] = await list()
@@ -158,7 +158,7 @@ onEachDatabase('activity', (database) => {
     expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
   })
 
-  describe('is found to be tampered with:', () => {
+  describe('shows tampering:', () => {
     const at = 3
     beforeAll(async () => {
       for (let row = 0; row <= at; row++) await world.issueCard()

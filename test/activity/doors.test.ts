@@ -381,7 +381,7 @@ const harmless: Record<string, string> = {
   'POST /oauth/device': 'finds that request by its code',
 }
 
-describe('every other entry point that changes something', () => {
+describe('every entry point besides operations that changes something', () => {
   let on: Grounds
 
   beforeAll(async () => {

@@ -103,7 +103,7 @@ async function wholeBody(url: URL): Promise<string | undefined> {
 }
 
 describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodies of one key at $path', (one) => {
-  test('take little memory of a fresh process, and are given back', async () => {
+  test('take little memory of a fresh process, which is freed afterwards', async () => {
     const served = await serveOn('sqlite::memory:')
     const url = new URL(served.url)
     const { pid } = served.process

@@ -186,7 +186,7 @@ const operations = new Set(
   ),
 )
 
-onEachDatabase('every page, tried by callers without access,', (database) => {
+onEachDatabase('every page, requested without access,', (database) => {
   let on: Grounds
   beforeAll(async () => {
     on = await doorGrounds(database)
@@ -201,7 +201,7 @@ onEachDatabase('every page, tried by callers without access,', (database) => {
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test('states the needs of every route for people, with a session if it is for users', () => {
+  test('lists the requirements of every route for people, and a session for those of users', () => {
     // Applications use these routes, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))

@@ -176,7 +176,7 @@ onEachDatabase('an action of a page for a person', (database) => {
   })
   afterAll(() => on.grounds.site.world.drop())
 
-  test.each(Object.entries(looks))('can be viewed after a one-click sign-in, but not agreed to: %s', async (_, at) => {
+  test.each(Object.entries(looks))('can be viewed, but not approved, after a one-click sign-in: %s', async (_, at) => {
     const path = at(on.grounds)
     const seen = await (await ownerBy('one click', on)).visitor.open(path)
     expect(String(seen.location)).not.toMatch(/^\/sign-in/)
@@ -212,7 +212,7 @@ onEachDatabase('an action of a page for a person', (database) => {
   })
 })
 
-onEachDatabase('a no', (database) => {
+onEachDatabase('a refusal', (database) => {
   let on: Proving
   beforeAll(async () => {
     on = await prove(database)

@@ -177,7 +177,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: third.agentKey }), 'forbidden')
   })
 
-  test("above USD 500.00 need a user's recent second factor", async () => {
+  test('above USD 500.00 require that the user recently verified with a second factor', async () => {
     const user = await self.userToken(own.partyId)
     const key = { key: user.credential }
     ok(await self.approve((await review(50_000)).approval.id, key))
@@ -207,7 +207,7 @@ onEachDatabase('approvals', (database) => {
     expect(ok(await world.get('/transactions')).json.data).toHaveLength(moved === 0 ? 0 : 1)
   })
 
-  test('that race with cancellations keep the books right', async () => {
+  test('that race with cancellations leave the books correct', async () => {
     const many = []
     for (let count = 0; count < 5; count++) many.push(await review(1500 + count))
     const statuses = await Promise.all(

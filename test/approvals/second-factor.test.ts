@@ -78,7 +78,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('accepts a code of the step before or after, and none further away', async () => {
+  test('accepts the codes of the steps before and after, and none further away', async () => {
     for (const [offMs, status] of [
       [-30_000, 303],
       [30_000, 303],
@@ -173,7 +173,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('five wrong codes by a visitor with the address lock no user out', async () => {
+  test('a visitor who knows the address locks no user out with five wrong codes', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     for (let count = 0; count < 8; count++) {
@@ -184,7 +184,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await user.approve((await us.review(50_001)).approvalId))
   })
 
-  test('a user without an app is led to set one up, sees its secret once, and then verifies', async () => {
+  test('a user without an app sets one up, sees its secret once, and then verifies', async () => {
     const { userId, key } = await us.newcomer()
     const refused = await us.self.approve((await us.review(50_001)).approvalId, { key })
     const url = addressIn(refused)
@@ -254,7 +254,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
 
-  test('the address is signed with a key that outlives the refusal', async () => {
+  test('the key that signs the address is committed although the request is refused', async () => {
     const fresh = await createWorld(database)
     try {
       const own = await checks(fresh)

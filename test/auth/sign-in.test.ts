@@ -120,7 +120,7 @@ describe('in a browser', () => {
       /^The person refused the sign-in: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
     ],
   ]
-  test.each(tampered)('an answer %s signs nobody in', async (_, change, message) => {
+  test.each(tampered)('an answer %s does not sign anyone in', async (_, change, message) => {
     await started()
     let page: Promise<Response> | undefined
     const attempt = world.signIn(async (callback) => {
@@ -146,7 +146,7 @@ describe('in a browser', () => {
     if (silent?.closed === false) await once(silent, 'close')
   })
 
-  test('a refusal of the person ends it with one line', async () => {
+  test('it ends with one line when the person refuses', async () => {
     await started()
     const attempt = signInWithBrowser(world, (address) => {
       void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
@@ -200,7 +200,7 @@ describe('invalid metadata of an API or an authorization server', () => {
     expect(world.provider.asked('/reg')).toBe(0)
   })
 
-  test('go somewhere else: the code is sent to the token endpoint only', async () => {
+  test('redirects of the token endpoint are not followed', async () => {
     await started({
       intercept: (request, response) => {
         if (request.url !== '/token') return false

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-test('calls of one person are not remembered for another who signs in at the same address', async () => {
+test('the remembered calls of one person do not affect another who signs in at the same address', async () => {
   const system = fakeSystem()
   const store = createTokenStore({ directory: dataDirectory().path, system })
   const signIn = (accessToken: string) =>

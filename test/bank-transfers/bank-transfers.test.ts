@@ -149,7 +149,7 @@ onEachDatabase('bank transfers', (database) => {
       ['standard', 'ach', '2026-01-16T14:00:00.000Z'],
       ['wire', 'wire', '2026-01-15T14:00:00.000Z'],
       ['instant', 'rtp', '2026-01-15T12:05:00.000Z'],
-    ])('by %s is held until its bank has it', async (method, rail, expectedAvailableAt) => {
+    ])('by %s is held until its bank accepts it', async (method, rail, expectedAvailableAt) => {
       const account = await at.link()
       const made = await at.withdraw(5000, account, { method })
       expect(made.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })

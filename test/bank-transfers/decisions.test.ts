@@ -71,7 +71,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
-    test('of a day counts transfers sent to banks, but not failed ones', async () => {
+    test('for a day counts transfers sent to banks, but not failed ones', async () => {
       const first = await start(1000)
       await start(1000)
       await start(1000)
@@ -146,7 +146,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await at.play(made.id, 'return'), 'not_found')
   })
 
-  test('frozen wallets send and start nothing, but accept transfers in progress', async () => {
+  test('frozen wallets send nothing and start no transfers, but complete those in progress', async () => {
     const { id } = await at.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)

@@ -28,7 +28,7 @@ describe('the states of a bank transfer', () => {
     },
   )
 
-  test('are waited for until the money arrives or never will', () => {
+  test('end a wait when the money has arrived or never will', () => {
     const waited = paymentStatuses.filter((status) => !isFinal({ type: 'transfer', attributes: { status } }))
     expect(waited).toEqual(['CREATED', 'PROCESSING', 'IN_REVIEW'])
   })

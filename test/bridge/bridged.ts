@@ -19,7 +19,7 @@ export interface Bridged {
   /** All messages that the host read, in order. */
   messages: Message[]
   /** Sends a message to the endpoint. */
-  tell(message: object): void
+  notify(message: object): void
   /** Sends a request. Resolves to its answer. */
   ask(method: string, params?: object): Promise<Message>
 }
@@ -53,14 +53,14 @@ export async function bridged(url: string, stdout?: Writable): Promise<Bridged> 
     waiting.get(message.id)?.(message)
   })
   let asked = 0
-  const tell = (message: object) => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const notify = (message: object) => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const ask = (method: string, params: object = {}) => {
     const id = ++asked
     const answered = new Promise<Message>((resolve) => waiting.set(id, resolve))
-    tell({ id, method, params })
+    notify({ id, method, params })
     return answered
   }
-  return { system, logged, messages, tell, ask }
+  return { system, logged, messages, notify, ask }
 }
 
 /** Reads a request's JSON-RPC message; `undefined` if it has none. */

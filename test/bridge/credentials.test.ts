@@ -18,9 +18,9 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
     const isTold = message !== undefined && message.id === undefined
     response.writeHead(isTold ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
   })
-  const { ask, tell } = await bridged(url)
+  const { ask, notify } = await bridged(url)
   // After this, the bridge opens its own stream with GET.
-  tell({ method: 'notifications/initialized' })
+  notify({ method: 'notifications/initialized' })
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
     const { error } = await ask(method)
     expect(error.message).toBe(

@@ -68,7 +68,7 @@ const silent: readonly [string, RequestListener, string][] = [
 ]
 
 describe.each(silent)('a host whose endpoint answers with %s', (_, answer, words) => {
-  it('learns that, and that it is unknown whether its call was carried out', async () => {
+  it('gets an error saying so, and that the outcome of its call is unknown', async () => {
     const { ask } = await bridged(await endpoint(answer))
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error).toMatchObject({ code: -32_000, message: expect.stringContaining(words) })
@@ -93,14 +93,14 @@ test.each([
   [405, 'Check that it is the address'],
   [413, 'Send less'],
   [429, 'Wait'],
-])('a refusal with status %s carried out nothing, and says how to go on', async (status, step) => {
+])('a refusal with status %s says that nothing was carried out, and how to continue', async (status, step) => {
   const { ask } = await bridged(await endpoint(posted(status, {}, 'Not so.')))
   const { message } = (await ask('tools/call')).error
   expect(message).toContain(`The endpoint refused the request with status ${status}: “Not so.”. ${certain}`)
   expect(message).toContain(step)
 })
 
-test('a plain 401 says how to give a key, and how to sign in', async () => {
+test('after a plain 401, the error says how to set a key and how to sign in', async () => {
   const url = await endpoint(posted(401, { 'WWW-Authenticate': 'Bearer' }, ''))
   const { ask } = await bridged(url)
   const { origin } = new URL(url)
@@ -215,12 +215,12 @@ test('a call that the host cancelled has no answer, and its connection ends if t
     await once(response, 'close')
     cut.push(message.id)
   })
-  const { ask, tell, messages } = await bridged(url)
+  const { ask, notify, messages } = await bridged(url)
   const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }
   void ask('tools/call', modern)
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(2)
-  for (const requestId of [1, 2]) tell({ method: 'notifications/cancelled', params: { requestId } })
+  for (const requestId of [1, 2]) notify({ method: 'notifications/cancelled', params: { requestId } })
   await expect.poll(() => [cut, received]).toEqual([[1], [2]])
   expect(messages.filter(({ id }) => id !== undefined)).toEqual([])
 })

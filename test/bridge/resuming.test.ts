@@ -10,7 +10,7 @@ describe.each([
   ['a wait of 5 s', 'retry: 5000\n', 5_000],
   ['nothing', '', 1_000],
 ])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
-  it('gets a wait within bounds, and then the answer comes', async () => {
+  it('is followed within limits, and the answer arrives', async () => {
     const resumed: unknown[] = []
     const url = await endpoint(async (request, response) => {
       await messageOf(request)
@@ -34,8 +34,8 @@ test('a stream without a request is resumed at most once a second', async () => 
     if (opened === 20) response.writeHead(200, stream).write(': ')
     else response.writeHead(200, stream).end('retry: 0\n\n')
   })
-  const { tell, system } = await bridged(url)
-  tell({ method: 'notifications/initialized' })
+  const { notify, system } = await bridged(url)
+  notify({ method: 'notifications/initialized' })
   await expect.poll(() => opened).toBe(20)
   expect(system.slept).toEqual(Array.from({ length: 19 }, () => 1_000))
 })
@@ -67,10 +67,10 @@ test('the stream of a cancelled request is not resumed', async () => {
     response.writeHead(200, stream).write(`${stubborn}${event({ method: 'notifications/message' })}`)
     end = () => void response.end()
   })
-  const { ask, tell, messages, system } = await bridged(url)
+  const { ask, notify, messages, system } = await bridged(url)
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(1)
-  tell({ method: 'notifications/cancelled', params: { requestId: 1 } })
+  notify({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => asked).toHaveLength(2)
   end()
   // After another round trip, the stream's end has arrived.

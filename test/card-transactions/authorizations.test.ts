@@ -189,7 +189,7 @@ onEachDatabase('card authorizations', (database) => {
       expect(other.json.data.attributes).toEqual(json.data.attributes)
     })
 
-    test('expire in the month and year, in UTC, in which the card does', async () => {
+    test('expire in the same month and year as the card, in UTC', async () => {
       await world.post('/simulations/clock/advance', { to: '2026-12-31T23:30:00Z' })
       const details = async (expiresInMinutes: number) => {
         const cardId = await world.issueCard({ expiresInMinutes })

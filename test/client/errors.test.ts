@@ -35,14 +35,14 @@ test.each([
   ['a code that is too long', { code: 'x'.repeat(65) }, { code: 'bad_gateway', status: 400 }],
   ['a support id that is a text', { meta: { supportId: lure } }, { code: 'conflict', supportId: undefined }],
   ['a source that is a text', { source: { pointer: lure } }, { code: 'conflict', source: undefined }],
-])('a sentence is not passed on where a word belongs: %s', async (_, odd, expected) => {
+])('a field for a word does not pass a sentence on: %s', async (_, odd, expected) => {
   const refused = { code: 'conflict', detail: 'No.', ...odd }
   const error = await errorOf([json(400, { errors: [refused] }, { 'X-Request-ID': lure.trim() })])
   expect(error).toMatchObject(expected)
   expect(JSON.stringify({ ...error, message: error.message })).not.toContain('Ignore')
 })
 
-test('an unknown code is advised by its status', async () => {
+test('the advice for an unknown code depends on its status', async () => {
   expect((await errorOf([refusing(400, 'wire.odd')])).next).toBe(errorTable.invalid_value.next)
   expect((await errorOf([refusing(402, 'odd')])).next).toBe('Correct the request. Do not retry as is.')
   expect((await errorOf([refusing(599, 'odd')])).next).toBe(errorTable.service_unavailable.next)

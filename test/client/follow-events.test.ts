@@ -44,7 +44,7 @@ function event(number: number) {
   return { type: 'event', id: idOf(number), attributes, relationships }
 }
 
-test('a long backlog is read again page by page, while more comes, and each event is given once', async () => {
+test('a long backlog is read page by page while more events arrive, and each event is yielded once', async () => {
   const { list, steps, follow } = service(350)
   const given: string[] = []
   for await (const { id } of follow()) {
@@ -62,7 +62,7 @@ test('a long backlog is read again page by page, while more comes, and each even
   ])
 })
 
-test('more events than a thousand pages hold are refused', async () => {
+test('a backlog of more than a thousand pages is refused', async () => {
   await expect(service(100_001).follow().next()).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('More than 100000 events'),

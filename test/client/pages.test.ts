@@ -28,7 +28,7 @@ test('stops when a cursor comes back', async () => {
   expect((await cursorsOf([page('cur_a'), page('cur_b'), page('cur_a')])).cursors).toEqual([null, 'cur_a', 'cur_b'])
 })
 
-test('is bounded', async () => {
+test('is limited', async () => {
   let number = 0
   const { client } = scriptedClient([() => page(`cur_${number++}`)()])
   let pages = 0

@@ -28,7 +28,7 @@ test('attributes go into the envelope, with the headers of a change', async () =
   expect(result.idempotencyKey).toMatch(/^idk_[A-Za-z0-9_-]{22}$/)
 })
 
-test('an argument goes to the part that declares it', async () => {
+test('each argument goes into the part of the request that declares it', async () => {
   const { client, seen } = scriptedClient([ok])
   await client.operations.getAgentCard({ cardId, customerPartyId })
   await client.operations.simulateCardCapture({ cardTransactionId, amount: 5, currency: 'USD', customerPartyId })

@@ -87,20 +87,20 @@ describe('bounds and waits', () => {
   test.each([
     ['seconds', '7', 7000],
     ['an HTTP date', new Date(Date.UTC(2026, 0, 31, 12, 0, 9)).toUTCString(), 9000],
-  ])('Retry-After in %s is waited for', async (_, value, ms) => {
+  ])('Retry-After in %s delays the next attempt', async (_, value, ms) => {
     const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value }), ok])
     await client.operations.issueAgentCard(issue)
     expect(system.slept).toEqual([ms])
   })
 
-  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j is not', async (value) => {
+  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j does not', async (value) => {
     const { client, system } = scriptedClient([refusing(503, 'service_unavailable', { 'Retry-After': value }), ok])
     await client.operations.issueAgentCard(issue)
     expect(system.slept[0]).toBeLessThanOrEqual(250)
   })
 
   test.each(['99999999', '3601', new Date(Date.UTC(2036, 0, 1)).toUTCString()])(
-    'an absurd Retry-After, %s, is neither waited for nor advised',
+    'an absurd Retry-After, %s, causes neither a wait nor advice',
     async (value) => {
       const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value })])
       const error = await thrown(client.operations.issueAgentCard(issue))

@@ -28,7 +28,7 @@ test('fish gets a line for each command and flag, with its meaning', () => {
   expect(script('fish')).toContain("-n '__fish_seen_subcommand_from serve' -l json -d 'Print only one line of JSON")
 })
 
-test('another shell is refused with the shells that there are', () => {
+test('an unknown shell is refused with a list of the supported ones', () => {
   const { status, stderr } = spawnSync(process.execPath, [cli, 'completion', 'ksh'], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([2, 'payments-mcp: completion got "ksh"; it accepts bash, zsh, fish.\n'])
 })

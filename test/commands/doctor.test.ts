@@ -111,7 +111,7 @@ test('a sandbox that is served: its database, its port, its moved clock, its key
   expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is not a key of this sandbox' })
 })
 
-test('effects that failed: how many, which, and why', () => {
+test('failed effects: their number, records and reasons', () => {
   home = 'served'
   const path = readdirSync(join(folder, home), { recursive: true }).find((one) => /\.sqlite$/.test(String(one)))
   const database = new DatabaseSync(join(folder, home, String(path)), { timeout: 10_000 })

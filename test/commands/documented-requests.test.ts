@@ -50,7 +50,7 @@ async function follow(block: string, definitions = ''): Promise<Record<string, u
   return answers
 }
 
-test('the requests of docs/sandbox.md with curl buy as a reader expects', async () => {
+test('the curl requests of docs/sandbox.md make the described purchase', async () => {
   const [block = ''] = blocksOf('docs/sandbox.md', 'With curl')
   const answers = await follow(block)
   expect(answers).toHaveLength(6)
@@ -61,7 +61,7 @@ test('the requests of docs/sandbox.md with curl buy as a reader expects', async 
   expect(await follow(reset, definitions)).toMatchObject([{ data: {} }])
 })
 
-test('the requests of docs/shops.md buy as a reader expects', async () => {
+test('the requests of docs/shops.md make the described purchase', async () => {
   const [block = ''] = blocksOf('docs/shops.md', 'Buying')
   const answers = await follow(block)
   expect(answers).toHaveLength(6)

@@ -60,7 +60,7 @@ async function begin(url: string) {
   return { finish: () => request.end(body), answered }
 }
 
-test('a poller first learns to send no more; accepted requests are answered; then it ends', async () => {
+test('a poller first sees that it is not ready; accepted requests are answered; then it ends', async () => {
   const url = await served()
   const ready = async () => {
     const response = await fetch(`${url}/readyz`)

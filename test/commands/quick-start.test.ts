@@ -17,24 +17,27 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 test.each([
   { language: 'js', command: process.execPath, flags: ['--input-type=module', '--eval'] },
   { language: 'python', command: 'python3', flags: ['-W', 'error', '-c'] },
-])('the program of docs/quickstart.md in $language buys as it says', async ({ language, command, flags }) => {
-  if (spawnSync(command, ['--version']).status !== 0) throw new Error(`${command} is needed to run the document.`)
-  const world = await createWorld(sqlite)
-  const { fetch } = world.service
-  const listener = await listen({ fetch, host: '127.0.0.1', port: await freePort(), system: realSystem, log })
-  const run = (key: string) => {
-    const env = { ...process.env, PAYMENTS_KEY: key, PAYMENTS_BASE_URL: listener.url }
-    return promisify(execFile)(command, [...flags, programIn(language) ?? ''], { env })
-  }
-  try {
-    expect((await run(String(world.agentKey))).stdout).toBe('authorized\ncaptured\n2457.50\n')
-    const tools = (await entriesOf(world, 'quick start')).map(({ operation }) => operation)
-    expect(tools).toEqual(expect.arrayContaining(['issue_agent_card', 'simulate_card_capture']))
-    await expect(run('ak_ntl_sandbox_wrong')).rejects.toMatchObject({
-      stderr: expect.stringContaining('unauthenticated: '),
-    })
-  } finally {
-    await listener.close()
-    await world.drop()
-  }
-})
+])(
+  'the program of docs/quickstart.md in $language makes the described purchase',
+  async ({ language, command, flags }) => {
+    if (spawnSync(command, ['--version']).status !== 0) throw new Error(`${command} is needed to run the document.`)
+    const world = await createWorld(sqlite)
+    const { fetch } = world.service
+    const listener = await listen({ fetch, host: '127.0.0.1', port: await freePort(), system: realSystem, log })
+    const run = (key: string) => {
+      const env = { ...process.env, PAYMENTS_KEY: key, PAYMENTS_BASE_URL: listener.url }
+      return promisify(execFile)(command, [...flags, programIn(language) ?? ''], { env })
+    }
+    try {
+      expect((await run(String(world.agentKey))).stdout).toBe('authorized\ncaptured\n2457.50\n')
+      const tools = (await entriesOf(world, 'quick start')).map(({ operation }) => operation)
+      expect(tools).toEqual(expect.arrayContaining(['issue_agent_card', 'simulate_card_capture']))
+      await expect(run('ak_ntl_sandbox_wrong')).rejects.toMatchObject({
+        stderr: expect.stringContaining('unauthenticated: '),
+      })
+    } finally {
+      await listener.close()
+      await world.drop()
+    }
+  },
+)

@@ -79,9 +79,9 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
     const { partyId, agentId } = await world.whoami()
     const entry = { partyId, agentId, instanceId, operation: 'create_payment' }
     for (const outcome of ['agreed', 'agreed', 'disagreed'] as const) {
-      world.service.tell({ ...entry, kind: 'decision', outcome, once: 'a' })
+      world.service.reportEntry({ ...entry, kind: 'decision', outcome, once: 'a' })
     }
-    world.service.tell({ ...entry, kind: 'decision', outcome: 'agreed', once: 'b' })
+    world.service.reportEntry({ ...entry, kind: 'decision', outcome: 'agreed', once: 'b' })
     expect((await entriesOf(world, instanceId)).map(({ outcome }) => outcome)).toEqual(['agreed', 'agreed'])
   })
 })

@@ -83,7 +83,7 @@ test.runIf(isDeep)('each host has its own file and format, and a second run chan
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })
 })
 
-test.runIf(isDeep)('over HTTP no host is told to wait: the server may be away', () => {
+test.runIf(isDeep)('over HTTP no host waits for the tools, because the server may be down', () => {
   expect(setup('codex', '--yes', '--http').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { url: 'http://127.0.0.1:4010/mcp' } } })
   expect(setup('claude-code', '--yes', '--http').status).toBe(0)
@@ -232,7 +232,7 @@ args = [ "a",   "b" ] # odd
     expect(parseToml(read(codex()))).toMatchObject({ mcp_servers: { payments: { env: { PAYMENTS_TOOLSETS: 'all' } } } })
   })
 
-  test.runIf(isDeep)('additions of a person to the entry', () => {
+  test.runIf(isDeep)("a person's additions to the entry", () => {
     const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
     put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
     const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')
@@ -320,7 +320,7 @@ test.runIf(isDeep)('an unknown host gets the nearest name, and without a host al
   for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
 })
 
-test('--skills copies the skills to where the host looks, and keeps a file that a person changed', () => {
+test("--skills copies the skills into the host's folder, and keeps a copy of each file that a person changed", () => {
   const folder = join(home, '.claude/skills')
   const own = fileURLToPath(new URL('../../skills/', import.meta.url))
   const names = readdirSync(own)
@@ -345,7 +345,7 @@ describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
   const asked = (typed: string, ...args: string[]) =>
     onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
 
-  test('it asks, and writes only after a yes', () => {
+  test('it asks, and writes only after the person agrees', () => {
     expect(asked('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
     expect(existsSync(cursor())).toBe(false)
     const agreed = asked('y\ny\n', 'cursor').text

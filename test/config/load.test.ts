@@ -8,7 +8,7 @@ const load = (env: Record<string, string> = {}, flags: ConfigSources['flags'] = 
 const secret = 'abcdefghijklmnopqrstuvwx'
 
 describe('loadConfig', () => {
-  it('needs nothing', () => {
+  it('needs no settings', () => {
     const config = load()
     expect(config).toEqual({
       environment: 'sandbox',
@@ -49,7 +49,7 @@ describe('loadConfig', () => {
     ['bridge', 'warn'],
     ['serve', 'info'],
     ['simulate', 'info'],
-  ] as const)('%s logs from %s on, unless the variable says otherwise', (command, level) => {
+  ] as const)('%s logs at level %s and above, unless the variable is set', (command, level) => {
     const levelOf = (env: Record<string, string>) => configFor(command, { env }, () => {}).logLevel
     expect(levelOf({})).toBe(level)
     expect(levelOf({ PAYMENTS_LOG_LEVEL: 'debug' })).toBe('debug')

@@ -93,7 +93,7 @@ test('a wallet shows available, held and total money, whether it is the default 
     expect(other).toContain(words)
 })
 
-test("a movement has its sign and links to its run if it is the party's; older ones are mentioned", () => {
+test("a movement has a sign, and a link to its run if that is the party's; a note mentions older ones", () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
     { ...entry, amountCents: -250, instanceId: 'a run' },
@@ -134,7 +134,9 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
 
 test('a payment is outgoing or incoming; an incoming one links to no run', () => {
   const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
-  const [out = [], into = []] = rowsOf(paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), whose))
+  const [out = [], into = []] = rowsOf(
+    paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), whose),
+  )
   expect([out[3], into[3]]).toEqual(['out', 'in'])
   expect(out[5]).toContain('Shopper')
   expect(into[5]).toBe('–')

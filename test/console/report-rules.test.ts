@@ -28,7 +28,7 @@ test.each([
   expect(figures?.differences).toStrictEqual(differences)
 })
 
-test('more rows than anybody reads are counted', () => {
+test('rows beyond the limit are only counted', () => {
   const section = (count: number) => ({
     ...{ id: 'rows', title: 'Rows', none: 'None', columns: ['Row'] },
     rows: Array.from({ length: count }, (_, at) => [String(at)]),

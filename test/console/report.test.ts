@@ -225,7 +225,10 @@ onEachDatabase('run reports', (database) => {
       const changed = line.replace(/[0-9a-z](?=[^0-9a-z]*$)/i, (last) => (last === '7' ? '8' : '7'))
       if (changed === line) continue
       const verdict = await verified(lines.with(at, changed).join('\n'))
-      expect(verdict, line).toMatchObject({ result: 'broken', what: expect.stringMatching(/figure|line \d+ of the data/) })
+      expect(verdict, line).toMatchObject({
+        result: 'broken',
+        what: expect.stringMatching(/figure|line \d+ of the data/),
+      })
     }
   })
 

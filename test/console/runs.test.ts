@@ -44,7 +44,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(second).not.toContain('Older runs')
   })
 
-  test('a row says what was done with whom and for how much, and why it was declined', async () => {
+  test('a row names the action, the other party, the amount, and the reason for a decline', async () => {
     const { world } = site
     const instanceId = 'buying a desk'
     const { typed } = await cardFor(world, 'Plain Goods', { maximumAmount: 100 })

@@ -151,9 +151,9 @@ onEachDatabase('a stream shows what changed', (database) => {
 
 /** Returns the streams without a service, and a function that reports a change. */
 function createStreams(draw: Draw) {
-  let tell: (kept: readonly object[]) => void = () => {}
-  const follow = (notifyAll: typeof tell) => {
-    tell = notifyAll
+  let notify: (kept: readonly object[]) => void = () => {}
+  const follow = (notifyAll: typeof notify) => {
+    notify = notifyAll
     return () => {}
   }
   const dependencies = {
@@ -168,7 +168,7 @@ function createStreams(draw: Draw) {
     if (body === undefined) throw new Error('The stream was not opened.')
     return body.getReader()
   }
-  return { open, change: () => tell([{ row: { partyId: 'p', runId: 'r' } }]) }
+  return { open, change: () => notify([{ row: { partyId: 'p', runId: 'r' } }]) }
 }
 
 afterEach(() => {

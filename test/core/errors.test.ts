@@ -4,7 +4,7 @@ import { maskForeignText, maskSecrets } from '../../src/core/masking.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
-test('no text of the error table changes under the mask', () => {
+test('masking changes no text of the error table', () => {
   for (const { detail, next } of Object.values(errorTable)) {
     expect(maskSecrets(detail)).toBe(detail)
     expect(maskSecrets(next)).toBe(next)

@@ -28,7 +28,7 @@ describe('a foreign text', () => {
     '\u0301\u0301',
     '\u115f\u1160',
     '\u{e0041}',
-  ])('%j shows nothing', (text) => {
+  ])('%j has no visible characters', (text) => {
     expect(foreignText(text)).toBe('')
     expect(applicationWords({ id: 'ocl_1', name: text }).name).toBe('An application without a name (ocl_1)')
     expect(applicationWords({ id: 'https://app.example/c', name: text }).name).toBe('app.example')

@@ -20,7 +20,7 @@ const parts = fc.oneof(
 )
 const texts = fc.array(parts, { minLength: 1, maxLength: 8 }).map((some) => some.join(''))
 
-test('a text in which no secret is suspected is one that masking leaves as it is', () => {
+test('masking changes no text in which no secret is suspected', () => {
   fc.assert(
     fc.property(texts, (text) => {
       if (!mayHoldSecret(text)) expect(maskKeptText(text)).toBe(text)
@@ -44,7 +44,7 @@ test('a JSON text with a field that is secret by its name is suspected, however 
   )
 })
 
-test('usual answers are not suspected, so that they are not masked at the cost of a search', () => {
+test('usual answers are not suspected, so the slow masking is skipped for them', () => {
   const id = (prefix: string) => `${prefix}_01a20f12484163424242424242424242`
   const answer = {
     data: {

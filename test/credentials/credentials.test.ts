@@ -238,7 +238,7 @@ onEachDatabase('credentials', (database) => {
       expect((await act(purchases[2], 'expire', {})).status).toBe(200)
     })
 
-    test('need no scope to know themselves and the clock', async () => {
+    test('need no scope to read their own identity and the clock', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: [] })
       expect((await world.get('/whoami', { key })).status).toBe(200)
       expect((await world.get('/simulations/clock', { key })).status).toBe(200)
@@ -290,7 +290,7 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('is on every record that the request caused', async () => {
+    test('is stored on every record that the request creates', async () => {
       const { agentId } = await world.whoami()
       const card = await world.issueCard({}, { instanceId: 'run issue' })
       const purchase = await world.authorize(card, 500, { instanceId: 'run buy' })

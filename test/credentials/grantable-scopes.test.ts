@@ -37,7 +37,14 @@ const holdings: readonly Scope[] = [
   'cards.read',
 ]
 /** The permissions that a webhook for all events needs. */
-const readScopes = ['payments.read', 'wallets.read', 'party.read', 'cards.read', 'delegations.read', 'invite.read'] as const
+const readScopes = [
+  'payments.read',
+  'wallets.read',
+  'party.read',
+  'cards.read',
+  'delegations.read',
+  'invite.read',
+] as const
 const hookUrl = 'https://hooks.example.com/'
 
 interface Grounds {
@@ -204,7 +211,7 @@ test('an agent key gives the whole agent policy', () => {
   expect(grantedScopes.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
 })
 
-onEachDatabase('nobody gives permissions that they lack:', (database) => {
+onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   let on: Grounds
   beforeAll(async () => {
     const world = await createWorld(database)
@@ -235,7 +242,7 @@ onEachDatabase('nobody gives permissions that they lack:', (database) => {
     expect((await door.through(on, token)).status).toBe(answers)
   })
 
-  test('a key that may only create keys creates no stronger one, and leaves none behind', async () => {
+  test('a key that may only create keys cannot create a stronger one', async () => {
     const { world, agentId } = on
     const before = (await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data.length
     const key = await keyWith(['api_keys.create'])

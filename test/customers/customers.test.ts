@@ -121,7 +121,7 @@ onEachDatabase('customers', (database) => {
     expect((await drop(us.other.agentId)).status).toBe(404)
   })
 
-  test('the customer can do both itself', async () => {
+  test('the customer can do both itself, too', async () => {
     const simulate = (path: string) => world.send('POST', `/simulations/customers/${customerId}/${path}`, asParty())
     const revoked = await simulate(`agents/${us.agentId}/revoke`)
     expect([revoked.status, revoked.json.meta]).toStrictEqual([200, {}])

@@ -98,7 +98,7 @@ function browser() {
 }
 
 test.each([earlier, pinned])(
-  'the process opens the page itself, and the yes there carries out once, for $host',
+  'the process opens the page itself, and an approval there carries the call out once, for $host',
   async (chosen) => {
     const before = await on.received()
     const { host, opened, pay, sent } = await local(chosen)

@@ -9,7 +9,7 @@ import { address, type Deciding, deciding, pendingOf } from './deciding.ts'
 
 const pinned = hosts[3]
 
-onEachDatabase('the page of a call that waits', (database) => {
+onEachDatabase('the page of a pending call', (database) => {
   let on: Deciding
   let open: Connected[] = []
   beforeAll(async () => {
@@ -30,7 +30,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     return { ...pending, path: new URL(pending.url).pathname, again }
   }
 
-  test('shows who asks for what, the remaining limits, and the effect of a yes', async () => {
+  test('shows the caller, the request, the remaining limits, and the effect of approving', async () => {
     const { world, site } = on
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -93,7 +93,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     expect(page.text).not.toContain('Remaining account limits')
   })
 
-  test('is for the users of the party, who need their password for a yes', async () => {
+  test('is for the users of the party, who need their password to approve', async () => {
     const { site, world } = on
     const { path, again } = await pay(600)
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
@@ -164,7 +164,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     for (const line of world.logged) expect(line).not.toContain(session)
   })
 
-  test('lists everything that waits, including approvals, with the same buttons', async () => {
+  test('lists everything that is pending, including approvals, with the same buttons', async () => {
     const { site, world } = on
     const self = payer(world)
     on.world.system.pass(600_001)

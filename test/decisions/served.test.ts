@@ -36,26 +36,30 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     return { ...connection, ...pending, again }
   }
 
-  test.each([earlier, pinned])('waits on a page, and is carried out once after a yes, for $host', async (chosen) => {
-    const before = await on.received()
-    const { decision, url, ends, next, again, host, sent } = await pay(4_200, chosen)
-    expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
-    expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
-    for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself']) expect(next).toContain(words)
-    // Equal calls share one decision.
-    expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
-    expect(await on.received()).toBe(before)
+  test.each([earlier, pinned])(
+    'waits on a page, and is carried out once after the person approves, for $host',
+    async (chosen) => {
+      const before = await on.received()
+      const { decision, url, ends, next, again, host, sent } = await pay(4_200, chosen)
+      expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
+      expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
+      for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself'])
+        expect(next).toContain(words)
+      // Equal calls share one decision.
+      expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
+      expect(await on.received()).toBe(before)
 
-    expect(await on.decide(decision, 'yes')).toBe(303)
-    const paid = await again(on.payment(4_200))
-    expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 4_200, status: 'COMPLETED' })
-    const repeated = await again()
-    expect(repeated.structuredContent).toMatchObject({ data: paid.structuredContent?.data ?? {}, replayed: true })
-    expect(await on.received()).toBe(before + 4_200)
-    expect(sent.filter(({ line }) => line === 'POST /payments')).toHaveLength(1)
-  })
+      expect(await on.decide(decision, 'yes')).toBe(303)
+      const paid = await again(on.payment(4_200))
+      expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 4_200, status: 'COMPLETED' })
+      const repeated = await again()
+      expect(repeated.structuredContent).toMatchObject({ data: paid.structuredContent?.data ?? {}, replayed: true })
+      expect(await on.received()).toBe(before + 4_200)
+      expect(sent.filter(({ line }) => line === 'POST /payments')).toHaveLength(1)
+    },
+  )
 
-  test('waits for the person as long as hosts do, and sends progress', async () => {
+  test('waits for the person as long as hosts allow, and sends progress', async () => {
     const slept: number[] = []
     let decision = ''
     const sleep = async (ms: number) => {
@@ -98,7 +102,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     await other.drop()
   })
 
-  test('is not carried out after a no, nor once its time is over', async () => {
+  test('is not carried out after the person refuses, nor after its time is over', async () => {
     const before = await on.received()
     const refused = await pay(300)
     expect(await on.decide(refused.decision, 'no')).toBe(303)
@@ -192,7 +196,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(sent.filter(({ line }) => line === `DELETE /customers/${customerId}`)).toHaveLength(1)
   })
 
-  test('verifies with a second factor after the yes', async () => {
+  test('asks for the second factor after the person approves', async () => {
     const { world, site } = on
     const { owner } = site
     const self = payer(world)

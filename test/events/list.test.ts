@@ -47,7 +47,7 @@ onEachDatabase('the events of a party', (database) => {
   }
   const last = async () => (await list('?limit=1'))[0]
 
-  describe('show the record as it was then, as its own operation does', () => {
+  describe('show the record as it was at the time, in the format of its own operation', () => {
     test('of a payment that waits for its claim, is claimed, and of its recipient', async () => {
       const before = await last()
       const id = created(
@@ -133,8 +133,8 @@ onEachDatabase('the events of a party', (database) => {
       })
       const events = await since(before)
       const of = (type: string, id: string) =>
-        events.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes.payload
-          .object
+        events.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes
+          .payload.object
       const without = (name: string, { attributes, ...rest }: { attributes: object }) => {
         return { ...rest, attributes: { ...attributes, [name]: null } }
       }

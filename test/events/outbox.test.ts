@@ -32,7 +32,7 @@ onEachDatabase('the outbox', (database) => {
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
   describe('gets one event for each change', () => {
-    test('of a payment, at both ends; a replay and a refusal tell nothing', async () => {
+    test('for a payment, at both parties; a replay and a refusal add none', async () => {
       const self = payer(world)
       const sent = { idempotencyKey: 'a payment to be repeated' }
       const first = await self.pay(500, toOther(), {}, sent)
@@ -47,7 +47,7 @@ onEachDatabase('the outbox', (database) => {
       await events()()
     })
 
-    test('of a payment in review: approved, denied, canceled', async () => {
+    test('for a payment in review: approved, denied, canceled', async () => {
       const self = payer(world)
       await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
       const asked = async () => {
@@ -144,7 +144,7 @@ onEachDatabase('the outbox', (database) => {
       ])
     })
 
-    test('for due effects: a lapsing hold, bills', async () => {
+    test('for due effects: a lapsing hold, billed payments', async () => {
       const shop = merchant(world)
       const cardId = await world.issueCard()
       const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string

@@ -21,13 +21,13 @@ test('a wait ends when another process moves the clock, although no table shows 
   const [here, theirs] = signals
   // Processes that have not detected each other notify nobody.
   let isHeard = false
-  here.hear('met', () => {
+  here.subscribe('met', () => {
     isHeard = true
   })
   try {
     await expect
       .poll(() => {
-        theirs.tell('met')
+        theirs.send('met')
         return isHeard
       })
       .toBe(true)

@@ -24,7 +24,7 @@ const sends = {
 type Action = keyof typeof sends
 const actions = Object.keys(sends) as Action[]
 
-onEachDatabase('each possible step from each state', (database) => {
+onEachDatabase('each possible transition', (database) => {
   let world: World
   let outbox: ReturnType<typeof outboxEvents>
   let keys = 0

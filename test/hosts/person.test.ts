@@ -34,7 +34,7 @@ async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) 
   return { heard: model.heard().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
 }
 
-test.each(hosts)('$name without a person: its model reads that nobody was asked', async (host) => {
+test.each(hosts)('$name without a person: its model learns that nobody was asked', async (host) => {
   const { heard, cards } = await cardOf(host)
   expect(cards).toEqual([])
   expect(heard).toMatch(/host did not show|A person has to decide this/i)

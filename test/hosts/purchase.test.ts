@@ -45,20 +45,23 @@ const transports = {
 }
 
 describe.each(hosts)('$name', (host) => {
-  test.each(['stdio', 'HTTP'] as const)('buys over %s, and its model reads an error on the way', async (transport) => {
-    const { home, remove } = newHome()
-    cleanUp.push(remove)
-    const model = await modelOf(purchase)
-    const ran = await runHost(host, { home, mcp: await transports[transport](home), model: model.url })
-    expect(ran.output).toContain('Bought.')
-    expect(ran.exitCode).toBe(0)
+  test.each(['stdio', 'HTTP'] as const)(
+    'buys over %s, after its model reads and corrects an error',
+    async (transport) => {
+      const { home, remove } = newHome()
+      cleanUp.push(remove)
+      const model = await modelOf(purchase)
+      const ran = await runHost(host, { home, mcp: await transports[transport](home), model: model.url })
+      expect(ran.output).toContain('Bought.')
+      expect(ran.exitCode).toBe(0)
 
-    const [, , refused] = model.heard()
-    expect(refused).toMatch(/amount/)
-    expect(refused).toMatch(/at most 4250/)
+      const [, , refused] = model.heard()
+      expect(refused).toMatch(/amount/)
+      expect(refused).toMatch(/at most 4250/)
 
-    const { data } = await ask(home, 'list_card_transactions')
-    expect(data).toHaveLength(1)
-    expect(data[0].attributes).toMatchObject({ status: 'captured', captured: 4250, held: 0 })
-  })
+      const { data } = await ask(home, 'list_card_transactions')
+      expect(data).toHaveLength(1)
+      expect(data[0].attributes).toMatchObject({ status: 'captured', captured: 4250, held: 0 })
+    },
+  )
 })

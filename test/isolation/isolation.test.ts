@@ -74,7 +74,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       run(cursorCells(operation), prove.cursor),
     )
 
-    test("none of these requests changed anything of the stranger's", async () => {
+    test("none of these requests changed the stranger's records", async () => {
       const before = prove.strangersRowsBefore
       const after = await prove.strangersRows()
       const gone = before.filter((row) => !after.includes(row))

@@ -147,7 +147,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
   })
 
   test.each(answerings.filter(([name]) => !name.includes('/join/')))(
-    '%s is answered by nobody for a party with keys only',
+    '%s cannot be answered for a party that has only keys',
     async (_, { path: pathIn, fields }) => {
       const stage = await stageOf('an API key')
       const path = await pathIn(stage)

@@ -90,7 +90,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     })
 
     test.each(sampleOf(playing, 8))(
-      "is not played by %s, but by an API key of the sandbox's manager",
+      "can be simulated not by %s, but by an API key of the sandbox's manager",
       async (...row) => {
         const player = await manager()
         for (const kind of accounts) {
@@ -101,14 +101,14 @@ onEachDatabase('a party that answers for itself', (database) => {
       },
     )
 
-    test.each(sampleOf(playing, 8, 2))('is not played by %s, nor by any other sender', async (...row) => {
+    test.each(sampleOf(playing, 8, 2))('cannot be simulated by %s, nor by any other sender', async (...row) => {
       for (const kind of accounts) {
         expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
       }
     })
   })
 
-  test('a connected customer without accounts is played by the agent from the invitation to the end', async () => {
+  test('an agent can simulate a connected customer without accounts, from the invitation to the disconnection', async () => {
     await open()
     const { world } = site
     const { agentId } = await manager()
@@ -154,7 +154,7 @@ onEachDatabase('a party that answers for itself', (database) => {
     afterAll(() => site.world.drop())
 
     test.each(sampleOf(playing, 8, 5))(
-      "is not played by %s, nor by an API key of the sandbox's manager",
+      "cannot be simulated by %s, nor by an API key of the sandbox's manager",
       async (...row) => {
         expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
       },

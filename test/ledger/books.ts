@@ -111,7 +111,10 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   const month = spending.map(
     (row) => [spender(row), row.monthMs >= monthStartMs ? row.monthCents : 0] as [string, number],
   )
-  expect({ today: nonZero(today), month: nonZero(month) }).toEqual({ today: sums(dayStartMs), month: sums(monthStartMs) })
+  expect({ today: nonZero(today), month: nonZero(month) }).toEqual({
+    today: sums(dayStartMs),
+    month: sums(monthStartMs),
+  })
 }
 
 const isAtBank = ({ externalAccountId }: PaymentRow) => externalAccountId !== null

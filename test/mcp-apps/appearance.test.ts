@@ -131,11 +131,11 @@ test("a view follows the host's theme, colors, typeface and width", async () => 
   await host.use('simulate_card_authorization', await authorize(), { context: { theme: 'light' } })
   await host.view.getByText('Updates automatically.').waitFor()
   const look = (property: string) => styleOf(host.view, property)
-  await host.tell('context', { theme: 'dark', timeZone: 'UTC' })
+  await host.callHost('context', { theme: 'dark', timeZone: 'UTC' })
   await expect.poll(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')
 
   const some = { '--color-background-primary': 'rgb(250, 240, 230)', '--font-sans': 'Georgia' }
-  await host.tell('context', { theme: 'light', styles: { variables: some } })
+  await host.callHost('context', { theme: 'light', styles: { variables: some } })
   await expect.poll(() => look('fontFamily')).toBe('Georgia')
   await expect.poll(() => look('backgroundColor')).toBe('rgb(255, 255, 255)')
   const all = {
@@ -144,7 +144,7 @@ test("a view follows the host's theme, colors, typeface and width", async () => 
     '--color-text-secondary': 'rgb(60, 60, 60)',
     '--color-border-secondary': 'rgb(200, 200, 200)',
   }
-  await host.tell('context', { theme: 'light', styles: { variables: all } })
+  await host.callHost('context', { theme: 'light', styles: { variables: all } })
   await expect.poll(() => look('backgroundColor')).toBe('rgb(250, 240, 230)')
   await expect.poll(() => look('color')).toBe('rgb(1, 2, 3)')
 

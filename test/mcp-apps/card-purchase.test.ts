@@ -309,7 +309,7 @@ describe('failures', () => {
     await host.use('get_card_transaction', { cardTransactionId: 'cit_none' })
     await problem().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
     await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
-    await host.tell('cancel', 'the person changed their mind')
+    await host.callHost('cancel', 'the person changed their mind')
     await problem().getByText('The call was cancelled: the person changed their mind.').waitFor()
   })
 
@@ -342,12 +342,12 @@ describe('a view that is open', () => {
 
   test('shows new results of the host immediately, and ends with the host', async () => {
     const { id } = await authorized()
-    await host.tell('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
+    await host.callHost('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
     await news().getByText('Captured').waitFor()
-    await host.tell('again', 'simulate_card_refund', { cardTransactionId: id, amount: 100, currency: 'USD' })
+    await host.callHost('again', 'simulate_card_refund', { cardTransactionId: id, amount: 100, currency: 'USD' })
     await host.view.getByText('Refunded: $1.00').waitFor()
     await heading().waitFor()
-    await host.tell('end')
+    await host.callHost('end')
     const before = host.calls.length
     await letTimePass()
     expect(host.calls).toHaveLength(before)
@@ -366,7 +366,7 @@ describe('views in hosts that differ:', () => {
   test('a host that passes on only the text shows the text', async () => {
     await authorized({ capabilities: {} })
     const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
-    await host.tell('result', { content: [{ type: 'text', text }] })
+    await host.callHost('result', { content: [{ type: 'text', text }] })
     await host.view.getByText(text).waitFor()
   })
 

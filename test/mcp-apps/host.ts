@@ -45,7 +45,7 @@ export interface TestHost {
   /** Calls a tool and shows its view. */
   use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
   /** Calls a method of the page's host. */
-  tell(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
+  callHost(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
   /** The tool calls that reached the server, including the host's own. */
   calls: { name: string; arguments: Record<string, unknown> }[]
   /** The browser's requests, except for the host's page and the view's document. */
@@ -79,7 +79,7 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
     page,
     view: page.frameLocator('iframe'),
     use: (name, input, more = {}) => page.evaluate(`host.use(...${JSON.stringify([name, input, more])})`),
-    tell: (method, ...values) => page.evaluate(`host.${method}(...${JSON.stringify(values)})`),
+    callHost: (method, ...values) => page.evaluate(`host.${method}(...${JSON.stringify(values)})`),
     calls,
     strayRequests,
     complaints,

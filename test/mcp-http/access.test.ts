@@ -211,19 +211,22 @@ describe('the toolsets of a host by path and header', () => {
 describe('hosts in browsers', () => {
   const headers = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'mcp-session-id' }
 
-  test.each([origin, 'http://localhost:6274', 'http://127.0.0.1:1'])('of %s may ask and read', async (from) => {
-    const asked = await fetch(hosting.url, { method: 'OPTIONS', headers: { ...headers, Origin: from } })
-    expect(asked.status).toBe(204)
-    expect(asked.headers.get('access-control-allow-origin')).toBe(from)
-    expect(asked.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id')
-    const response = await rawHost(hosting.url).post(initializeMessage(), { Origin: from })
-    expect(response.status).toBe(200)
-    expect(response.headers.get('access-control-allow-origin')).toBe(from)
-    expect(response.headers.get('access-control-expose-headers')).toContain('Mcp-Session-Id')
-    const refused = await fetch(hosting.url, { method: 'POST', headers: { Origin: from } })
-    expect(refused.status).toBe(401)
-    expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
-  })
+  test.each([origin, 'http://localhost:6274', 'http://127.0.0.1:1'])(
+    'of %s may send requests and read answers',
+    async (from) => {
+      const asked = await fetch(hosting.url, { method: 'OPTIONS', headers: { ...headers, Origin: from } })
+      expect(asked.status).toBe(204)
+      expect(asked.headers.get('access-control-allow-origin')).toBe(from)
+      expect(asked.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id')
+      const response = await rawHost(hosting.url).post(initializeMessage(), { Origin: from })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('access-control-allow-origin')).toBe(from)
+      expect(response.headers.get('access-control-expose-headers')).toContain('Mcp-Session-Id')
+      const refused = await fetch(hosting.url, { method: 'POST', headers: { Origin: from } })
+      expect(refused.status).toBe(401)
+      expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+    },
+  )
 
   test.each(['https://evil.example', 'null', 'https://localhost.evil.example'])('of %s may not', async (from) => {
     for (const method of ['OPTIONS', 'POST']) {

@@ -138,31 +138,31 @@ test('signals go from process to process, and again when their connections are l
   const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
   try {
     const heard: string[] = []
-    const deaf = there.hear('a', () => heard.push('a'))
-    there.hear('b', () => heard.push('b'))
-    here.hear('a', () => heard.push('an echo'))
-    const tell = async (topic: string) => {
+    const unsubscribe = there.subscribe('a', () => heard.push('a'))
+    there.subscribe('b', () => heard.push('b'))
+    here.subscribe('a', () => heard.push('an echo'))
+    const signal = async (topic: string) => {
       heard.length = 0
       await expect
         .poll(() => {
-          here.tell(topic)
+          here.send(topic)
           return heard.includes(topic)
         })
         .toBe(true)
     }
-    await tell('a')
-    await tell('b')
+    await signal('a')
+    await signal('b')
     await store.transaction(async ({ db }) => {
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%pg_notify%' and pid <> pg_backend_pid()`.execute(
         db,
       )
     })
-    await tell('a')
-    deaf()
-    await tell('b')
+    await signal('a')
+    unsubscribe()
+    await signal('b')
     heard.length = 0
-    here.tell('a')
-    await tell('b')
+    here.send('a')
+    await signal('b')
     expect(heard).not.toContain('a')
     expect(heard).not.toContain('an echo')
   } finally {

@@ -75,7 +75,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await host.close()
   })
 
-  test('gives everything that a connection causes one instance id, which the host may choose', async () => {
+  test('uses one instance id for everything in a connection, which the host may choose', async () => {
     const [own, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
     const issue = async (host: typeof own) =>
       instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)

@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(resultOf((await events.next()).value.message)).toEqual(answer)
   })
 
-  test('shares nothing with another host of its principal', async () => {
+  test('is separate from another session of the same principal', async () => {
     const [first, second] = [await opened(), await opened()]
     const instance = async (host: typeof first) => resultOf(await jsonOf(await host.call(1, 'connection'))).instanceId
     expect(await instance(first)).toMatch(/^run_[\w-]{22}$/)
@@ -242,7 +242,7 @@ test('a session unused for half an hour has ended; one with a listener has not',
   await stream.body?.cancel()
 })
 
-test('beyond the number of sessions, the least recently used one of the caller with the most ends', async () => {
+test('beyond the limit, the least recently used session of the caller with the most sessions ends', async () => {
   await hosting.close()
   const system = fakeSystem()
   hosting = await createHosting({ system, limits: { sessions: 3, sessionsPerPrincipal: 2 } })

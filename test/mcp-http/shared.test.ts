@@ -56,14 +56,14 @@ onEachDatabase('two processes', (database) => {
     expect(b).toEqual(a)
   })
 
-  test('many simultaneous requests for it there find one', async () => {
+  test('many simultaneous requests at the other process find the same session', async () => {
     const [, second] = await both()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => second.call(id, 'echo', { marker: id })))
     const markers = await Promise.all(answers.map(async (answer) => resultOf(await jsonOf(answer))))
     expect(markers).toEqual(Array.from({ length: 20 }, (_, id) => id))
   })
 
-  test("another caller's credential does not find it there", async () => {
+  test("another caller's credential does not find it at the other process", async () => {
     const [first] = await both()
     const bob = rawHost(there.url, 'token-of-bob')
     bob.use(first.sessionId())
@@ -72,7 +72,7 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(200)
   })
 
-  test('a session that is ended there has ended here, too', async () => {
+  test('a session that ends at one process has ended at the other', async () => {
     const [first, second] = await both()
     expect((await second.send('DELETE')).status).toBe(204)
     aheadMs += 1_000
@@ -93,7 +93,7 @@ onEachDatabase('two processes', (database) => {
     expect((await resumed.next()).done).toBe(true)
   })
 
-  test("the person's answer reaches the call, even if it is posted there", async () => {
+  test("the person's answer reaches the call even if it is posted to the other process", async () => {
     const [first, second] = await both()
     const events = eventsOf(await first.call(1, 'ask'))
     await events.next()
@@ -103,7 +103,7 @@ onEachDatabase('two processes', (database) => {
     expect(resultOf((await events.next()).value.message)).toEqual(answer)
   })
 
-  test('a call here is cancelled there', async () => {
+  test('a call is cancelled through the other process', async () => {
     const [first, second] = await both()
     const marker = `cancelled there on ${database.name}`
     const call = first.call('long', 'wait', { marker, wait: 'never' })

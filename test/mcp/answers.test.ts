@@ -197,7 +197,7 @@ describe('a list is a table', () => {
     expect(await textOf(operation, body)).toMatch(/^get_\w+ shows the other fields of one\.$/m)
   })
 
-  test('of records that no tool reads singly shows them in full', async () => {
+  test('of records that no tool reads individually shows them in full', async () => {
     for (const operation of of('list')) {
       if (
         operations.some((other) => other.effect === 'read' && !answersList(other) && other.output === operation.output)
@@ -212,7 +212,7 @@ describe('a list is a table', () => {
     }
   })
 
-  test('of one is that one, and of none says so', async () => {
+  test('with one record shows that record, and an empty one says so', async () => {
     const body = exampleOf(catalogue.listAgentCards)
     expect(await textOf(catalogue.listAgentCards, body)).toMatch(
       /^agentCard pcd_\w+ · status active · .*wallet wal_\w+\nagentId /,

@@ -95,7 +95,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await expiry({ clear: ['expiresInMinutes'] })).toBe(null)
   })
 
-  test('all wrong ones are reported, an id in words', async () => {
+  test('all wrong ones are reported, ids by the name of their record', async () => {
     const { host } = await opened()
     const cardId = await world.issueCard()
     const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }

@@ -61,7 +61,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(isSettled).toBe(false)
       }
 
-      test('reset: nothing was done, and its repeat is the first', async () => {
+      test('reset: nothing was done, and the repeat is carried out', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'reset' })
@@ -72,7 +72,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('effect_then_lost: it was done, and its repeat gets its answer', async () => {
+      test('effect_then_lost: it was done, and its repeat gets the first answer', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'effect_then_lost' })
@@ -83,7 +83,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('effect_then_503: it was done, and the advice that the answer gives brings the answer', async () => {
+      test('effect_then_503: it was done, and following the advice in the error returns the answer', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'effect_then_503' })
@@ -134,7 +134,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('hang: nothing was done; it ends when the host cancels, or with the cut', async () => {
+      test('hang: nothing was done; it ends when the host cancels, or when the connection is cut', async () => {
         const { input, times } = await payment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()

@@ -54,7 +54,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     return { host, cardId, pages, next: result.structuredContent?.meta?.next }
   }
 
-  test('the person is shown the number on a page, the model its last four digits', async () => {
+  test('the person sees the number on a page, the model only its last four digits', async () => {
     const who = person([{ action: 'accept' }])
     const { cardId, pages, next, host } = await shown(who)
     expect(who.asked).toMatchObject([
@@ -65,7 +65,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     expect(host.getInstructions()).toContain('last four digits')
   })
 
-  test('a person may decline, and a host may have no pages', async () => {
+  test('the person declines, and a host cannot open pages', async () => {
     expect((await shown(person([no]))).next).toContain('did not want to see')
     for (const [who, withPage] of [
       [undefined, true],
@@ -78,7 +78,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     }
   })
 
-  test('a card that is not there opens no page', async () => {
+  test('no page opens for a missing card', async () => {
     const who = person([no])
     const { host, close } = await connected(world, open, { cardDetails: 'masked', person: who })
     closing.push(close)
@@ -87,7 +87,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
   })
 })
 
-test('the tool says what it does, in either way; production masks unless told otherwise', async () => {
+test('the tool describes its behavior in both modes; production masks by default', async () => {
   const detailsTool = (choice: Parameters<typeof toolList>[0]) =>
     toolList(choice).find(({ name }) => name === 'get_agent_card_details')
   const masked = detailsTool({ ...everyTool('production'), cardDetails: 'masked' })

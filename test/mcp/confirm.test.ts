@@ -46,7 +46,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }
     }
 
-    test('is shown the amount, the payee and the effect, and their yes lets the payment go', async () => {
+    test('sees the amount, the payee and the effect, and approving sends the payment', async () => {
       const { paymentId, approvalId } = await us.review(6_000)
       const who = person([yes])
       const { result, sent } = await approving(who, approvalId)
@@ -99,7 +99,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('cannot be spoken for: a host without forms gets a refusal that says where to decide', async () => {
+    test('cannot be replaced by the host: one without forms gets a refusal that says where to decide', async () => {
       const { paymentId, approvalId } = await us.review(6_000)
       for (const [options, where] of [
         [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
@@ -158,7 +158,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
     })
 
-    test('decides large payments only, and exactly the shown payment is made', async () => {
+    test('decides on large payments only, and exactly the shown payment is made', async () => {
       const who = person([yes])
       const { host } = await connectedTo(world, chosen, { key: world.apiKey, person: who })
       const counterparty = { type: 'party_id', value: other.partyId }
@@ -259,7 +259,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     },
   )
 
-  test('changed data asks again: a yes counts for what was shown', async () => {
+  test('changed data asks again, because an approval counts only for the data shown', async () => {
     const [, , , pinned] = hosts
     const subscription = ok(
       await world.post('/subscriptions', {

@@ -14,7 +14,7 @@ type Values = Record<string, unknown>
 
 /** The outcome for a model that follows `next` literally, and does nothing else. */
 interface Ending {
-  /** `done`: the call succeeded. `looked`: it was told to read. `person`: it was told to ask its person. */
+  /** `done`: the call succeeded. `looked`: the advice was to read. `person`: the advice was to ask its person. */
   how: 'done' | 'looked' | 'person'
   /** The codes of the refusals on the way. */
   codes: string[]
@@ -135,7 +135,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     },
   )
 
-  test('never ends in a conflict, whatever the refusal and the earlier keys', async () => {
+  test('never gets stuck in a conflict, whatever the refusal and the earlier keys', async () => {
     const connection = await connected(world, open, {})
     const { host } = connection
     const keyed = async (tool: string, input: Values, idempotencyKey: string) => {

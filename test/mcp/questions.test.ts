@@ -106,7 +106,7 @@ test('cards and transfers name the amount, the payee and the customer', async ()
   ])
 })
 
-test('removals and revocations state their consequences, and do nothing after a no', async () => {
+test('removals and revocations state their consequences, and do nothing after a refusal', async () => {
   const { agentId } = await world.whoami()
   const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
   const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]

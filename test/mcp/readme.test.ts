@@ -9,7 +9,10 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, picture = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
 /** The tool calls in the picture, with their amounts. */
-const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({ tool, description }))
+const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({
+  tool,
+  description,
+}))
 /** The wallet's available and total balance, before the first call and after each movement. */
 const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),

@@ -74,7 +74,7 @@ onEachDatabase('an equal call', (database) => {
     expect((await received()) - before).toBe(payment.amount)
   })
 
-  test('counts from when it was carried out, which may be long after it was sent first', async () => {
+  test('starts its window when it is carried out, which may be long after it was first sent', async () => {
     const limited = { errors: [{ code: 'rate_limited', detail: 'Too many.', status: '429' }] }
     let refuses = true
     const between = (request: Request) =>
@@ -93,7 +93,7 @@ onEachDatabase('an equal call', (database) => {
     expect(isRepeat(await call(payment))).toBe(false)
   })
 
-  test('repeats the last deliberate call, whose time counts', async () => {
+  test('repeats the last deliberate call, and its window counts from that one', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)

@@ -278,7 +278,9 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
   const [, agentId, ofAgent] =
     /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey: ofAgent })
-  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(advice)
+  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(
+    advice,
+  )
   if (asked !== null) {
     const [, url, events = '', idempotencyKey] = asked
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
@@ -398,7 +400,7 @@ onEachDatabase('the repeat of a call', (database) => {
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
   describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
-    test('has an answer that leads on in one more call, at another host and after a restart', async () => {
+    test('gets an answer with a next step that works in one call, at another host and after a restart', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
       const given = await argumentsOf(scene)
       const door = await opened(kind, by)

@@ -75,7 +75,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(onPurpose)).toBe(undefined)
   })
 
-  test('counts per credential if there is no run, and says so', async () => {
+  test('is recognized by its credential if there is no run, and says so', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)
@@ -110,7 +110,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(without)).not.toBe(undefined)
   })
 
-  test('runs again if the first was refused, even if that is still remembered', async () => {
+  test('is carried out if the first was refused, even if that one is still remembered', async () => {
     const rich = newPayment({ amount: 90_000_000 })
     const { call, host: at } = await opened()
     expect(errorOf(await call(rich)).code).toBe('conflict')
@@ -158,7 +158,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
   })
 
-  test('asks nobody again after a yes, and does not remember a no', async () => {
+  test('asks nobody again after an approval, and does not remember a refusal', async () => {
     const who = person([no, yes])
     const { call } = await opened({ confirm: always, stateSecrets, person: who })
     const payment = newPayment()

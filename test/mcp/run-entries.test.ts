@@ -31,7 +31,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const { partyId, agentId } = await at.world.whoami(options.key)
     const connection: Connected = await at.host(chosen, {
       instanceId: () => instanceId,
-      note: (runNote) => at.world.service.tell({ ...runNote, partyId, agentId, instanceId }),
+      note: (runNote) => at.world.service.reportEntry({ ...runNote, partyId, agentId, instanceId }),
       ...options,
     })
     closing.push(connection.close)
@@ -52,8 +52,8 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   describe.each(sampleOf(hosts, 2, 1))('$host', (chosen) => {
     test.each([
       ['agreed', yes],
-      ['disagreed', no],
-      ['disagreed', unticked],
+      ['the person disagreed', no],
+      ['the person disagreed', unticked],
     ] as const)('a form, %s', async (outcome, answer) => {
       const { host, kept, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
@@ -72,12 +72,12 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
       await host.callTool(operation, { decision })
-      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('disagreed', at.site.owner)])
+      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('the person disagreed', at.site.owner)])
     })
 
     test.each([
       ['agreed', 'yes'],
-      ['disagreed', 'no'],
+      ['the person disagreed', 'no'],
     ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
       const { host, kept } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
@@ -94,7 +94,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
 
     test.each([
       ['agreed', 'yes'],
-      ['disagreed', 'no'],
+      ['the person disagreed', 'no'],
     ] as const)('a page that the host opens, %s', async (outcome, decided) => {
       const person = {
         modes: { url: {} },
@@ -132,7 +132,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       expect((await kept()).map(({ outcome, operation }) => [outcome, operation])).toEqual([['refused', operation]])
     })
 
-    test('a fault at this door', async () => {
+    test('a fault at the MCP endpoint', async () => {
       const planned = ['error', 'slow', 'hang', 'reset', 'effect_then_lost', 'effect_then_503'] as const
       for (const kind of planned) {
         const { host, kept } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
@@ -149,7 +149,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
       for (const [answer, outcome] of [
         [yes, 'agreed'],
-        [no, 'disagreed'],
+        [no, 'the person disagreed'],
       ] as const) {
         let refusals = 2
         const { host, kept } = await run(chosen, {
@@ -178,7 +178,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       }
       const asked = ['question', 'asked']
       expect(await runNote(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
-      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'the person disagreed']])
       expect(await runNote()).toEqual([['happened', 'happened']])
     })
 
@@ -205,7 +205,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ])
     })
 
-    test('a note that cannot be kept fails no call', async () => {
+    test('a call succeeds even if its note cannot be stored', async () => {
       const note = () => {
         throw new Error('The run is full.')
       }
@@ -236,7 +236,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const byOwner = `${owner.name} (${owner.email}) decided.`
     const expected = {
       'run a': ['agreed', 'approve_approval', byOwner],
-      'run b': ['disagreed', 'deny_approval', byOwner],
+      'run b': ['the person disagreed', 'deny_approval', byOwner],
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
     const [later, notes] = [await asked('run e', {}), [] as RunNote[]]
@@ -265,7 +265,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     await world.drop()
   })
 
-  test('every tool that asks somebody records a refused call', async () => {
+  test('every tool that asks a person records a refused call', async () => {
     const asking = Object.keys(questions)
     expect(asking.length).toBeGreaterThan(10)
     const notes: RunNote[] = []

@@ -135,7 +135,7 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 }
 
-test('the process ends by itself when its stdin does, before and after it was used', async () => {
+test('the process ends by itself when its stdin ends, before and after use', async () => {
   expect(await run([])).toEqual({ code: 0, stderr: '', answers: [] })
   const { code, answers } = await run([initialize])
   expect(code).toBe(0)

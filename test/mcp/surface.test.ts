@@ -94,7 +94,7 @@ test('a user gets all tools except those for agents only', () => {
   expect(names('agent')).not.toContain('create_api_key')
 })
 
-test('the pages together are the list, whatever their length', () => {
+test('the pages add up to the list, whatever their length', () => {
   const lists = fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme' }), { maxLength: 30 })
   fc.assert(
     fc.property(lists, fc.integer({ min: 1, max: 12 }), (items, length) => {

@@ -38,7 +38,7 @@ onEachDatabase('with the texts alone', (database) => {
   let owner: Told
   beforeAll(async () => {
     world = await createWorld(database)
-    const tell = async (key: string): Promise<Told> => {
+    const connect = async (key: string): Promise<Told> => {
       const mcp = await connected(world, hosts[0].open, {
         key,
         toolsets: [...toolsets],
@@ -53,8 +53,8 @@ onEachDatabase('with the texts alone', (database) => {
         return text
       }
     }
-    agent = await tell(world.agentKey)
-    owner = await tell(world.apiKey)
+    agent = await connect(world.agentKey)
+    owner = await connect(world.apiKey)
   })
   afterAll(async () => {
     for (const mcp of open) await mcp.close()
@@ -105,7 +105,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(activity.every(({ resourceIds }) => resourceIds?.includes(cardTransactionId))).toBe(true)
   })
 
-  test("a card above its wallet's balance says so, and one below says nothing", async () => {
+  test("only a card above its wallet's balance has a warning", async () => {
     const available = said(await agent('list_wallets'), 'balance.available')
     const merchant = { name: 'Boats' }
     const beyond = await agent('issue_agent_card', { merchant, maximumAmount: cents(available) + 1 })

@@ -39,7 +39,7 @@ function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
   if (typeof schema.additionalProperties === 'object') yield* within(schema.additionalProperties, `${path}/*`)
 }
 
-describe('a host that drops bounds, forms and defaults', () => {
+describe('a host that drops bounds, formats and defaults', () => {
   const forms: Readonly<Record<string, RegExp>> = {
     'date-time': /RFC 3339, as 2026-01-31T12:00:00Z/,
     email: /\bas ada@example\.com\b/,
@@ -56,7 +56,7 @@ describe('a host that drops bounds, forms and defaults', () => {
   const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
   dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
 
-  test.each(tools)('misses nothing of $title that the words do not say', ({ tool }) => {
+  test.each(tools)('still finds them in the descriptions of $title', ({ tool }) => {
     for (const [path, schema] of within(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
         expect(schema.description, `${path} ${keyword}`).toMatch(said[keyword]?.(schema[keyword]) ?? /never/)
@@ -207,7 +207,7 @@ const texts: Readonly<Record<string, string>> = {
   '^[a-z]{3}_[0-9A-Za-z_-]{1,100}$': 'pcd_1',
 }
 
-describe('a host that sends nothing that its validator refuses', () => {
+describe('a host that validates arguments before it sends them', () => {
   const ajv = new AjvJsonSchemaValidator()
 
   const ofAmounts = tools.filter(({ operation }) => taken(operation).properties?.currency !== undefined)

@@ -19,7 +19,7 @@ onEachDatabase('a history of', (database) => {
   })
   afterAll(() => world.drop())
 
-  test.each(Object.entries(histories))('%s is what the model says after every step', async (_, { begins, action }) => {
+  test.each(Object.entries(histories))('%s agrees with the model after every step', async (_, { begins, action }) => {
     const steps = fc.array(fc.tuple(fc.constantFrom<Side[]>(0, 0, 1), action), { minLength: 25, maxLength: 40 })
     const property = fc.asyncProperty(steps, async (all) => {
       const state = await start(world, 3000, limits)

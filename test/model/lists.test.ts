@@ -21,7 +21,7 @@ onEachDatabase('lists and a model of them', (database) => {
     await world.drop()
   })
 
-  test('agree after whatever was done, however they are filtered and paged', async () => {
+  test('agree after any actions, however they are filtered and paged', async () => {
     // Mostly one party, so that its lists grow long.
     const side = fc.constantFrom<Side[]>(0, 0, 0, 0, 0, 0, 0, 1)
     const actions = fc.array(fc.tuple(side, anyAction), { minLength: 30, maxLength: 50, size: 'max' })

@@ -261,7 +261,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect((await present(await signed({ nbf: now + 15 }))).status).toBe(200)
   })
 
-  test('a rotated key works at once, and the one before no more', async () => {
+  test('a new key works at once, and the previous one no longer', async () => {
     const { application, signed, present } = await keyed()
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
     const attributes = { publicKeys: [await exportJWK(publicKey)] }
@@ -273,7 +273,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expectRefusal(await world.send('PATCH', path, { key: world.apiKey, attributes }), 'conflict')
   })
 
-  test('no other client gets a token by itself, nor a secret, nor registers with a key', async () => {
+  test('no other client can get a token by itself, get a secret, or register with a key', async () => {
     const register = async (metadata: object) => {
       const body = JSON.stringify({ redirect_uris: ['https://app.example/'], ...metadata })
       const headers = { 'content-type': 'application/json' }

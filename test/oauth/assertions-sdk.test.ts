@@ -82,7 +82,7 @@ test('login --enterprise stores the paths of its secrets, and renews with anothe
   system.pass(14 * 60_000)
   expect(await credential()).not.toBe(first)
   expect(company.vouched).toHaveLength(length + 1)
-  // Without a current ID token the provider vouches no more, and the login ends with its access token.
+  // Without a current ID token the provider no longer vouches for the person, and the login ends with its access token.
   company.refuses = true
   system.pass(16 * 60_000)
   await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })
@@ -92,7 +92,7 @@ interface Company {
   url: string
   /** The audience and resource of each assertion that it issued. */
   vouched: { audience: string; resource: string }[]
-  /** Whether it vouches for nobody any more. */
+  /** Whether it no longer vouches for anybody. */
   refuses: boolean
   close(): Promise<void>
 }

@@ -128,7 +128,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
   })
 
-  test('a change and the end of the trust end its tokens at once', async () => {
+  test('changing or ending the trust ends its tokens at once', async () => {
     const issuer = await trusted()
     const path = `/trusted-issuers/${issuer.id}`
     const token = async () => String((await present(issuer, await signed(issuer))).json.access_token)
@@ -155,7 +155,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(listed).toMatchObject([{ id: issuer.id, attributes: { status: 'REVOKED' } }])
   })
 
-  test('a deleted agent signs in no more, and cannot be chosen', async () => {
+  test('a deleted agent no longer signs in, and cannot be chosen', async () => {
     const { id } = ok(await world.post('/agents', { name: 'Clerk' }, { key: world.apiKey })).json.data
     const issuer = await trusted({}, world.apiKey, id)
     const key = String((await present(issuer, await signed(issuer))).json.access_token)
@@ -248,7 +248,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect((await present(issuer, await signed(issuer, { iat: now + 15, nbf: now + 15 }))).status).toBe(200)
   })
 
-  test('a rotated key works, and the one before no more', async () => {
+  test('a new key works, and the previous one no longer', async () => {
     const issuer = await trusted()
     expect((await present(issuer, await signed(issuer))).status).toBe(200)
     const old = keys
@@ -262,7 +262,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     })
   })
 
-  test('keys that cannot be read, or are none, sign nobody in', async () => {
+  test('unreadable or invalid keys sign nobody in', async () => {
     const issuer = await trusted()
     const shared = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64url')
     const answers: Record<string, () => Response> = {

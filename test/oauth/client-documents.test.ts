@@ -112,7 +112,7 @@ describe('applications with metadata documents', () => {
     expect(site.asked).not.toContain('/client.json')
   })
 
-  test('may name other addresses, which are not fetched', async () => {
+  test('may contain other addresses, which are not fetched', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
     expect(site.asked).toEqual(['/with-sector.json'])

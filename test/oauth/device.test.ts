@@ -92,7 +92,7 @@ describe('a device without a browser', () => {
     expect((await poll(code)).json.scope).toBe('payments:read payments:write cards:agent customers:read')
   })
 
-  test('learns that the person said no, on either page', async () => {
+  test('learns that the person refused, on either page', async () => {
     const browser = openBrowser(world)
     const denied = await begin()
     const denial = await decide(browser, await enter(browser, denied), 'deny')

@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe.each(hosts)('$name', ({ open }) => {
-  test('asks for the four defaults, and for more when a tool needs it', async () => {
+  test('requests the four default scopes, and more when a tool needs them', async () => {
     const account = createHostAccount('Modest Host')
     const mcpUrl = new URL(`${served.url}/mcp/x/default,customers`)
     // The newer clients add offline_access, because the authorization server lists it.
@@ -69,7 +69,7 @@ describe.each(hosts)('$name', ({ open }) => {
     await context.close()
   }, 60_000)
 
-  test('signs in, acts as the agent that the person chose, and stops when the person says so', async () => {
+  test('signs in, acts as the agent that the person chose, and stops when the person disconnects it', async () => {
     const account = createHostAccount('Test Host')
     const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' }
     const mcpUrl = new URL(`${served.url}/mcp`)

@@ -16,7 +16,7 @@ onEachDatabase('a one-time link', (database) => {
     return { path: url.pathname + url.search, action: url.pathname, code: url.pathname.split('/').at(-1) ?? '' }
   }
 
-  test('signs in with proof, once, and leads on; opening it uses nothing up', async () => {
+  test('signs in with proof, once, and continues to the page; opening it does not use it up', async () => {
     const { path, action } = await newLink()
     // Previews may open it any number of times.
     for (const _ of [1, 2]) {

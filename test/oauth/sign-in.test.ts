@@ -129,7 +129,7 @@ onEachDatabase('signing in', (database) => {
     expect(world.logged.join('\n')).not.toContain(session)
   })
 
-  test('is closed for 15 minutes after ten wrong passwords, even simultaneous ones, and even to the right one', async () => {
+  test('is blocked for 15 minutes after ten wrong passwords, even simultaneous ones, and even with the right one', async () => {
     const tries = Array.from({ length: 12 }, (_, count) => send('/sign-in', { email, password: `wrong ${count}` }))
     const statuses = (await Promise.all(tries)).map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
@@ -140,7 +140,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is closed to strangers at the address that they used, and to nobody elsewhere', async () => {
+  test('is blocked at the address that strangers used, and nowhere else', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
     const tried = []
     for (let count = 0; count < 11; count++)
@@ -151,7 +151,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
   })
 
-  test('is open to a browser that signed in before, even at an address that strangers closed', async () => {
+  test('is open to a browser that signed in before, even at a blocked address', async () => {
     const from = '192.0.2.1'
     const known = browserOf(await send('/sign-in', { email, password }, { from }))
     const wrong = async (headers: Record<string, string>, count = 10) => {
@@ -200,7 +200,7 @@ onEachDatabase('signing in', (database) => {
     expect(await statuses()).toEqual([429, 429])
   })
 
-  test('closes an account everywhere only after 500 wrong passwords, and never to a known browser', async () => {
+  test('is blocked everywhere only after 500 wrong passwords, and never for a known browser', async () => {
     const cookie = browserOf(await send('/sign-in', { email, password }))
     const from = (count: number) => ({ from: `192.0.2.${Math.floor(count / 10)}` })
     await insertRefusals(email, 499)
@@ -229,7 +229,7 @@ describe('signing in', () => {
     email = await begin(sqlite)
   })
 
-  test('hashes a password at a cost that is recommended', async () => {
+  test('hashes a password at the recommended cost', async () => {
     expect(realSystem.passwordCost).toEqual({ blocks: 32_768, size: 8, lanes: 3 })
   })
 
@@ -245,7 +245,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password: 'of the owner' }, { service })).status).toBe(303)
   })
 
-  test('keeps a salted hash, another for each user, and a new one when it is replaced', async () => {
+  test('stores a salted hash, with a different salt for each user and each new password', async () => {
     const hashes = async () => {
       const rows = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
       return rows.map(({ hash }) => hash)
@@ -264,7 +264,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('stores a cheap hash only of a generated password, and a try takes as long', async () => {
+  test('stores a cheap hash only of a generated password, and a try takes as long as for others', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
     const made = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())

@@ -53,7 +53,7 @@ test('its manifest lists the tools that are offered without settings, and has an
   expect([icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([512, 512])
 })
 
-test('an unpackable bundle fails the build', async () => {
+test('a bundle that cannot be packed fails the build', async () => {
   const folder = join(directory, 'invalid')
   await expect(packBundle({ folder, file: join(directory, 'invalid.mcpb') })).rejects.toThrow('could not be packed')
 })

@@ -61,7 +61,7 @@ test.each([
   expect(Entry.safeParse({ ...entry, ...change }).success).toBe(false)
 })
 
-test('server.json names the package that package.json describes, which claims the name in turn', () => {
+test('server.json names the package of package.json, which claims the name in turn', () => {
   expect(entry).toMatchObject({ name: facts.mcpName, version: facts.version })
   expect(entry.packages).toMatchObject([{ identifier: facts.name, version: facts.version }])
   expect(Object.keys(facts.bin)).toContain(facts.name)

@@ -39,7 +39,7 @@ const files = [
  */
 const expected = { 'server.json': ['a package of a registry'] }
 
-test('no text tells people to fetch the package by a name that nobody owns', () => {
+test('no text recommends fetching the package by a name that nobody owns', () => {
   expect(files.length).toBeGreaterThan(500)
   const found = files.map((path) => [path, mentions(readFileSync(join(root, path), 'utf8'))] as const)
   expect(Object.fromEntries(found.filter(([, what]) => what.length > 0))).toEqual(expected)

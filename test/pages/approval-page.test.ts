@@ -58,7 +58,7 @@ onEachDatabase('the page of an approval', (database) => {
   beforeAll(() => begin(database))
   afterAll(() => site.world.drop())
 
-  test('shows who asks for what and why, and approves as the user', async () => {
+  test('shows the requester, the request and the reason, and approves as the user', async () => {
     const { id, paymentId, path } = await waiting(1000, { description: 'Paper & pens' })
     const visitor = await site.visitor()
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
@@ -133,7 +133,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ denialReason: reason })
   })
 
-  test('above USD 500.00 it leads to the check of the second factor and back', async () => {
+  test('above USD 500.00 it redirects to the check of the second factor and back', async () => {
     const user = await site.addUser()
     const { path, id } = await waiting(50_001)
     const { visitor } = await opened({ path }, user)
@@ -163,7 +163,7 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test.each(['https://evil.example', '//evil.example', '/connections', '/approvals/apr_1/review'])(
-    'the check leads back to nothing but an approval: %s',
+    'the check redirects to nothing but an approval: %s',
     async (back) => {
       const user = await site.addUser()
       const { path } = await waiting(50_001)

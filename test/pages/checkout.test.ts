@@ -190,7 +190,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('can stop future payments, once asked whether that is meant', async () => {
+  test('can stop future payments, after a confirmation', async () => {
     const { id, url } = await site.subscribe()
     const tab = await open(url)
     await pay(tab, approved)

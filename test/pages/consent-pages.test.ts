@@ -28,7 +28,7 @@ onEachDatabase('the consent pages', (database) => {
   const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
   const connectionsOf = (user = site.owner) => createConnections(site.world).list(user)
 
-  test('make a visitor sign in first, who then comes back', async () => {
+  test('make a visitor sign in first and return', async () => {
     const visitor = createVisitor(site.app())
     const { status, location } = await visitor.open(here())
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
@@ -40,7 +40,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.open(here())).text).toContain('value="allow"')
   })
 
-  test('after one click can only deny; for a yes, a password on the way is enough', async () => {
+  test('can only deny after a one-click sign-in, and allow after a password', async () => {
     const visitor = createVisitor(site.app())
     await visitor.open(`/sign-in?next=${encodeURIComponent(here())}`)
     await visitor.send('/sign-in', { as: 'owner' })
@@ -55,7 +55,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
 
-  test('let another user sign out and in again, who then comes back', async () => {
+  test('let the visitor sign in as another user and return', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const { location } = await visitor.send('/sign-out')
@@ -74,7 +74,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('shows who asks for what, and leads back with the chosen agent', async () => {
+  test('shows the application and its request, and redirects back with the chosen agent', async () => {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
     const { text } = await visitor.open(here())
@@ -159,7 +159,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('tell a member of a team without agents that the application acts as the member', async () => {
+  test('explain to a member without agents that the application acts as the member', async () => {
     const { partyId, agentId: theirs } = await addParty(site.world)
     await site.deleteAgent(theirs)
     const user = await site.addUser({ partyId })

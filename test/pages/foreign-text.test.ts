@@ -299,12 +299,12 @@ test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
   },
 )
 
-test('a question of a host says so too', () => {
+test('the question in a host says so too', () => {
   for (const shown of [quoted(homograph), quotedWhole(homograph)]) expect(shown).toBe(`“${homograph}” (${hint})`)
   expect(quoted('Plain Goods')).toBe('“Plain Goods”')
 })
 
-test('so do messages to a host', () => {
+test('messages to a host say so too', () => {
   const property = fc.property(foreign, (text) => {
     for (const shown of [quoted(text), quotedWhole(text)]) {
       expectShown(shown)

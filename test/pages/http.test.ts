@@ -225,7 +225,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toMatch(/4242 |5555 |\b987\b/)
   })
 
-  test('describes the payment in words, with parts that add up', async () => {
+  test('describes the payment in words, with amounts that add up', async () => {
     const parts = { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 }
     const { text } = await get(world, (await subscribe(world, parts)).path)
     expect(text).toContain(
@@ -243,7 +243,7 @@ describe('the checkout over HTTP', () => {
     expect(words.agreement).toContain('$30.00 now, $30.00 on January 29, 2026 and $30.00 on February 12, 2026.')
   })
 
-  test('says when it does not expire by saying nothing', async () => {
+  test('mentions no expiry if there is none', async () => {
     const lasting = await subscribe(world, { expiresInMinutes: null, taxAmount: 0 })
     const { text } = await get(world, lasting.path)
     expect(text).toMatch(/id="expires" hidden/)

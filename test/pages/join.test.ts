@@ -32,7 +32,7 @@ onEachDatabase('the page of a party invitation', (database) => {
       ({ attributes }: { attributes: Member }) => attributes,
     )
 
-  test('shows who invites whom as what, without a script', async () => {
+  test('shows the inviting party, the address and the role, without a script', async () => {
     const { path, email } = await invite('ADMIN')
     const page = await (await site.visitor()).open(path)
     expect(page.status).toBe(200)
@@ -147,7 +147,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('DECLINED')
   })
 
-  test('a visitor signed in as somebody else is told, and then signed in as the new member', async () => {
+  test('a visitor signed in as somebody else sees a note, and is then signed in as the new member', async () => {
     const { path, email } = await invite()
     const visitor = await site.visitor(site.owner)
     expect((await visitor.open(path)).text).toContain('You are signed in as')

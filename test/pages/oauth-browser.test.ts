@@ -205,7 +205,7 @@ test('a double click and a second tab decide once', async () => {
   await context.close()
 })
 
-test('deny leads back too', async () => {
+test('deny redirects back too', async () => {
   const { page, complaints, context } = await visit(consentPath())
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
@@ -230,7 +230,7 @@ test('another site can neither frame it nor send its form', async () => {
   await context.close()
 })
 
-test('the form leads nowhere but to the application', async () => {
+test('the form redirects to nothing but the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
   // The answer goes to another address than the one for which the page was made.
   if (site.asked !== undefined) site.asked.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
@@ -254,7 +254,7 @@ test('an application that opened it in a window hears from that window', async (
 
 const long = 'Long'.repeat(40)
 
-describe.skipIf(!isDeep)('looks', () => {
+describe.skipIf(!isDeep)('appearance', () => {
   async function look(
     name: string,
     path: string,

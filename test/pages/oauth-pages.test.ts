@@ -26,7 +26,7 @@ describe('signing in', () => {
   siteOn(sqlite)
   beforeAll(() => site.signIn.seedPassword(password))
 
-  test('a page for those signed in leads there and back, with one click in the sandbox', async () => {
+  test('a page for signed-in users redirects to the sign-in and back, with one click in the sandbox', async () => {
     const visitor = stranger()
     expect(await visitor.open('/connections')).toMatchObject({
       status: 303,
@@ -46,7 +46,7 @@ describe('signing in', () => {
     expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
   })
 
-  test('by password; the address stays after a wrong one, the password does not', async () => {
+  test('by password; after a wrong one, the email address stays in the form and the password does not', async () => {
     const visitor = stranger()
     await visitor.open('/sign-in')
     const wrong = await visitor.send('/sign-in', { email: site.owner.email, password: 'wRong-Secret' })

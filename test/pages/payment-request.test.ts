@@ -48,7 +48,7 @@ onEachDatabase('the page of a payment request', (database) => {
     return visitor.send(path, { decision: 'card', ...card })
   }
 
-  test('shows who asks whom for how much, what for and until when, without a script', async () => {
+  test('shows the requester, the payer, the amount, the purpose and the expiry, without a script', async () => {
     const { path } = await ask(unknown(), { description: 'Rent of May', payerName: 'Bob' })
     const page = await (await nobody()).open(path)
     expect(page.status).toBe(200)
@@ -62,7 +62,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(wrong.status).toBe(404)
   })
 
-  test('an unknown payer pays by card, joins that way, and pays once whatever is pressed', async () => {
+  test('an unknown payer pays by card, joins by paying, and pays once whatever is clicked', async () => {
     const who = unknown()
     const { id, path } = await ask(who)
     const before = await total()
@@ -149,7 +149,7 @@ onEachDatabase('the page of a payment request', (database) => {
   })
 
   describe('signed in', () => {
-    test('the payer pays from a wallet, once, and it is the payer’s own deed', async () => {
+    test('the payer pays from a wallet, once, and the activity lists it as the payer’s act', async () => {
       const { id, path } = await askOther()
       const before = await total(other.apiKey)
       const page = await payersUser.open(path)

@@ -81,7 +81,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(headers.get('set-cookie')).toBeNull()
   })
 
-  test('sell: from the goods to the receipt, with the money taken once', async () => {
+  test('sell, from the goods to the receipt, and charge once', async () => {
     const shop = shopOf('plain-goods')
     const card = await cardFor(shop.name)
     const before = (await purchases()).length
@@ -198,7 +198,8 @@ onEachDatabase('the pages of shops', (database) => {
     const declinedPage = await site.follow(declined)
     expect(declinedPage.text).toMatch(/<p class="problem" id="problem" role="alert"><bdi>The card was declined\. /)
     const left = [world.logged.join(), (await world.get('/activity')).text]
-    for (const text of [declinedPage.text, ...left]) expect(text.replace(/[\s-]/g, '')).not.toContain('5555444433331111')
+    for (const text of [declinedPage.text, ...left])
+      expect(text.replace(/[\s-]/g, '')).not.toContain('5555444433331111')
     for (const text of left) expect(text).not.toContain(checkout.path)
     const rows = await world.store.transaction(({ db }) => db.selectFrom('shopCheckouts').selectAll().execute())
     expect(JSON.stringify(rows).replace(/[\s-]/g, '')).not.toMatch(/5555444433331111|4242424242424242/)

@@ -98,7 +98,7 @@ onEachDatabase('the members of a party', (database) => {
     ok(await world.post('/party-invitations', { invitations }, { key: world.apiKey }))
   })
 
-  test('a session that began while its user was removed signs nobody in', async () => {
+  test('a session that begins while its user is being removed signs nobody in', async () => {
     const { userId } = await add()
     ok(await remove(userId))
     const atMs = world.system.now()

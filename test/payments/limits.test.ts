@@ -177,7 +177,7 @@ onEachDatabase('limits', (database) => {
     expect(await self.balance()).toMatchObject({ available: 250_000 - 90 })
   })
 
-  test('come after a check of the funds', async () => {
+  test('are checked after the funds', async () => {
     await self.setLimits('agents', own.agentId, { perTransaction: 1 })
     expectRefusal(await self.pay(250_001, to), 'conflict', { source: { pointer: '/data/attributes/amount' } })
   })

@@ -69,7 +69,7 @@ describe('permission to approve', () => {
     ['user', 'agent', true],
     ['user', 'user', true],
     ['user', 'api', true],
-  ] as const)('%s what was asked for by %s: %s', (decider, initiator, may) => {
+  ] as const)('%s a request of %s: %s', (decider, initiator, may) => {
     const decide = () => requireMayDecide(decider, initiator)
     if (may) expect(decide).not.toThrow()
     else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
@@ -82,7 +82,7 @@ describe('permission to approve', () => {
     [mfaThresholdCents + 1, nowMs, true],
     [mfaThresholdCents + 1, nowMs - mfaLifetimeMs, true],
     [mfaThresholdCents + 1, nowMs - mfaLifetimeMs - 1, false],
-  ])('a user an amount of %d, verified at %s: %s', (amountCents, verifiedAtMs, may) => {
+  ])('a user, an amount of %d, verified at %s: %s', (amountCents, verifiedAtMs, may) => {
     const decide = () => requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt: 'http://here/verify' })
     if (may) expect(decide).not.toThrow()
     else

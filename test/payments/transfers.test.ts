@@ -27,7 +27,7 @@ onEachDatabase('transfers', (database) => {
   const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
   describe('a wire', () => {
-    test('leaves through the ledger', async () => {
+    test('is posted to the ledger', async () => {
       const { partyId, agentId } = await world.whoami()
       const { data } = ok(await wire({ description: 'Invoice 7' })).json
       const now = '2026-01-15T12:00:00.000Z'

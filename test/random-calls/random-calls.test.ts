@@ -20,7 +20,7 @@ describe.each(databases)('random calls on $name', (database) => {
   })
   afterAll(() => run.end())
 
-  test('leave the books right, every answer is as described, and each operation succeeds', async () => {
+  test('leave the books correct, every answer matches its description, and each operation succeeds', async () => {
     await run.make(count)
     await run.complete()
     console.info(`${count} random calls on ${database.name}, seed “${seed}”: ${run.table()}`)

@@ -20,7 +20,7 @@ const money = { amount: 10, currency: 'USD' }
 
 type Subject = Record<'cardId' | 'transactionId' | 'walletId', string>
 
-onEachDatabase('who may do what', (database) => {
+onEachDatabase('access to cards and wallets', (database) => {
   let world: World
   let partyId: string
   let agentId: string

@@ -92,7 +92,7 @@ test("all credentials' arriving bytes are limited together", async () => {
   expect(refused).toMatch(/^retry-after: 1\r$/im)
 })
 
-test('unauthenticated bodies use the share of their IP address at every entry point, and block no authenticated caller', async () => {
+test('unauthenticated bodies use the share of their IP address at every entry point, and do not block authenticated callers', async () => {
   const made = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
   for (let at = 0; at < 3; at++) begin('/agent-cards', { key: made(at), length: 32_000 })
   await held(96_000)

@@ -240,7 +240,7 @@ function raw(path: string, headers: Record<string, string>) {
 }
 
 test.each(databases)(
-  'unknown routes tell a known credential its limit, and hold it to it, on $name',
+  'unknown routes send a valid credential its rate limit, and enforce it, on $name',
   async (database) => {
     const small = await createWorld(database, { rateLimit: 2 })
     const answers = [await small.get('/nowhere'), await small.get('/nowhere'), await small.get('/nowhere')]

@@ -173,7 +173,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['OPTIONS', '/wallets'],
       ['GET', '/simulations/clock/advance'],
       ['POST', '/simulations/card-transactions/cit_1/void'],
-    ])('knows no %s %s', async (method, path) => {
+    ])('has no %s %s', async (method, path) => {
       expectRefusal(await world.send(method, path), 'not_found')
     })
   })

@@ -98,7 +98,7 @@ onEachDatabase('idempotency', (database) => {
       expect(await transactionsOf(cardId)).toHaveLength(1)
     })
 
-    test('replays failures, support id and all', async () => {
+    test('replays failures including their support id', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const failures = [

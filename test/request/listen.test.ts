@@ -144,7 +144,7 @@ describe('the HTTP listener', () => {
     ['two Hosts', ['Host: localhost:PORT', 'Host: evil.example'], '1.1'],
     ['a Host that is none', ['Host: ???'], '1.1'],
     ['a Host with more behind it', ['Host: evil.example#localhost:PORT'], '1.1'],
-  ])('refuses %s before anything is looked at', async (_, headers, version) => {
+  ])('refuses %s before it looks at anything else', async (_, headers, version) => {
     const answer = await get(headers.map(filled), port, version)
     expect([400, 403]).toContain(answer.status)
     expect(answer.text).not.toContain('whoami')
@@ -252,7 +252,7 @@ describe('the HTTP listener', () => {
     await Promise.all(ended)
   })
 
-  describe('behind another address, open to pages of other sites in places', () => {
+  describe('behind another address, with paths open to pages of other sites', () => {
     let guarded: Listener
     let to: number
     const served: string[] = []

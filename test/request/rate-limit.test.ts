@@ -156,7 +156,7 @@ describe('the processes of one PostgreSQL', () => {
     )
   const allowed = (counted: Awaited<ReturnType<typeof count>>) => counted.filter(({ failure }) => !failure).length
 
-  test('let no more through than one process would, in each window', async () => {
+  test('accept no more requests in a window than one process would', async () => {
     const two = await processes(2, 20)
     for (let window = 0; window < 3; window++) {
       expect(allowed(await count(two, 60))).toBe(20)
@@ -175,7 +175,7 @@ describe('the processes of one PostgreSQL', () => {
     expect(remainders).toEqual([19, 18, 17, 16, 15])
   })
 
-  test('ask the database seldom: each takes a hundredth at a time, which is all that another may miss', async () => {
+  test('rarely ask the database: each takes a hundredth at a time, which is the most that can go unused', async () => {
     const three = await processes(3, 3000)
     let through = 0
     for (let round = 0; round < 12; round++) through += allowed(await count(three, 300))
@@ -185,7 +185,7 @@ describe('the processes of one PostgreSQL', () => {
     expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
   })
 
-  test('start again if a wrong clock left a window that ends too late', async () => {
+  test('start over if a wrong clock left a window that ends too late', async () => {
     const [here] = (await processes(1, 20)) as [Service]
     await here.limit('agk_one')
     await world.store.transaction(async ({ db }) => {

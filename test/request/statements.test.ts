@@ -87,7 +87,7 @@ const statements = {
 const mostOnAverage = { issue_agent_card: 11, simulate_card_authorization: 12 }
 
 describe.each(databases)('on $name', (database) => {
-  test('an operation runs as many statements as its row says: a change that adds one says why', async () => {
+  test('an operation runs the number of statements in its row, so that every increase is deliberate', async () => {
     const world = await createWorld(database, { keepsRuns: false })
     const expected: Record<string, number> = statements[database.name]
     const counts: Record<string, number> = {}

@@ -69,7 +69,7 @@ onEachDatabase('values of requests', (database) => {
     },
   )
 
-  test('an amount in dollars is asked about, and no whole number is', async () => {
+  test('an amount in dollars is questioned, a whole number is not', async () => {
     const counterparty = { type: 'email', value: 'a@b.example' }
     for (const amount of [42.5, '42.50', '$42.50']) {
       const answer = await world.post('/payments', { amount, counterparty })

@@ -76,7 +76,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     await prove()
   })
 
-  test('that takes no writes any more is left for the one that does', async () => {
+  test('is abandoned for its successor when it no longer accepts writes', async () => {
     const old = primary()
     servers.push(await old.addStandby(directory))
     await acknowledged(100)

@@ -6,7 +6,7 @@ import { binaries, PostgresServer } from './server.ts'
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'standby' }
 
 describe.skipIf(binaries === undefined)('with a standby for lists', () => {
-  test('a list is as old as the standby, everything else is current, and the primary lists if the standby is gone', async () => {
+  test('lists come from the standby, everything else is current, and lists come from the primary if the standby is gone', async () => {
     const primary = await PostgresServer.create(inject('fastDirectory'))
     const standby = await primary.addStandby(inject('fastDirectory'))
     const served = await serveOn(primary.url, { PAYMENTS_DATABASE_READ_URL: standby.url })

@@ -78,8 +78,8 @@ onEachDatabase('entries while the database is busy', (database) => {
       await call('good')
       // An entry without a kind is invalid.
       if (count === 0 || count === 70 || count === 199) {
-        service.tell({ ...entry, operation: `bad ${count}`, kind: null as never })
-        service.tell({ ...entry, operation: `good ${count}`, kind: 'question' })
+        service.reportEntry({ ...entry, operation: `bad ${count}`, kind: null as never })
+        service.reportEntry({ ...entry, operation: `good ${count}`, kind: 'question' })
       }
     }
     await service.runLog.flush()
@@ -95,7 +95,7 @@ onEachDatabase('entries while the database is busy', (database) => {
     meets.error = new Error('the disk is strange')
     // These are added at the same time, so that they are written together.
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
-    for (let count = 0; count < 250; count++) service.tell({ ...entry, kind: 'question' })
+    for (let count = 0; count < 250; count++) service.reportEntry({ ...entry, kind: 'question' })
     await service.runLog.flush()
     expect(meets.times).toBeLessThan(50)
     meets.error = undefined

@@ -11,7 +11,7 @@ onEachDatabase('entries of runs', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a call is an entry with all that the timeline shows', async () => {
+  test('a call is an entry with everything that the timeline shows', async () => {
     const instanceId = 'buying books'
     const cardId = await world.issueCard({ maximumAmount: 700 }, { instanceId })
     const answer = await world.authorize(cardId, 400, { instanceId })
@@ -52,7 +52,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(JSON.stringify([first, replayed])).not.toContain('"once"')
   })
 
-  test('refusals of authenticated callers are entries: by the values, the headers, the limit, the path', async () => {
+  test('refusals of authenticated callers are entries: for values, headers, the rate limit, the path', async () => {
     const instanceId = 'refused'
     const refused = [
       await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId }),

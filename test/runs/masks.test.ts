@@ -16,7 +16,7 @@ describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries
   })
   afterAll(() => flows.close())
 
-  test('over all operations, each a second time', async () => {
+  test('after all operations, each called twice', async () => {
     const { world } = flows.on
     await world.service.runLog.flush()
     const kept = await rowsOfRuns(world)
@@ -106,7 +106,11 @@ onEachDatabase('secrets in requests', (database) => {
         const instanceId = 'disguised'
         const quoted = `${before}${text}${behind}`
         const asked = [
-          await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: quoted }, [quoted]: 1 }, { instanceId }),
+          await world.post(
+            '/agent-cards',
+            { maximumAmount: 100, merchant: { name: quoted }, [quoted]: 1 },
+            { instanceId },
+          ),
           await world.get(`/agent-cards?q=${encodeURIComponent(quoted)}`, { instanceId }),
         ]
         expect(asked.map(({ status }) => status)).toEqual([400, 400])

@@ -53,7 +53,7 @@ onEachDatabase('runs and time', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 2, refused: 1 })
   })
 
-  test('a request that waits is one entry, with its last answer and the id that it was answered with', async () => {
+  test('a waiting request is one entry, with its final answer and its request id', async () => {
     const instanceId = 'waiting'
     const cardId = await world.issueCard({}, { instanceId })
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=5`, { instanceId })
@@ -65,15 +65,15 @@ onEachDatabase('runs and time', (database) => {
     expect(one?.ms).toBeGreaterThanOrEqual(5000)
   })
 
-  test('a reset deletes all entries, and is the first new one; earlier entries are not written after it', async () => {
+  test('a reset deletes all entries and is the first new one; entries from before it are not written later', async () => {
     await world.get('/whoami', { instanceId: 'before' })
     await entriesOf(world, 'before')
     const unwritten = await anotherProcess(world, world.system)
     await unwritten.get('/whoami', { instanceId: 'before' })
     const { partyId, agentId } = await unwritten.whoami()
     const entry = { partyId, agentId, instanceId: 'asked before', operation: 'create_payment' }
-    unwritten.service.tell({ ...entry, kind: 'question', outcome: 'asked' })
-    unwritten.service.tell({ ...entry, kind: 'decision', outcome: 'agreed' })
+    unwritten.service.reportEntry({ ...entry, kind: 'question', outcome: 'asked' })
+    unwritten.service.reportEntry({ ...entry, kind: 'decision', outcome: 'agreed' })
     const reset = await world.post('/simulations/reset', undefined, { key: world.apiKey, instanceId: 'resetting' })
     expect(reset.status).toBe(200)
     await unwritten.service.runLog.flush()
@@ -95,7 +95,7 @@ onEachDatabase('runs and time', (database) => {
     await later.drop()
   })
 
-  test('two processes write entries of the same runs at once, and count each', async () => {
+  test('two processes write entries of the same runs simultaneously, and count each once', async () => {
     const other = await anotherProcess(world, world.system)
     const names = ['shared 1', 'shared 2', 'shared 3']
     const many = Array.from({ length: 30 }, (_, at) => String(names[at % names.length]))

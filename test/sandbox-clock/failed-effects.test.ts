@@ -81,7 +81,7 @@ onEachDatabase('an effect that fails', (database) => {
   const nowMs = async () => Date.parse((await on.world.get('/simulations/clock')).json.data.attributes.now)
 
   test.each(sampleOf(Object.keys(kinds) as TimedKind[], 2))(
-    'of the kind %s stops nothing else, and happens once it is mended',
+    'of the kind %s blocks nothing else, and is applied once its record is repaired',
     async (kind) => {
       const { world } = on
       const [ill = '', well = ''] = [await kinds[kind].make(on), await kinds[kind].make(on)]
@@ -136,7 +136,7 @@ onEachDatabase('an effect that fails', (database) => {
     await proveBooks(world.store)
   })
 
-  test('is set aside even if a request applies it, because something is always due', async () => {
+  test('is set aside even if a request applies it because something is always due', async () => {
     const { world } = on
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -163,7 +163,7 @@ onEachDatabase('an effect that fails', (database) => {
   })
 })
 
-test('pauses grow up to a day', () => {
+test('the pauses grow up to a day', () => {
   expect([1, 2, 3, 11, 12, 2000].map((attempts) => pauseAfter(attempts) / minuteMs)).toEqual([
     1, 2, 4, 1024, 1440, 1440,
   ])

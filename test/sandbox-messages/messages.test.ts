@@ -5,7 +5,7 @@ import { merchant } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type Sent, type World } from '../support/world.ts'
 
-onEachDatabase('the messages that would have been sent', (database) => {
+onEachDatabase('the messages that a deployed service would send', (database) => {
   let world: World
   let acting: Payer
   let owner: Sent

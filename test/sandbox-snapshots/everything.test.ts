@@ -38,7 +38,10 @@ describe.each(databases)('on $name a restore undoes', (database) => {
       for (const who of ['agentKey', 'apiKey'] as const) {
         const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
         // Leaves out the last use of the key, which this read itself changes.
-        answersByPath[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
+        answersByPath[`${key} ${who}`] = answer.text.replaceAll(
+          /"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g,
+          '',
+        )
       }
     }
     return answersByPath

@@ -1,7 +1,7 @@
 import { createSite } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { tellsSecret } from '../../src/core/secret-fields.ts'
+import { containsSecret } from '../../src/core/secret-fields.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
@@ -92,7 +92,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
           })
           const text = JSON.stringify([result, progress])
           canaries.takeFrom(operation, result.structuredContent?.data)
-          if (!tellsSecret(operation, result.structuredContent?.data))
+          if (!containsSecret(operation, result.structuredContent?.data))
             say('answers over MCP without secrets of their own', `${host} ${text}`)
         }
         await client.close()

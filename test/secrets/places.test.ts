@@ -23,7 +23,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     const memory = () => databaseMemories(world.service, world.store)({ id: keyId, partyId })
     connection = await connected(world, hosts[0].open, {
       repeats: { windowMs: 900_000, run: undefined, memory },
-      note: (runNote) => world.service.tell({ ...runNote, partyId, agentId, instanceId: 'the run of the host' }),
+      note: (runNote) => world.service.reportEntry({ ...runNote, partyId, agentId, instanceId: 'the run of the host' }),
     })
   })
   afterAll(async () => {
@@ -73,7 +73,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     await nowhere(secret, JSON.stringify(answers.map(({ json }) => json.errors[0].source)))
   })
 
-  test('is kept under no name of a secret', async () => {
+  test('is not stored in a field with the name of a secret', async () => {
     const fields = Object.fromEntries(secretNames.map((name, at) => [name, `q7-value-${at}`]))
     const answers = [await world.post('/agent-cards', { ...fields, deep: [fields] })]
     expect(answers[0]?.status).toBe(400)

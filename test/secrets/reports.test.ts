@@ -68,7 +68,7 @@ describe('a rehearsal', () => {
     return { ...Object.fromEntries(read), table: resultsTable(results) }
   }
 
-  test.each(secretTexts)('shows nothing of it from a call or an answer: $name', async ({ text }) => {
+  test.each(secretTexts)('shows no secret from a call or an answer: $name', async ({ text }) => {
     const files = await reportOf(
       agentBy(async ({ call }) => {
         const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
@@ -135,7 +135,7 @@ describe('a simulation', () => {
   }
 
   describe.each(Object.entries(places))('of a service with a secret in %s', (_, faultOf) => {
-    test.each(secretTexts)('shows nothing of it: $name', async ({ text }) => {
+    test.each(secretTexts)('shows no secret: $name', async ({ text }) => {
       const target = { ...inProcess(faultOf(text)), isolated: false }
       const { exitCode, report, summary, log } = await simulateInProcess({ agents: 1, purchases: 2, target })
       expect(exitCode).toBe(1)
@@ -208,7 +208,7 @@ onEachDatabase('the console', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  test('and the reports of a run tell no secret that the run sent', async () => {
+  test('and the reports of a run show no secret that the run sent', async () => {
     const { world } = site
     const instanceId = 'a run that tells secrets'
     for (const { text } of secretTexts) {

@@ -9,7 +9,7 @@ import { createVisitor } from '../pages/oauth-site.ts'
 import { databasesForLong } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
 
-describe.each(databasesForLong)('nothing secret at rest or in words on $name', (database) => {
+describe.each(databasesForLong)('secrets in storage and in texts on $name', (database) => {
   let flows: Flows
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe.each(databasesForLong)('nothing secret at rest or in words on $name', (
   })
   afterAll(() => flows.close())
 
-  test('each secret is where it belongs, and nowhere else', async () => {
+  test('each secret is in its place, and nowhere else', async () => {
     const { canaries } = flows
     const places = { ...(await kept(flows)), ...flows.said }
     console.info(

@@ -18,7 +18,7 @@ onEachDatabase('an order', (database) => {
       return { kind, status, amountCents, capturedCents, atMs: updatedAtMs }
     })
 
-  test('captures when it ships, at that time, however late it is read', async () => {
+  test('captures at the time it ships, however late it is read', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     const placedAtMs = Date.parse(attributes.updatedAt)
     expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'placed', captured: 0, total: 3800 })

@@ -149,7 +149,7 @@ async function begun(): Promise<void> {
 describe('on a deployed API', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
-  it('takes the money that is there, and leaves the clock alone', async () => {
+  it('uses the existing money, and does not move the clock', async () => {
     await deployed(undefined, async (world, url) => {
       await world.authorize(await world.issueCard(), 1234)
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended

@@ -19,8 +19,8 @@ function calling(call: (caller: Caller, ...asked: Parameters<Caller['call']>) =>
   return { isolated, open: opened }
 }
 
-describe('what a report tells', () => {
-  it('tells start, calls and final check apart, in seconds and shares', async () => {
+describe('the content of a report', () => {
+  it('has start, calls and final check separately, in seconds and shares', async () => {
     const system = fakeSystem()
     const spent = { start: 2_000, calls: 5_000, 'final check': 3_000, shortening: 0 }
     const onStage = (stage: keyof typeof spent) => system.pass(spent[stage])
@@ -29,7 +29,7 @@ describe('what a report tells', () => {
     expect(summary.seconds).toEqual({ start: 2, calls: 5, finalCheck: 3, total: 10 })
   })
 
-  it('has all of it as data', async () => {
+  it('has all figures as data', async () => {
     const { report, summary, log } = await simulateInProcess(small)
     expect(summary).toMatchObject({
       ...small,
@@ -44,7 +44,7 @@ describe('what a report tells', () => {
   })
 })
 
-describe('the report is there whatever happens:', () => {
+describe('the report is printed even after:', () => {
   /** A capture that is reported wrongly. */
   const wrong: Fault = (fetch) => async (request) => {
     const response = await fetch(request)

@@ -65,7 +65,7 @@ describe('on the real service', () => {
     expect(result.log.filter((line) => line.includes('advance_sandbox_clock'))).toEqual([])
   })
 
-  it('stops when it is told to', async () => {
+  it('stops when it is interrupted', async () => {
     const controller = new AbortController()
     const onStep = (done: number) => {
       if (done === 5) controller.abort()
@@ -165,7 +165,7 @@ describe('on a faulty service', () => {
     expect((await run(thawing)).mismatch).toMatchObject({ expected: expect.stringContaining('conflict') })
   })
 
-  it('tells what was found when no further run can be made', async () => {
+  it('reports the failure even if no further run can be made', async () => {
     const { isolated, open } = inProcess(faults[0]?.fault)
     let worlds = 0
     const once = async () => {

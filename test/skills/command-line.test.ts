@@ -61,7 +61,7 @@ test.runIf(isDeep)('write-a-scenario: careful passes, repeats-blindly fails, and
   expect(mutants).toMatchObject({ status: 0, stdout: expect.stringMatching(/harmful acts +(\d+) of \1 caught/) })
 })
 
-test.runIf(isDeep)('rehearse-an-agent-in-ci: its commands run, and a useless agent does not pass', async () => {
+test.runIf(isDeep)('rehearse-an-agent-in-ci: its commands run, and an agent that does nothing fails', async () => {
   writeFileSync(join(here, 'agent.mjs'), agent)
   const [list, careful, own, ...more] = await run('rehearse-an-agent-in-ci')
   expect(more).toEqual([])

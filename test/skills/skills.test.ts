@@ -57,7 +57,7 @@ describe('the files', () => {
     }
   })
 
-  test('there is one for each task', () => {
+  test('each task has a skill', () => {
     expect(skillFiles.map(({ name }) => name)).toEqual([
       'buy-at-a-shop',
       'buy-with-a-card',

@@ -48,7 +48,7 @@ test.each(lists)('$name walks an index, for any filter and caller', async (list)
   expect(reads.flatMap((sql) => unbounded(sql))).toEqual([])
 })
 
-test('a scan, a sort of all and a filter beside the index are seen', () => {
+test('the check detects a scan, a full sort and a filter that the index does not cover', () => {
   const cards = 'select * from "agentCards" where'
   const seen = (sql: string) => unbounded(sql).map((what) => what.split(':')[0])
   expect(seen(`${cards} "merchantName" = ?`)).toEqual(['scans agentCards'])

@@ -18,7 +18,7 @@ describe('the store on PostgreSQL', () => {
       try {
         let attempts = 0
         await store.transaction(async (tx) => {
-          tx.apart()
+          tx.runAlone()
           await addWallet(tx)
           attempts += 1
           if (attempts === 1) throw new StaleWriteError(what)

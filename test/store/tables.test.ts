@@ -93,7 +93,7 @@ describe('in the store', () => {
     expect(ddl.test('sql`drop table agents`')).toBe(true)
   })
 
-  test('the engine and the schema know no file of a table, and the schema no engine', () => {
+  test('the engine and the schema import no file of a table, and the schema imports no engine', () => {
     expect([...files].flatMap(([path, text]) => upward(path, text))).toEqual([])
     expect(upward('engine/open.ts', "import { a } from '../agents.ts'")).toEqual(['engine/open.ts imports agents.ts'])
     expect(upward('schema/agents.ts', "import { a } from '../engine/page.ts'")).toHaveLength(1)

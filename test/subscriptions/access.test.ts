@@ -15,7 +15,7 @@ import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './m
 
 const missing = `sub_${'0'.repeat(32)}`
 
-onEachDatabase('who may do what with subscriptions', (database) => {
+onEachDatabase('access to subscriptions', (database) => {
   let world: World
   let shop: Merchant
   let partyId: string

@@ -37,7 +37,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'active', expiresAt: null })
   })
 
-  test('with null never expires', async () => {
+  test('never expires if expiresAt is null', async () => {
     const id = await shop.create({ ...monthly, expiresInMinutes: null })
     for (let year = 0; year < 3; year++) await shop.pass(3000)
     expect(await shop.read(id)).toMatchObject({

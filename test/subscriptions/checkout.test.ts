@@ -241,7 +241,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('paid, then canceled: no repeat is answered as paid', async () => {
+  test('after payment and cancellation, no repeat is answered as paid', async () => {
     const { id, secret } = await opened()
     await page.pay(secret, visa)
     ok(await shop.cancel(id))

@@ -10,7 +10,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
 const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 
-test('a tool of production is that of the sandbox, but that it reaches somebody and moves real money', () => {
+test("a production tool equals the sandbox's, except that it reaches other systems and moves real money", () => {
   const production = toolList(everyTool('production'))
   for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}

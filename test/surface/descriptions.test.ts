@@ -49,7 +49,7 @@ function likeness(one: string, other: string): number {
 }
 
 describe('a parameter', () => {
-  test.each(tools)('of $name is described, by more than its name', ({ name, inputSchema }) => {
+  test.each(tools)('of $name has a description that adds to its name', ({ name, inputSchema }) => {
     for (const [path, description] of argumentsIn(inputSchema as Schema, name)) {
       expect(description, path).not.toBe('')
       expect(repeats(description, path), `${path}: ${description}`).toBe(false)

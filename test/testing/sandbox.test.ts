@@ -131,7 +131,7 @@ describe('faults', () => {
   })
 })
 
-describe('an end', () => {
+describe('closing', () => {
   it('happens once, rejects running and later requests, and releases the port', async () => {
     const sandbox = await sandboxOf()
     const { url, keys } = sandbox
@@ -147,7 +147,7 @@ describe('an end', () => {
     await sandbox.close()
   })
 
-  it('comes at the end of the block that declares the sandbox', async () => {
+  it('happens at the end of the block that declares the sandbox', async () => {
     let left: Sandbox
     {
       await using sandbox = await createSandbox({ port: false })
@@ -157,7 +157,7 @@ describe('an end', () => {
     await expect(left.fetch('/healthz')).rejects.toMatchObject(cut)
   })
 
-  it('is not waited for: a process that has closed its sandbox ends, and nothing was written', () => {
+  it('lets the process end, and prints nothing', () => {
     const sandboxFile = fileURLToPath(new URL('../../src/testing/sandbox.ts', import.meta.url))
     const program = `
       const { createSandbox } = await import(${JSON.stringify(sandboxFile)})

@@ -191,7 +191,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('do not chase new records, and leave none behind that they could have signed', async () => {
+  test('are deleted without a pass over newer records, and leave none that they could have signed', async () => {
     const old = await world.store.read(rootKeys)
     const made: string[] = []
     let transactions = 0

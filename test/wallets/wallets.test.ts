@@ -216,7 +216,7 @@ onEachDatabase('wallets', (database) => {
   })
 
   describe('a transfer between wallets', () => {
-    test('moves money and makes none', async () => {
+    test('moves money and creates none', async () => {
       const id = created(await create())
       ok(await attach(id, agentId))
       const sent = { idempotencyKey: 'internal' }
@@ -264,7 +264,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 249_500 })
     })
 
-    test('is refused without sense, funds or permission', async () => {
+    test('is refused to the same wallet, without funds and without permission', async () => {
       const id = created(await create())
       const between = { sourceWalletId: main, destWalletId: id }
       expectRefusal(await transfer({ amount: 250_001, ...between }, owner()), 'conflict', at('amount'))

@@ -152,7 +152,7 @@ test.each([
   { database: sqlite, kills: 100 },
   { database: postgres, kills: 20 },
 ] as const)(
-  'nothing is lost where the service is killed $kills times, on $database.name',
+  'nothing is lost if the service is killed $kills times, on $database.name',
   async ({ database, kills }) => {
     const { url, drop } = await database.createEmpty()
     const receiver = await openReceiver()

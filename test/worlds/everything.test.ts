@@ -17,7 +17,7 @@ import { everything } from './reading.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
 type Found = any
 
-/** Everything in test/worlds/everything.yaml exists when the service starts, can be read, and works on. */
+/** Everything in test/worlds/everything.yaml exists when the service starts, can be read, and can be used further. */
 onEachDatabase('a world with everything in it', (database) => {
   let world: World
 
@@ -39,7 +39,7 @@ onEachDatabase('a world with everything in it', (database) => {
   const subscription = (description: string) =>
     named('/subscriptions', ({ terms }: Found) => terms.description === description)
 
-  it('has a suspended party, with the records that this ended', async () => {
+  it('has a suspended party, and the records that the suspension ended', async () => {
     const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
     const { data } = (await world.get('/parties/me', { key })).json
     expect(data.attributes).toMatchObject({ status: 'SUSPENDED', partyType: 'PERSON' })

@@ -25,7 +25,7 @@ const card = (more: string) => `cards: [{ agent: shopper, merchant: Books, maxim
 const bought = (more: string) => card(`issuedAt: -9d, expiresAt: -8d, purchases: [{ amount: 500, ${more} }]`)
 const paidFor = (more: string) => `subscriptions: [{ description: News, amount: 1000, paidAt: 2026-01-20, ${more} }]`
 
-describe('a world that is not possible', () => {
+describe('an impossible world', () => {
   const system = fakeSystem()
   let store: Store
   let drop: () => Promise<void>
@@ -171,7 +171,7 @@ onEachDatabase('the world of a database', (database) => {
     expect((await start(world).seed(nothing)).agentKey).toBeNull()
   })
 
-  it('may have no agent and no keys, as which nobody can act then', async () => {
+  it('may have no agent and no keys; then nobody can act', async () => {
     const world = worldOf('parties: { acme: { apiKeys: [] } }')
     expect(await start(world).seed(nothing)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     expect(await start(world).seed(nothing)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })

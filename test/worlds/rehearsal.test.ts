@@ -28,7 +28,7 @@ const managing = (Object.values(catalogue) as OperationDefinition[]).filter(
   ({ permission }) => permission === 'sandbox.manage',
 )
 
-onEachDatabase('who manages the sandbox', (database) => {
+onEachDatabase('the manager of the sandbox', (database) => {
   it.each([
     ['in a rehearsal, the key of the first party alone', true],
     ['else, its agents too', false],

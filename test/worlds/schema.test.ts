@@ -177,7 +177,7 @@ describe('the schema of world files', () => {
     expect(mistakes(file)).toEqual([`parties.acme.cards.0.purchases.0.${mistake}`])
   })
 
-  it("lets an agent of another party act only where that party's file has the grant", () => {
+  it('lets an agent of another party act only if the file has a grant for it', () => {
     const cards = [{ agent: 'acme/shopper', merchant: 'Books', maximumAmount: 100 }]
     const world = (more: object) => ({ parties: { acme: { agents: { shopper: {} }, ...more }, ann: { cards } } })
     expect(mistakes(world({ customers: { ann: { agent: 'shopper' } } }))).toEqual([])

@@ -154,7 +154,7 @@ export class Endpoint {
 
   #receive(message: JSONRPCMessage): void {
     if ('method' in message) {
-      this.#tell(message)
+      this.#passOn(message)
       return
     }
     const asked = this.#open.get(message.id)
@@ -166,7 +166,7 @@ export class Endpoint {
     if (asked.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
-    this.#tell(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
+    this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
   }
 
   /** Ends the request for the host. Its connection may stay open until it ends by itself or there are too many. */
@@ -184,7 +184,7 @@ export class Endpoint {
    * Sends to the host. If an answer cannot be written, for example because it is nested too deep, sends an error
    * instead.
    */
-  #tell(message: JSONRPCMessage, asked?: Exchange): void {
+  #passOn(message: JSONRPCMessage, asked?: Exchange): void {
     this.#lastTaken = this.sendToHost(message).catch(async (error) => {
       this.#options.log.warn({ err: error }, 'stdio')
       if (asked !== undefined) await this.sendToHost(this.#errorFor(asked, { reason: unwritable })).catch(() => {})
@@ -201,7 +201,7 @@ export class Endpoint {
     const { id } = exchange.request
     if (this.#open.get(id) !== exchange) return
     this.#open.delete(id)
-    this.#tell(this.#errorFor(exchange, why))
+    this.#passOn(this.#errorFor(exchange, why))
   }
 
   #errorFor({ request, status }: Exchange, why: Why): JSONRPCMessage {

@@ -99,14 +99,14 @@ export class Announcer {
               .filter((session) => session.partyId === partyId && isSubscribed(session.idHash, uri))
               .map((session) => ({
                 principal: session.latest.principal,
-                tell: () => notifySession(session, event, [uri], log),
+                notify: () => notifySession(session, event, [uri], log),
               })),
           ]
           const readable = new Map<string, Promise<boolean>>()
-          for (const { principal, tell } of those) {
+          for (const { principal, notify } of those) {
             const known = readable.get(principal.credential) ?? mayRead(principal, uri).catch(logFailure)
             readable.set(principal.credential, known)
-            if (await known) tell(event)
+            if (await known) notify(event)
           }
         }
       }

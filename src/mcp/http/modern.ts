@@ -16,7 +16,7 @@ type RequestContext = Omit<HostContext, 'era' | 'cut'>
 /** A listening principal, and the function that notifies it. */
 export interface Subscription {
   principal: Principal
-  tell(event: ServerEvent): void
+  notify(event: ServerEvent): void
 }
 
 interface ModernEraOptions {
@@ -171,7 +171,7 @@ function createBus() {
     publish,
     listening: () => [...listeners.values()].flatMap((one) => one?.principal ?? []),
     subscribed: (uri: string) =>
-      [...listeners].flatMap(([tell, one]) => (one?.uris.has(uri) ? [{ principal: one.principal, tell }] : [])),
+      [...listeners].flatMap(([notify, one]) => (one?.uris.has(uri) ? [{ principal: one.principal, notify }] : [])),
     as: <T>(one: Subscriber, work: () => T): T => subscriber.run(one, work),
     count: (principalId: string) => [...listeners.values()].filter((one) => one?.principal.id === principalId).length,
   }

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/server'
 import { operationsByName } from '../../../tools/index.ts'
-import { secretFields, tellsSecret } from '../../core/secret-fields.ts'
+import { containsSecret, secretFields } from '../../core/secret-fields.ts'
 import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kinds.ts'
 
 const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
@@ -19,7 +19,7 @@ export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest
   if (operation === undefined || secretFields(operation).length === 0) return false
   const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
   // An answer without structured content may contain a secret, unless it says that nothing was done.
-  return structuredContent === undefined ? isError !== true : tellsSecret(operation, structuredContent.data)
+  return structuredContent === undefined ? isError !== true : containsSecret(operation, structuredContent.data)
 }
 
 function readsSecrets(uri: string): boolean {

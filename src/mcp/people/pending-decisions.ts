@@ -62,10 +62,10 @@ const unavailable = {
 
 function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
-  const tell = isLocal
+  const advice = isLocal
     ? `A window was opened in the person's browser on this machine: tell them to decide there by ${ends}. ${url} only shows the question`
     : `Show the person this link: ${url} (it ends at ${ends}). Only they can decide there`
-  return `${tell}; do not open it yourself. Then ${callWith(tool, id)}.`
+  return `${advice}; do not open it yourself. Then ${callWith(tool, id)}.`
 }
 
 function callWith(tool: string, id: string): string {

@@ -109,8 +109,8 @@ async function payee({ attributes: { target, customer } }: z.output<typeof Appro
   const found = await optional(read(payments.getPayment, { paymentId: target.id, ...acting }))
   if (found === undefined) return `To: not known here, see payment ${word(target.id)}`
   const to = related(found.data, 'recipientAgent') ?? related(found.data, 'recipient')
-  const whom = to === undefined ? 'anyone who claims it' : `${word(to.type)} ${word(to.id)}`
-  return `To: ${whom} (payment ${word(target.id)})${note(found.data.attributes.description)}`
+  const payeeWords = to === undefined ? 'anyone who claims it' : `${word(to.type)} ${word(to.id)}`
+  return `To: ${payeeWords} (payment ${word(target.id)})${note(found.data.attributes.description)}`
 }
 
 function asker({ actorType, agent }: NonNullable<z.output<typeof Approval>['attributes']['initiator']>): string {

@@ -78,7 +78,7 @@ async function perform(call: Parsed): Promise<Answer> {
   const answered = await decideAndSend(call)
   if ('answer' in answered) return answered.answer
   await record(answered)
-  return await tell(answered)
+  return await toHost(answered)
 }
 
 /** Sends the call. If it repeats a call that the API refused, sends it once more, as a new one. */
@@ -131,7 +131,7 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
 }
 
 /** Turns the API's answer into the host's. */
-async function tell(call: Answered): Promise<Answer> {
+async function toHost(call: Answered): Promise<Answer> {
   const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)

@@ -122,7 +122,7 @@ class Turn {
     usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
   }
 
-  /** Tells failures of the provider apart from those of the agent, and from the end of the trial. */
+  /** Distinguishes failures of the provider from those of the agent, and from the end of the trial. */
   #explained(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {

@@ -30,7 +30,7 @@ export async function changeAccess(
   }
 }
 
-/** Returns a sentence that tells a secret. */
+/** Returns a sentence that reveals a secret. */
 export async function secretOf(
   tools: Tools,
   what: Extract<Order, { do: 'tell' }>['what'],

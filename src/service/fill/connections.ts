@@ -85,8 +85,8 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
     refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
   }
-  const whom = found(builder.names.whom(index, invitation.to))
-  const customer = whom.kind === 'party' ? builder.account(whom.party) : null
+  const invitee = found(builder.names.recipientOf(index, invitation.to))
+  const customer = invitee.kind === 'party' ? builder.account(invitee.party) : null
   const id = builder.id('adi', invitation.id, createdAtMs)
   const row = { ...rowOf(builder, index, invitation, id), ...pendingInvitation(expiresAtMs, createdAtMs) }
   const whole = { ...row, version: 1, expiresAtMs, createdAtMs }
@@ -118,9 +118,9 @@ type InvitationDetails = Omit<
 
 function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id: string): InvitationDetails {
   const { permissions, limits, message, tags } = invitation
-  const whom = found(builder.names.whom(index, invitation.to))
+  const invitee = found(builder.names.recipientOf(index, invitation.to))
   const isAddress = invitation.to.includes('@') ? 'email' : invitation.to.startsWith('+') ? 'phone' : null
-  const recipient = whom.kind === 'party' ? builder.account(whom.party).id : whom.address
+  const recipient = invitee.kind === 'party' ? builder.account(invitee.party).id : invitee.address
   return {
     id,
     partyId: builder.account(index).id,
@@ -150,13 +150,13 @@ async function accept(
   const { tx, system } = builder.context
   const { names } = builder
   const { party } = builder.account(index)
-  const whom = found(names.whom(index, invitation.to))
-  if (whom.kind !== 'party') throw new Error('Bug: an invitation was accepted by nobody in the world.')
+  const invitee = found(names.recipientOf(index, invitation.to))
+  if (invitee.kind !== 'party') throw new Error('Bug: an invitation was accepted by nobody in the world.')
   const isInFile = (party.customers ?? []).some(
-    ({ customer, agent }) => names.party(customer) === whom.party && builder.agent(index, agent)?.id === agentId,
+    ({ customer, agent }) => names.party(customer) === invitee.party && builder.agent(index, agent)?.id === agentId,
   )
   if (isInFile) return
-  const customerPartyId = builder.account(whom.party).id
+  const customerPartyId = builder.account(invitee.party).id
   await grant(tx, system, { customerPartyId, agentPartyId: partyId, agentId, permissions, limits }, nowMs)
 }
 

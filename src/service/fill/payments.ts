@@ -55,9 +55,9 @@ export function planPayments(builder: WorldBuilder, index: number): void {
 function planPayment(builder: WorldBuilder, index: number, payment: Payment, path: Path): void {
   const { system } = builder.context
   const wallet = builder.payingWallet(index, payment.wallet, payment.agent)
-  const whom = found(builder.names.whom(index, payment.to))
-  const receiver = builder.receiver(whom)
-  const claimant = whom.kind === 'party' ? null : whom.address
+  const recipient = found(builder.names.recipientOf(index, payment.to))
+  const receiver = builder.receiver(recipient)
+  const claimant = recipient.kind === 'party' ? null : recipient.address
   const { claimToken = newSecret(system) } = payment
   const row: PaymentRow = {
     ...draft(builder, index, payment, { kind: 'payment', wallet, path }),

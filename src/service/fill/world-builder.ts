@@ -1,7 +1,7 @@
 import type { Environment } from '../../core/operation.ts'
 import { lastMomentMs, newId, parseTimestamp, type System, timestamp } from '../../core/system.ts'
 import { refuseWorld } from '../../worlds/invalid-world.ts'
-import { Names, type Placed, type Whom } from '../../worlds/names.ts'
+import { Names, type Placed, type Recipient } from '../../worlds/names.ts'
 import type { World } from '../../worlds/schema.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { momentMs } from '../../worlds/world-times.ts'
@@ -145,9 +145,9 @@ export class WorldBuilder {
   }
 
   /** Returns the recipient of a payment and its wallet; null for a recipient outside the world. */
-  receiver(whom: Whom): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
-    if (whom.kind !== 'party') return null
-    const { agent, party } = whom
+  receiver(recipient: Recipient): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
+    if (recipient.kind !== 'party') return null
+    const { agent, party } = recipient
     const { id, agentIds } = this.account(party)
     if (agent === null) return { partyId: id, agentId: null, wallet: this.wallet(party, undefined) }
     return { partyId: id, agentId: found(agentIds[agent.at]), wallet: this.agentWallet(party, agent.at) }
@@ -165,7 +165,7 @@ export class WorldBuilder {
   }
 }
 
-/** Returns a thing that the schema's checks have already found to exist. */
+/** Returns a value that exists according to the schema's checks. */
 export function found<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
   return thing

@@ -86,7 +86,7 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The refusals that are recorded for each address, a minute and process. Strangers can cause them. */
+/** The limit of recorded refusals for each address, per minute and process, because strangers can cause them. */
 const recorded = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {

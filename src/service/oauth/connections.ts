@@ -42,7 +42,9 @@ export interface Connection {
 }
 
 export interface Connections {
-  /** Lists the user's connections and, for who manages the party, its applications and trusted identity providers. */
+  /**
+   * Lists the user's connections and, for users who manage the party, its applications and trusted identity providers.
+   */
   list(user: UserRow): Promise<Connection[]>
   /**
    * Ends a connection; an ended one stays ended.

@@ -69,7 +69,7 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
 
 function maskedField(masking: Masking, name: string, of: object, depth: number): unknown {
   const value = (of as Record<string, unknown>)[name]
-  // A cursor looks like a secret, but is none.
+  // A cursor looks like a secret, but is not one.
   if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
   const isSecret = masking.secret.has(name) || isSecretField(name, of)
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'

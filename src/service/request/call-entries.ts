@@ -143,7 +143,7 @@ function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'rema
 function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
   if (reply === undefined) return {}
   const { text, cut } =
-    reply.mayTellSecret === false
+    reply.mayContainSecret === false
       ? cutText(reply.body)
       : maskJson(reply.body, secretFields(operation), () => parseJson(reply.body))
   return { answer: text, ...(cut === 0 ? {} : { cut }) }

@@ -13,15 +13,15 @@ import type { RootKeys } from '../store/root-keys.ts'
 import type { IdempotencyRecordRow } from '../store/schema/idempotency-records.ts'
 import type { Context } from './handler.ts'
 import { openedAnswer, plainAnswer, sealedAnswer } from './recorded-answers.ts'
-import { mayTellSecret, type Reply } from './reply.ts'
+import { mayContainSecret, type Reply } from './reply.ts'
 
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer the answer is stored, so that no key is lost while the clock is ahead by less than this. */
+/** How much longer the answer is stored, in case the clock is ahead: a difference below this loses no key. */
 const keptLongerMs = 7 * 24 * hourMs
 
-/** A request's claim of its key, on the party it acts on. */
+/** A request's claim of its key, which is scoped to the party it acts on. */
 export interface Claim {
   partyId: string
   key: string
@@ -80,7 +80,9 @@ const notRecorded: readonly number[] = [408, 429, 503]
 /** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Returns the record of an answer under its key, by which a repeat of the request replays it; undefined if it is not recorded. */
+/**
+ * Returns the record from which a repeat of the request replays the answer; undefined if the answer is not recorded.
+ */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   mine: Claim,
@@ -89,11 +91,11 @@ export function recordOf(
 ): IdempotencyRecordRow | undefined {
   const { status, body } = reply
   if (notRecorded.includes(status)) return undefined
-  const answer = mayTellSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body)
+  const answer = mayContainSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body)
   return idempotencyRecord({ ...hashesOf(mine), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
-/** Keeps the key for a request that was accepted but is not resolved, until it is repeated. */
+/** Stores the key of a request that was accepted but not resolved, until the request is repeated. */
 export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<void> {
   const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
   await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(mine), ...unresolved }))

@@ -23,7 +23,13 @@ export async function logRefusal(log: Logger, { request, response, supportId, ms
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
   const { method, url } = request
-  const fields = { supportId: headers.get('x-request-id') ?? supportId, status, code: await codeOf(response), method, ms }
+  const fields = {
+    supportId: headers.get('x-request-id') ?? supportId,
+    status,
+    code: await codeOf(response),
+    method,
+    ms,
+  }
   logLine(log, { ...fields, path: new URL(url).pathname })
 }
 

@@ -17,9 +17,9 @@ interface Resource {
 }
 
 /**
- * Answers a request; one that says `waitSeconds` is answered when the status is another than at first, is final, or the
- * time is over (docs/service.md#waiting). While it waits it is no more than an entry in a table: each reading is a request of
- * its own through the pipeline, so that it sees and may see what any other would.
+ * Answers a request. One with `waitSeconds` is answered once the status has changed or is final, or when the time is
+ * over (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request
+ * through the pipeline, with the usual permissions.
  * @param gone Aborts when nobody waits for the answer any more.
  */
 export async function answerLongPoll(
@@ -39,7 +39,7 @@ export async function answerLongPoll(
     last = await waitForStatus(dependencies, { key, incoming, gone, first, ms })
     return last
   } finally {
-    // All of it is one call, with its last answer.
+    // All reads together count as one call, with the last answer.
     noteCall(dependencies, first.reached, last, dependencies.system.elapsed() - beganAtMs)
   }
 }

@@ -1,7 +1,7 @@
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 
-/** Real time goes on while the sandbox's is read, and moving the clock by less is not worth a word. */
+/** Real time passes while the sandbox's time is read, so a smaller difference is not shown. */
 const shownFromMs = 1_000
 
 /** Returns the sandbox's time if its clock was moved; undefined if it is real time. */

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 /** The proxy that requests to the internet go through; undefined: none. */
 export interface OutgoingProxy {
   httpsProxy: string | undefined
-  /** Comma list of hosts that are reached without it. */
+  /** A comma-separated list of hosts that are reached without the proxy. */
   noProxy: string | undefined
 }
 

@@ -43,7 +43,7 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   lastUses: LastUses
   waits: WaitingRequests
   runLog: RunLog
-  tell: ReportEntry
+  reportEntry: ReportEntry
   /** The party of the last command, by the hash of its credential. */
   parties: Map<string, string>
   publicUrl: () => string
@@ -99,7 +99,8 @@ export async function answer(
     reply = await applyOtherAnswer(dependencies, otherAnswer, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
-  if (reply !== undefined && isSuccess(reply)) for (const entry of entriesForOtherRuns(reached)) dependencies.tell(entry)
+  if (reply !== undefined && isSuccess(reply))
+    for (const entry of entriesForOtherRuns(reached)) dependencies.reportEntry(entry)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, reached, reply, ms)
   const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined

@@ -11,7 +11,7 @@ const mostAttempts = 10
 
 /** The state of a credential's window in this process. */
 interface Window {
-  /** The number of requests that this process may let through without asking. */
+  /** The number of requests that this process may accept without asking the database. */
   left: number
   /** The unclaimed rest of the limit when this process last asked. */
   beyond: number
@@ -32,8 +32,8 @@ type Take = (wanted: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string,
 /**
  * Counts requests in windows of a minute of real time, which begin with a credential's first request. If the database
  * is a server, its processes share each window. A process takes a small share in advance, so that together they never
- * let more through than the limit. They ask the database some hundred times in a window, however many requests there
- * are. Concurrent claims share one statement.
+ * exceed the limit. They ask the database some hundred times in a window, however many requests there are. Concurrent
+ * claims share one statement.
  */
 export class RateWindows {
   readonly #system: System

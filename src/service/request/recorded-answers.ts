@@ -2,22 +2,22 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { hmac, type System, sealBytes, unsealBytes } from '../../core/system.ts'
 import { lastingTexts, type RootKeys } from '../store/root-keys.ts'
 
-/** The party that was acted on, and the Idempotency-Key that the answer was asked for with. */
+/** The party acted on, and the Idempotency-Key of the request. */
 interface KeyOfParty {
   partyId: string
   key: string
 }
 
 /**
- * Returns an answer that holds no secret for the idempotency record. Nothing precedes its colon. Not deflating and
- * sealing such answers saved a fifth of the CPU of a write.
+ * Returns an answer without a secret in the form of the idempotency record: no key id precedes the colon. Neither
+ * compressing nor sealing such answers saves a fifth of a write's CPU time.
  */
 export function plainAnswer(body: string): Buffer {
   return Buffer.from(`:${body}`)
 }
 
 /**
- * Deflates and seals an answer for the idempotency record. Only the Idempotency-Key opens it again, byte for byte and
+ * Compresses and seals an answer for the idempotency record. Only the Idempotency-Key opens it again, byte for byte and
  * with its secrets. The id of the root key that sealed it comes first, so that a reader of the database alone can
  * neither open an answer nor make one.
  */
@@ -41,5 +41,5 @@ function secretOf({ derive }: RootKeys, keyId: number, { partyId, key }: KeyOfPa
   return hmac(derive(keyId, lastingTexts.recordedAnswers), `recorded answer ${partyId} ${key}`)
 }
 
-/** Small buffers: making larger ones costs more than deflating an answer does. */
+/** Small buffers, because allocating larger ones costs more than compressing an answer. */
 const cheap = { level: 1, windowBits: 11, memLevel: 4, chunkSize: 1024 } as const

@@ -13,8 +13,8 @@ export interface Reply {
   headers: Readonly<Record<string, string>>
   /** The value of the body, if it was made here or was parsed before: see `replyValue`. */
   value?: unknown
-  /** Set by `mayTellSecret`. */
-  mayTellSecret?: boolean
+  /** Set by `mayContainSecret`. */
+  mayContainSecret?: boolean
 }
 
 /** Returns the value of a reply's body. The activity, the run log and the log read it, and share it. */
@@ -24,12 +24,12 @@ export function replyValue(reply: Reply): unknown {
 }
 
 /**
- * Returns whether a reply may hold a secret, in a field that its operation declares as one or by its looks. The record under
- * the key looks, and the run log looks no second time.
+ * Returns whether a reply may contain a secret: in a field that its operation declares as secret, or in a text that
+ * looks like one. The idempotency record checks this first, and the run log reuses the result.
  */
-export function mayTellSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
-  reply.mayTellSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
-  return reply.mayTellSecret
+export function mayContainSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
+  reply.mayContainSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
+  return reply.mayContainSecret
 }
 
 /** The result of a handler if the answer has a `meta`. */

@@ -226,8 +226,8 @@ export class RunLog {
   }
 
   /**
-   * Sorts behind those that this process gave before, by the service's time and, within a millisecond, by a count. Time
-   * goes back only with a new epoch, whose entries are the first.
+   * Returns an id that sorts after the earlier ones of this process: by the service's time and, within a millisecond,
+   * by a count. A new epoch may begin at an earlier time.
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last

@@ -27,13 +27,13 @@ export function unchanged<Result>(result: Result): Changed<Result> {
 export function runChange<Result>(
   dependencies: Dependencies,
   work: (context: SettledContext) => Promise<Changed<Result>>,
-  whose?: FindParty,
+  findParty?: FindParty,
 ): Promise<Result> {
   return runSettled(
     dependencies,
     async (context) => {
       const { tx } = context
-      const partyId = tx.clock.sandbox.staleRules > 0 ? await whose?.(tx) : undefined
+      const partyId = tx.clock.sandbox.staleRules > 0 ? await findParty?.(tx) : undefined
       const { result, acts } = await keepingEarlier(
         tx,
         () => (partyId === undefined ? [] : [partyId]),
@@ -42,7 +42,7 @@ export function runChange<Result>(
       for (const act of acts) await recordAct(context, act)
       return result
     },
-    whose,
+    findParty,
   )
 }
 
@@ -53,12 +53,12 @@ export function runChange<Result>(
 export function runSettled<Result>(
   { store, system, log }: Dependencies,
   work: (context: SettledContext) => Promise<Result>,
-  whose?: FindParty,
+  findParty?: FindParty,
 ): Promise<Result> {
   return whenSettled({ store, system, log }, (settling) =>
     store.transaction(async (tx) => {
       const moment = await readMoment(tx)
-      const partyId = moment.isAnythingDue ? await whose?.(tx) : undefined
+      const partyId = moment.isAnythingDue ? await findParty?.(tx) : undefined
       if (partyId !== undefined) await requireSettled(tx, system, moment, [partyId], settling)
       return work({ tx, system, ...moment.times })
     }),

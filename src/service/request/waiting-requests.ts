@@ -53,7 +53,7 @@ export class WaitingRequests {
   readonly #ofCredential = new Map<string, number>()
   readonly #followers = new Set<Follower<EventRow>>()
   #signals: Signals | undefined
-  #deaf: (() => void)[] = []
+  #unsubscribe: (() => void)[] = []
   #count = 0
   #ended = false
 
@@ -81,9 +81,9 @@ export class WaitingRequests {
   /** Connects the processes of one database, so that they signal changes. Without it they poll. */
   connect(signals: Signals): void {
     this.#signals = signals
-    this.#deaf = [
-      signals.hear(changesTopic, () => this.#watch.wake()),
-      signals.hear(clockTopic, () => this.#wakeEach()),
+    this.#unsubscribe = [
+      signals.subscribe(changesTopic, () => this.#watch.wake()),
+      signals.subscribe(clockTopic, () => this.#wakeEach()),
     ]
   }
 
@@ -129,7 +129,7 @@ export class WaitingRequests {
 
   /** Notifies the waiting requests of changes to these parties in this process. */
   happened(partyIds: ReadonlySet<string>): void {
-    this.#signals?.tell(changesTopic)
+    this.#signals?.send(changesTopic)
     for (const partyId of partyIds) {
       if (!this.#watch.has(partyId)) continue
       this.#watch.wake()
@@ -139,7 +139,7 @@ export class WaitingRequests {
 
   /** Wakes all waiting requests after a move of the clock, because expiries add no event. */
   wakeAll(): void {
-    this.#signals?.tell(clockTopic)
+    this.#signals?.send(clockTopic)
     this.#wakeEach()
   }
 
@@ -155,7 +155,7 @@ export class WaitingRequests {
 
   async close(): Promise<void> {
     this.stop()
-    for (const deaf of this.#deaf) deaf()
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
     await this.#watch.close()
   }
 

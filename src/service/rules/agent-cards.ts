@@ -70,7 +70,7 @@ interface Attempt {
   nowMs: number
 }
 
-/** The rules that decline an authorization, the first that applies wins (docs/service.md#card-declines). */
+/** The rules that decline an authorization; the first that applies wins (docs/service.md#card-declines). */
 const declineRules = {
   single_use_card_expired: ({ card, nowMs }) => nowMs >= card.expiresAtMs,
   single_use_card_used: ({ card }) => card.usedAtMs !== null,

@@ -101,7 +101,7 @@ export function limitsColumn(limits: Limits | null | undefined): string | null {
   return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
-/** Returns whether the limits let anything through that the ones before did not. */
+/** Returns whether the limits allow anything that the previous ones did not. */
 export function isWider(after: Limits | null, before: Limits | null): boolean {
   const height = (limits: Limits | null, window: keyof Limits) => limits?.[window] ?? Number.POSITIVE_INFINITY
   return (['perTransaction', 'perDay', 'perMonth'] as const).some(

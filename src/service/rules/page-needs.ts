@@ -1,8 +1,8 @@
 /**
  * The level that a route needs before it acts for a person. `nothing`: it acts for nobody in particular. `secret`: the
- * secret in its address or form stands for the person, such as a link that was sent to them or the number of a card.
- * `session`: somebody is signed in, if only by one click. `proven`: that session began with a password or a one-time link,
- * or a second factor was accepted in it.
+ * secret in its address or form identifies the person, such as a link that was sent to them or the number of a card.
+ * `session`: somebody is signed in, if only by one click. `proven`: that session began with a password or a one-time
+ * link, or a second factor was accepted in it.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 

@@ -53,7 +53,7 @@ export interface RunFault {
   /** The code that the kind `error` answered with. */
   code?: string | undefined
   afterMs?: number | undefined
-  /** The rule's id; the name of the header where the call itself asked for it. */
+  /** The rule's id; the name of the header if the call itself requested it. */
   ruleId: string
 }
 

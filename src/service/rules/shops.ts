@@ -177,7 +177,7 @@ export interface TypedCard {
   expirationYear: number
 }
 
-/** Returns whether what was typed is this card: spaces and hyphens between digits don't matter. */
+/** Returns whether the typed details are those of this card. Spaces and hyphens between digits don't matter. */
 export function isCard(typed: TypedCard, card: TypedCard): boolean {
   return (
     typed.number.replace(/[ -]/g, '') === card.number &&

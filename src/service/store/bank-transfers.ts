@@ -28,7 +28,7 @@ export interface AtBank {
   wallet: WalletRow
 }
 
-/** Applies the banks' due steps, each at its own time, however late it is noticed. */
+/** Applies the banks' due steps, each as of its own time, however late this runs. */
 export async function applyBankEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
   // Everything is read before anything is written.
@@ -62,7 +62,7 @@ async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentReque
   return request && findWallet(tx, partyId, request.walletId)
 }
 
-/** Applies a bank's step. @throws 409 `conflict` where the state of the transfer does not allow it. */
+/** Applies a bank's step. @throws 409 `conflict` if the state of the transfer does not allow it. */
 export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
   const status = nextBankStatus(row.status, step.does)
   const after = await acts[step.does](at, { row, wallet, step })
@@ -105,6 +105,6 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
 
 function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
   // The payment belongs to one party, the wallet to another.
-  if (wallet.partyId !== partyId) tx.apart()
+  if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

@@ -71,7 +71,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   const [row] = (await reading).rows
   if (row === undefined) throw new Error('Bug: the clock has no row.')
   const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-  // The writer of a record had seen the time in it.
+  // The writer of a record had already seen the time stored in it.
   const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
   const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
   const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
@@ -99,7 +99,7 @@ function reading(databaseNow: RawBuilder<number | null>, moments: readonly Momen
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
 
-/** Returns what a query for the time selects of the clock's row, and beside it. */
+/** Returns the columns of a query for the time: those of the clock's row, and computed ones. */
 export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return [
     // How far the sandbox's clock is ahead of real time.
@@ -127,7 +127,7 @@ export function nextMoment(
   return sql`(select ${first} from (${sql.join(firsts, sql` union all `)}) as firsts)`
 }
 
-/** Selects each owner of moments that have come by `nowMs` once, the longest due first. */
+/** Selects each owner of moments that have come by `nowMs` once, the most overdue first. */
 export function dueOwners(
   db: Kysely<Tables>,
   moments: readonly Moments[],

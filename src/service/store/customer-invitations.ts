@@ -145,7 +145,7 @@ export const invitationExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's pending invitations that are past their expiry, the longest overdue first. */
+/** Returns a party's pending invitations that are past their expiry, the most overdue first. */
 export async function expiredInvitations(tx: Transaction, due: DueOf): Promise<CustomerInvitationRow[]> {
   return (await expired(tx, due)).rows
 }
@@ -248,12 +248,12 @@ export async function listInvitationGroups(
   page: PageRequest,
 ): Promise<PageOf<InvitationGroup>> {
   const { partyId, agentId } = scope
-  const whose =
+  const sender =
     agentId === null ? ({ column: 'partyId', id: partyId } as const) : ({ column: 'agentId', id: agentId } as const)
   const pendingOf = (name: 'one' | 'older') =>
     tx.db
       .selectFrom(`customerInvitations as ${name}` as const)
-      .where(sql.ref(`${name}.${whose.column}`), '=', whose.id)
+      .where(sql.ref(`${name}.${sender.column}`), '=', sender.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
   // Each recipient is listed at its oldest invitation. The skipped invitations belong to listed recipients.
   const older = pendingOf('older')
@@ -271,7 +271,7 @@ export async function listInvitationGroups(
   const { rows, lastId } = pageOf(found, page.limit, (row) => row.firstId)
   if (rows.length === 0) return { rows: [], lastId }
   const members = records(tx.db)
-    .where(`customerInvitations.${whose.column}`, '=', whose.id)
+    .where(`customerInvitations.${sender.column}`, '=', sender.id)
     .where('customerInvitations.status', '=', 'PENDING')
     .where(
       'recipient',

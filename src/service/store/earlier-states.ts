@@ -130,7 +130,7 @@ class ReadEarlier extends Error {
 /** Reads with the party's rows as they were before its last change; if none were kept, with the current rows. */
 export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
   await tx.lockParty(partyId)
-  tx.apart()
+  tx.runAlone()
   const state = await tx.db.selectFrom('earlierStates').select('rows').where('partyId', '=', partyId).executeTakeFirst()
   if (state === undefined) return read()
   try {

@@ -46,7 +46,7 @@ export async function postBetween(
   const [first] = wallets
   if (first === undefined) throw new Error('Bug: a posting is about no wallet.')
   for (const { posting } of postings) assertBalanced(posting)
-  if (wallets.some(({ partyId }) => partyId !== wallets[0]?.partyId)) tx.apart()
+  if (wallets.some(({ partyId }) => partyId !== wallets[0]?.partyId)) tx.runAlone()
   const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))
   for (const wallet of ordered) {
     await moveBalances(

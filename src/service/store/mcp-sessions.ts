@@ -46,7 +46,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Mostly there is nothing, and a read takes no lock. Each batch is a separate transaction.
+        // Usually there is nothing to delete, and a read takes no lock. Each batch is a separate transaction.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
@@ -92,9 +92,9 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
           .onConflict((of) => of.doNothing())
           .execute()
       })
-      signals?.tell(mailTopic(mail.idHash))
+      signals?.send(mailTopic(mail.idHash))
     },
-    onMail: (idHash, delivered) => signals?.hear(mailTopic(idHash), delivered) ?? (() => {}),
+    onMail: (idHash, delivered) => signals?.subscribe(mailTopic(idHash), delivered) ?? (() => {}),
     takeMail: (idHash, addressee) =>
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })

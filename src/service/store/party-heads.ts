@@ -127,7 +127,7 @@ const advance = writing((db, { partyId, count }: { partyId: string; count: numbe
 
 /** Takes the number of a party's next event at once. Other transactions wait for the next one until this one ends. */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
-  tx.apart()
+  tx.runAlone()
   await advance(tx, { partyId, count: 1 })
   return (await findPartyHead(tx, partyId))?.eventSequence ?? 0
 }

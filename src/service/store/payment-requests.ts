@@ -71,7 +71,7 @@ function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, a
   if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
   // Another party's rows are written in a transaction that no other request shares.
-  tx.apart()
+  tx.runAlone()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
   recordEvents(tx, { ...after, partyId: payerPartyId, agentId: payerAgentId }, types, updatedAtMs)
@@ -79,7 +79,7 @@ function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, a
 
 type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>
 
-/** Applies an event to a request. @throws 409 `conflict` where its state does not allow it. */
+/** Applies an event to a request. @throws 409 `conflict` if its state does not allow it. */
 export function changePaymentRequest(
   tx: Transaction,
   before: PaymentRequestRow,
@@ -194,7 +194,7 @@ export const requestExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's open requests that are past their expiry, the longest overdue first. */
+/** Returns a party's open requests that are past their expiry, the most overdue first. */
 export async function expiredRequests(tx: Transaction, due: DueOf): Promise<PaymentRequestRow[]> {
   return (await expired(tx, due)).rows
 }

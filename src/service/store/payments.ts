@@ -141,7 +141,7 @@ export const bankMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's payments and transfers with an overdue bank step, the longest overdue first. */
+/** Returns a party's payments and transfers with an overdue bank step, the most overdue first. */
 export async function dueAtBanks(tx: Transaction, due: DueOf): Promise<PaymentRow[]> {
   return (await overdue(tx, due)).rows
 }

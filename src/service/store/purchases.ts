@@ -39,15 +39,13 @@ export async function enterPurchase(
   return row
 }
 
-/**
- * Captures an authorized purchase in whole or in part. @throws 409, 422 where its state or amount does not allow it.
- */
+/** Captures an authorized purchase in whole or in part. @throws 409, 422 if its state or amount does not allow it. */
 export function capturePurchase(at: At, { purchase, wallet }: Paid, amountCents: number): Promise<CardTransactionRow> {
   const after = capture(purchase, amountCents)
   return save(at, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
 }
 
-/** Releases the hold of an authorized purchase. @throws 409 where its state does not allow it. */
+/** Releases the hold of an authorized purchase. @throws 409 if its state does not allow it. */
 export function releasePurchase(
   at: At,
   { purchase, wallet }: Paid,
@@ -57,7 +55,7 @@ export function releasePurchase(
   return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
 }
 
-/** Refunds part of the captured amount by a separate transaction. @throws 409, 422 where nothing of it is left. */
+/** Refunds part of the captured amount by a separate transaction. @throws 409, 422 if too little of it is left. */
 export async function refundPurchase(
   { tx, system, atMs }: At,
   { purchase, wallet }: Paid,

@@ -4,9 +4,9 @@ import type { Transaction } from './engine/store.ts'
 
 /** The state of a credential's window. */
 export interface Lease {
-  /** The number of requested requests that may be sent. */
+  /** How many of the wanted requests are within the limit. */
   granted: number
-  /** The number of requests of the limit that no process has taken yet. */
+  /** How much of the limit no process has taken yet. */
   beyond: number
   leftMs: number
 }
@@ -25,7 +25,7 @@ export async function takeLeases(
   const rows = [...wanted].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // A window that ends later than one that begins now would was begun by a wrong clock.
+  // If a window ends later than a new one would, a wrong clock began it.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const kept = await tx.db
     .insertInto('rateLimits')

@@ -10,7 +10,7 @@ import type { Tables } from './schema/tables.ts'
 
 /**
  * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. A retired key
- * is gone; the secrets it derived are carried on (`retireRootKeys`).
+ * is gone; the secrets it derived are carried over (`retireRootKeys`).
  */
 export interface RootKeys {
   /**
@@ -109,7 +109,7 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   }
 }
 
-/** Returns a secret that a key, possibly retired, derived from a text. @throws where it was not carried on. */
+/** Returns a secret that a key, possibly retired, derived from a text. @throws if it was not carried over. */
 export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
   const secret = await derivedOf(tx, id, text)
   if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
@@ -139,7 +139,7 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
  * holds its lock until the end of its transaction. On SQLite one transaction writes at a time.
  */
 export async function haveKeysAlone(tx: Transaction): Promise<void> {
-  tx.apart()
+  tx.runAlone()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 

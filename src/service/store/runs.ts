@@ -23,7 +23,7 @@ export interface NotedEntry {
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
   // It locks rows of many parties' runs until it ends, and no request should wait for that.
-  tx.apart()
+  tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
     .filter((entry) => entry.epoch === undefined || entry.epoch === epoch)

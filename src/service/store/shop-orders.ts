@@ -60,7 +60,7 @@ export const shopMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's orders with a due step, the longest due first. */
+/** Returns a party's orders with a due step, the most overdue first. */
 export async function dueShopOrders(tx: Transaction, due: DueOf): Promise<ShopOrderRecord[]> {
   return (await dueOfParty(tx, due)).rows.map(parse)
 }

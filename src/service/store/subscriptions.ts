@@ -101,7 +101,7 @@ export const subscriptionEvents: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's subscriptions with a due event, the longest due first. */
+/** Returns a party's subscriptions with a due event, the most overdue first. */
 export async function dueSubscriptions(tx: Transaction, due: DueOf): Promise<SubscriptionRecord[]> {
   const { rows } = await dueOfParty(tx, due)
   return rows.map(parse)

@@ -68,7 +68,7 @@ interface DueDeliveries {
 }
 
 /**
- * Returns the due deliveries to a webhook, the longest due first; those due at the same time in the order of their
+ * Returns the due deliveries to a webhook, the most overdue first; those due at the same time in the order of their
  * events.
  */
 export async function dueDeliveries(tx: Transaction, by: DueDeliveries): Promise<WebhookDeliveryRow[]> {

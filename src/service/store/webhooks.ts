@@ -92,7 +92,7 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
  * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is when some of them are to be sent. The
  * statement uses the row's current `nextDueAtMs`, since other transactions write it too. A failing webhook keeps its
  * pause.
- * @throws StaleWriteError where another process did so.
+ * @throws StaleWriteError if another process has already done so.
  */
 export const markProcessed = changingOne(
   (db, values: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>

@@ -28,13 +28,13 @@ export function createActions(host, onRest) {
     // We avoid `disabled` because it would take the focus away.
     rest(true)
     button.textContent = doing
-    tell('')
+    showProblem('')
     const least = new Promise((resolve) => setTimeout(resolve, leastMs))
     try {
       await work()
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      tell(`${sentence(error.message)} ${error.advice}`.trim())
+      showProblem(`${sentence(error.message)} ${error.advice}`.trim())
     } finally {
       await least
       busy = false
@@ -69,7 +69,7 @@ export function createActions(host, onRest) {
  * Shows a problem; a screen reader announces it immediately.
  * @param {string} problem
  */
-export function tell(problem) {
+export function showProblem(problem) {
   write('problem', problem)
 }
 

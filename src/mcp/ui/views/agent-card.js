@@ -1,4 +1,4 @@
-import { hide, tell } from './actions.js'
+import { hide, showProblem } from './actions.js'
 import { createAmount } from './amount.js'
 import { byId, make, money, replace, timeIn, writeFacts, writeHead } from './elements.js'
 import { Frame } from './frame.js'
@@ -145,7 +145,7 @@ function label() {
 function pay() {
   if (card === undefined) return
   const cents = amount.cents()
-  if (cents === undefined) return tell(amount.problem())
+  if (cents === undefined) return showProblem(amount.problem())
   const { currency, merchant } = card.attributes
   const purchase = { cardId: card.id, amount: cents, currency, merchant: { name: merchant.name } }
   frame.act(authorize, 'Authorizing…', 'simulate_card_authorization', { ...purchase, ...frame.party() })

@@ -1,4 +1,4 @@
-import { hide, tell } from './actions.js'
+import { hide, showProblem } from './actions.js'
 import { createAmount } from './amount.js'
 import { byId, make, money, replace, timeIn, write, writeFacts, writeHead } from './elements.js'
 import { Frame } from './frame.js'
@@ -204,7 +204,7 @@ function label() {
 function move(button, doing, tool) {
   if (story === undefined) return
   const cents = amount.cents()
-  if (cents === undefined) return tell(amount.problem())
+  if (cents === undefined) return showProblem(amount.problem())
   const { id: cardTransactionId, attributes } = story.purchase
   frame.act(button, doing, tool, { cardTransactionId, amount: cents, currency: attributes.currency, ...frame.party() })
 }

@@ -1,4 +1,4 @@
-import { createActions, tell } from './actions.js'
+import { createActions, showProblem } from './actions.js'
 import { dataOf, Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 import { connectHost } from './host.js'
@@ -156,6 +156,6 @@ export class Frame {
   #explain(error) {
     if (!(error instanceof Refusal)) throw error
     if (this.#shown === undefined) write('title', 'Nothing to show')
-    tell(`${error.message} ${error.advice}`.trim())
+    showProblem(`${error.message} ${error.advice}`.trim())
   }
 }

@@ -67,7 +67,7 @@ export function connectHost(listener) {
       mayCall = initialized.hostCapabilities?.serverTools !== undefined
       take(initialized.hostContext ?? {})
       send({ method: 'ui/notifications/initialized', params: {} })
-      tellSize(send)
+      reportSize(send)
     },
     /** Returns whether the host forwards tool calls to the server. */
     mayCall: () => mayCall,
@@ -163,10 +163,10 @@ function wear({ theme, styles }) {
  * Notifies the host of the size of the view, now and after each change.
  * @param {(message: object) => void} send
  */
-function tellSize(send) {
-  const tell = () => {
+function reportSize(send) {
+  const report = () => {
     const height = Math.ceil(document.body.getBoundingClientRect().height)
     send({ method: 'ui/notifications/size-changed', params: { width: innerWidth, height } })
   }
-  new ResizeObserver(tell).observe(document.body)
+  new ResizeObserver(report).observe(document.body)
 }

@@ -10,7 +10,7 @@ import { type Spender, spentBy } from '../../store/spending.ts'
 
 /** The limits of one owner, and the spender whose payments count toward them. */
 interface Cap {
-  whose: LimitOwner
+  owner: LimitOwner
   limits: Limits
   spender: Spender
 }
@@ -84,7 +84,7 @@ async function reasonsOf(
 export async function capsOf(
   tx: Transaction,
   { agentId, partyId, agent: known }: AgentSpender,
-  isAsked: (whose: LimitOwner) => boolean = () => true,
+  isAsked: (owner: LimitOwner) => boolean = () => true,
 ): Promise<Cap[]> {
   const agent = known ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
   const load = {
@@ -93,12 +93,12 @@ export async function capsOf(
     account: () => findParty(tx, partyId),
   }
   const caps: Cap[] = []
-  for (const whose of limitsOf({ agentId, agentPartyId: agent?.partyId, partyId }).filter(isAsked)) {
-    const limits = (await load[whose]())?.limits ?? null
-    const spender = { partyId, agentId: whose === 'account' ? null : agentId }
-    if (limits !== null) caps.push({ whose, limits: JSON.parse(limits) as Limits, spender })
+  for (const owner of limitsOf({ agentId, agentPartyId: agent?.partyId, partyId }).filter(isAsked)) {
+    const limits = (await load[owner]())?.limits ?? null
+    const spender = { partyId, agentId: owner === 'account' ? null : agentId }
+    if (limits !== null) caps.push({ owner, limits: JSON.parse(limits) as Limits, spender })
   }
   return caps
 }
 
-const isOfAgent = (whose: LimitOwner) => whose !== 'account'
+const isOfAgent = (owner: LimitOwner) => owner !== 'account'

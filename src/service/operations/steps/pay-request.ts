@@ -87,7 +87,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
   }
   const to = await receivingWallet(context, payment)
   // The payment belongs to the payer, the money to another party.
-  tx.apart()
+  tx.runAlone()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
   const paid = { ...payment, transactionId: await arrived(context, payment, to) }
   await insertPayment(tx, paid)

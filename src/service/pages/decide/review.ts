@@ -47,7 +47,7 @@ export interface Asker {
 }
 
 export interface ShownCap {
-  whose: LimitOwner
+  owner: LimitOwner
   limits: Limits
   spent: Spent
 }
@@ -55,7 +55,7 @@ export interface ShownCap {
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
 /** Creates the functions by which a party's users read pending calls and decide on them. */
-export function createDecisionReviews(dependencies: Opening & { tell: ReportEntry }) {
+export function createDecisionReviews(dependencies: Opening & { reportEntry: ReportEntry }) {
   return {
     open: (id: string, user: UserRow) =>
       runSettled(dependencies, async (context) => {
@@ -84,7 +84,7 @@ export function createDecisionReviews(dependencies: Opening & { tell: ReportEntr
         const result = await toldOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       })
-      if (entry !== undefined) dependencies.tell(entry)
+      if (entry !== undefined) dependencies.reportEntry(entry)
       return entry !== undefined
     },
   }
@@ -167,9 +167,9 @@ async function capsOfCall(
 ): Promise<ShownCap[]> {
   if (!call.spends) return []
   const customerId = customerOf(call) ?? partyId
-  const isShown = (whose: LimitOwner) => whose !== 'account' || customerId === partyId
+  const isShown = (owner: LimitOwner) => owner !== 'account' || customerId === partyId
   const caps = await capsOf(tx, { partyId: customerId, agentId }, isShown)
   return Promise.all(
-    caps.map(async ({ whose, limits, spender }) => ({ whose, limits, spent: await spentBy(tx, spender, nowMs) })),
+    caps.map(async ({ owner, limits, spender }) => ({ owner, limits, spent: await spentBy(tx, spender, nowMs) })),
   )
 }

@@ -24,7 +24,7 @@ interface DecideDependencies extends PageDependencies {
 const mostShown = 20
 
 /** Mounts the page where a person decides on a model's call, and the page of all pending decisions. */
-export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { tell: ReportEntry }): void {
+export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { reportEntry: ReportEntry }): void {
   const pages: DecideDependencies = {
     ...dependencies,
     reviews: createDecisionReviews(dependencies),

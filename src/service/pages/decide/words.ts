@@ -27,13 +27,13 @@ function askerWords({ agent, application, key }: Asker): string {
   return who ?? (key === null ? 'An API key of your account' : `The API key ${foreignName(key, 'without a name')}`)
 }
 
-function capWords({ whose, limits, spent }: ShownCap): Beside {
+function capWords({ owner, limits, spent }: ShownCap): Beside {
   const text = [
     height(limits.perTransaction),
     left('today', limits.perDay, spent.dayCents),
     left('this month', limits.perMonth, spent.monthCents),
   ].filter((words) => words !== null)
-  return { label: labels[whose], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months in UTC)` }
+  return { label: labels[owner], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months in UTC)` }
 }
 
 const labels = {

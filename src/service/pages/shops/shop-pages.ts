@@ -76,7 +76,7 @@ export interface ShopPages {
 
 export function createShopPages(dependencies: Dependencies): ShopPages {
   const { publicUrl } = dependencies
-  const whose = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
+  const partyOf = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
   return {
     all: () =>
       runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => seen(shop, dependencies))),
@@ -87,8 +87,8 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
       }),
     onlyBuyer: () => runSettled(dependencies, async ({ tx }) => onlyBuyer(tx)),
     checkout: (token) =>
-      runSettled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), whose(token)),
-    order: (token) => runSettled(dependencies, (context) => openOrder(context, token), whose(token)),
+      runSettled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), partyOf(token)),
+    order: (token) => runSettled(dependencies, (context) => openOrder(context, token), partyOf(token)),
     start: (buyer, { shopId, ...cart }, key) =>
       as(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
     pay: ({ id, buyer }, card, key) =>
@@ -171,8 +171,8 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
 
 /** Returns an actor for the party. @param keyId A substitute for the id of a credential, which does not exist here. */
 function partyActor(partyId: string, keyId: string): Actor {
-  const whom = { actorType: 'party', partyId, agentId: null, userId: null } as const
-  return { ...whom, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }
+  const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const
+  return { ...identity, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }
 }
 
 async function onlyBuyer(tx: Transaction): Promise<Buyer | undefined> {

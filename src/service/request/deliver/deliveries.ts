@@ -45,7 +45,7 @@ export class Deliveries {
   #isStopped = false
   #isHolder = false
   #renewAtMs = Number.NEGATIVE_INFINITY
-  #deaf: () => void = () => {}
+  #unsubscribe: () => void = () => {}
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
@@ -59,7 +59,7 @@ export class Deliveries {
 
   /** Listens for changes by other processes. Otherwise the next regular check finds them. */
   connect(signals: Signals): void {
-    this.#deaf = signals.hear(changesTopic, () => this.wake())
+    this.#unsubscribe = signals.subscribe(changesTopic, () => this.wake())
   }
 
   /** Wakes the deliveries after a change that may have subscribers. */
@@ -76,7 +76,7 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopping.resolve()
-    this.#deaf()
+    this.#unsubscribe()
     this.wake()
     const late = deadline(graceMs, () => this.#ending.abort())
     await this.#running
@@ -103,10 +103,13 @@ export class Deliveries {
     const nowMs = await store.read(realNow)
     const limit = mostTurns + this.#busy.size
     const find = () => store.read((tx) => dueWebhooks(tx, { nowMs: Math.max(nowMs, store.clock.lastMs), limit }))
-    const [withNewEvents, due] = await Promise.all([store.read((tx) => webhooksWithNewEvents(tx, mostWithNewEvents)), find()])
+    const [withNewEvents, due] = await Promise.all([
+      store.read((tx) => webhooksWithNewEvents(tx, mostWithNewEvents)),
+      find(),
+    ])
     const isIdle = withNewEvents.length === 0 && due.length === 0 && this.#busy.size === 0
     if (isIdle || !(await this.#holdsLease())) return false
-    for (const webhook of withNewEvents) await this.#tell(webhook)
+    for (const webhook of withNewEvents) await this.#createDeliveries(webhook)
     const begun = (withNewEvents.length === 0 ? due : await find()).filter((webhook) => this.#begin(webhook))
     return withNewEvents.length + begun.length > 0
   }
@@ -129,7 +132,7 @@ export class Deliveries {
   }
 
   /** Creates deliveries of the new events of a webhook. */
-  async #tell(webhook: WebhookKey): Promise<void> {
+  async #createDeliveries(webhook: WebhookKey): Promise<void> {
     const { store, system, log } = this.#dependencies
     try {
       while (!this.#isStopped && (await store.transaction((tx) => fanOut(tx, system, webhook))));

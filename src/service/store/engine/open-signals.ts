@@ -3,7 +3,7 @@ import type { System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
 /** Signals for a database that has no other processes to notify. */
-const silence: Signals = { tell: () => {}, hear: () => () => {}, close: async () => {} }
+const silence: Signals = { send: () => {}, subscribe: () => () => {}, close: async () => {} }
 
 /** Opens the signals of the database that `url` names: its LISTEN and NOTIFY. A file has none. */
 export async function openSignals({ url, system, log }: { url: string; system: System; log: Logger }) {

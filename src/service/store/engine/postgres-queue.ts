@@ -11,7 +11,7 @@ export interface Job {
   /** The lock this job takes first. Jobs with the same line run in sequence. */
   line: string | undefined
   /** Whether it needs a separate database transaction. */
-  isApart: boolean
+  isAlone: boolean
   /** Whether it excludes every other transaction, of all processes. */
   readonly alone: boolean
   /**
@@ -40,7 +40,7 @@ export function newJob<T>(
     alone,
     resolve: waiter.resolve as Job['resolve'],
     line: partyId === undefined ? undefined : lineOf(partyId),
-    isApart: alone || kind === undefined,
+    isAlone: alone || kind === undefined,
     waits: false,
     attempts: 0,
     moves: 0,
@@ -84,19 +84,19 @@ export class Queue {
   takeGroup(): Group {
     const group: [Job, ...Job[]][] = []
     let room = mostInGroup
-    const loose = this.#loose.filter(({ isApart }) => !isApart).slice(0, room)
+    const loose = this.#loose.filter(({ isAlone }) => !isAlone).slice(0, room)
     if (loose.length > 0) {
       this.#loose = this.#loose.filter((job) => !loose.includes(job))
       for (const job of loose) group.push([job])
       room -= loose.length
     }
-    const lines = [...this.#lines].filter(([line, [first]]) => !this.#busy.has(line) && first?.isApart === false)
+    const lines = [...this.#lines].filter(([line, [first]]) => !this.#busy.has(line) && first?.isAlone === false)
     const most = lines.length + loose.length > 1 ? mostOfLineBesideOthers : mostOfLine
     for (const [line, jobs] of lines) {
       if (room === 0) break
       const waits = jobs.some((job) => job.waits)
       if (waits && group.length > 0) continue
-      const end = jobs.findIndex(({ isApart }) => isApart)
+      const end = jobs.findIndex(({ isAlone }) => isAlone)
       const [first, ...rest] = jobs.splice(0, Math.min(most, room, end < 0 ? jobs.length : end))
       if (first === undefined) continue
       group.push([first, ...rest])
@@ -109,11 +109,11 @@ export class Queue {
   }
 
   /** Takes a job that needs a separate transaction, and keeps its line busy until `free`. */
-  takeApart(): Job | undefined {
-    const at = this.#loose.findIndex(({ isApart }) => isApart)
+  takeAlone(): Job | undefined {
+    const at = this.#loose.findIndex(({ isAlone }) => isAlone)
     let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]
     if (job === undefined) {
-      const found = this.#lines.entries().find(([line, [first]]) => !this.#busy.has(line) && first?.isApart === true)
+      const found = this.#lines.entries().find(([line, [first]]) => !this.#busy.has(line) && first?.isAlone === true)
       if (found === undefined) return undefined
       const [line, jobs] = found
       job = jobs.shift()

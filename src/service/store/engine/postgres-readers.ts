@@ -94,7 +94,7 @@ const refuse = (): never => {
 
 const onlyReading: Omit<Footing, 'shared'> = {
   mayWriteEarly: refuse,
-  apart: refuse,
+  runAlone: refuse,
   claim: refuse,
   lock: async () => refuse(),
   lockParty: async () => refuse(),

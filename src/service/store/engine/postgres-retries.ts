@@ -10,13 +10,13 @@ export const mostMoves = 4
 /** Undoes a job here, to rerun it in another line or alone. */
 export class AgainError extends Error {
   readonly line: string | undefined
-  readonly isApart: boolean
+  readonly isAlone: boolean
   readonly waits: boolean
 
-  constructor({ line, isApart = false, waits = false }: { line?: string; isApart?: boolean; waits?: boolean }) {
+  constructor({ line, isAlone = false, waits = false }: { line?: string; isAlone?: boolean; waits?: boolean }) {
     super('Bug: a transaction was not run again.')
     this.line = line
-    this.isApart = isApart
+    this.isAlone = isAlone
     this.waits = waits
   }
 }

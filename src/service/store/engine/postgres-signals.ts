@@ -23,7 +23,7 @@ export class PostgresSignals implements Signals {
   readonly #system: System
   readonly #log: Logger
   readonly #id: string
-  readonly #heard = new Map<string, Set<() => void>>()
+  readonly #subscribers = new Map<string, Set<() => void>>()
   /** When each other process was last heard from. */
   readonly #others = new Map<string, number>()
   readonly #closing = new AbortController()
@@ -31,7 +31,7 @@ export class PostgresSignals implements Signals {
   #client: pg.Client | undefined
   #pending = new Set<string>()
   #timer: ReturnType<typeof deadline> | undefined
-  #toldAtMs = Number.NEGATIVE_INFINITY
+  #sentAtMs = Number.NEGATIVE_INFINITY
 
   constructor({ url, system, log }: { url: string; system: System; log: Logger }) {
     this.#url = url
@@ -41,18 +41,18 @@ export class PostgresSignals implements Signals {
     this.#running = this.#run()
   }
 
-  tell(topic: string): void {
-    if (this.#client === undefined || !this.#isHeard()) return
+  send(topic: string): void {
+    if (this.#client === undefined || !this.#hasOthers()) return
     this.#pending.add(topic)
-    this.#timer ??= deadline(Math.max(0, this.#toldAtMs + gatherMs - this.#system.elapsed()), () => this.#flush())
+    this.#timer ??= deadline(Math.max(0, this.#sentAtMs + gatherMs - this.#system.elapsed()), () => this.#flush())
   }
 
-  hear(topic: string, heard: () => void): () => void {
-    const those = this.#heard.get(topic) ?? new Set()
-    this.#heard.set(topic, those.add(heard))
+  subscribe(topic: string, onSignal: () => void): () => void {
+    const those = this.#subscribers.get(topic) ?? new Set()
+    this.#subscribers.set(topic, those.add(onSignal))
     return () => {
-      those.delete(heard)
-      if (those.size === 0 && this.#heard.get(topic) === those) this.#heard.delete(topic)
+      those.delete(onSignal)
+      if (those.size === 0 && this.#subscribers.get(topic) === those) this.#subscribers.delete(topic)
     }
   }
 
@@ -62,7 +62,7 @@ export class PostgresSignals implements Signals {
     await this.#running
   }
 
-  #isHeard(): boolean {
+  #hasOthers(): boolean {
     const sinceMs = this.#system.elapsed() - 3 * presenceMs
     for (const [id, heardAtMs] of this.#others) if (heardAtMs < sinceMs) this.#others.delete(id)
     return this.#others.size > 0
@@ -72,7 +72,7 @@ export class PostgresSignals implements Signals {
     this.#timer = undefined
     const topics = [...this.#pending]
     this.#pending = new Set()
-    this.#toldAtMs = this.#system.elapsed()
+    this.#sentAtMs = this.#system.elapsed()
     // Processes that miss this signal find the change in the tables. The next heartbeat detects a broken connection.
     if (this.#client !== undefined) this.#call(this.#client, topics).catch(() => {})
   }
@@ -89,7 +89,7 @@ export class PostgresSignals implements Signals {
         await this.#listen(signal)
       } catch (error) {
         if (!signal.aborted)
-          this.#log.debug({ err: error }, 'other processes are not heard; the tables are looked into')
+          this.#log.debug({ err: error }, 'no signals from other processes; the tables are polled instead')
       }
       await this.#system.sleep(reconnectMs, signal).catch(() => {})
     }
@@ -109,7 +109,7 @@ export class PostgresSignals implements Signals {
     lost.promise.catch(() => {})
     client.on('error', lost.reject)
     client.on('end', () => lost.reject(new Error('The connection ended.')))
-    client.on('notification', ({ payload }) => this.#hear(client, payload ?? ''))
+    client.on('notification', ({ payload }) => this.#receive(client, payload ?? ''))
     try {
       await Promise.race([client.connect(), lost.promise])
       await client.query(`listen ${channel}`)
@@ -127,12 +127,12 @@ export class PostgresSignals implements Signals {
     }
   }
 
-  #hear(client: pg.Client, payload: string): void {
+  #receive(client: pg.Client, payload: string): void {
     const [id = '', ...words] = payload.split(' ')
     if (id === this.#id) return
     const isNew = !this.#others.has(id)
     this.#others.set(id, this.#system.elapsed())
     if (isNew) this.#call(client, [here]).catch(() => {})
-    for (const heard of this.#heard.get(words.join(' ')) ?? []) heard()
+    for (const onSignal of this.#subscribers.get(words.join(' ')) ?? []) onSignal()
   }
 }

@@ -23,7 +23,7 @@ export interface Surroundings {
 }
 
 /** The capabilities of a transaction that depend on whether it shares its database transaction. */
-export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'apart' | 'shared'> {
+export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
   /** Notes that the next statement can only be undone by a rollback of the whole transaction. */
   mayWriteEarly(): void
 }
@@ -40,7 +40,7 @@ export class PostgresTransaction implements Transaction {
   readonly claim: Footing['claim']
   readonly lock: Footing['lock']
   readonly lockParty: Footing['lockParty']
-  readonly apart: Footing['apart']
+  readonly runAlone: Footing['runAlone']
   readonly shared: Footing['shared']
   readonly #session: Session
   readonly #mayWriteEarly: () => void
@@ -54,7 +54,7 @@ export class PostgresTransaction implements Transaction {
     this.claim = footing.claim
     this.lock = footing.lock
     this.lockParty = footing.lockParty
-    this.apart = footing.apart
+    this.runAlone = footing.runAlone
     this.shared = footing.shared
     this.#session = session
     this.#mayWriteEarly = footing.mayWriteEarly

@@ -10,7 +10,7 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 interface Options {
   pool: ConnectionPool
   /** The limits of concurrent transactions, shared and not shared. */
-  places: { shared: number; apart: number }
+  places: { shared: number; alone: number }
   /** Returns the statements that a transaction begins with. */
   begin(alone: boolean): string
   system: System
@@ -35,8 +35,8 @@ export class Transactions {
   readonly #queue = new Queue()
   readonly #claimed = new Set<string>()
   /** The kinds of jobs that turned out to need a separate database transaction. */
-  readonly #apartKinds = new Set<string>()
-  readonly #running = { shared: 0, apart: 0 }
+  readonly #aloneKinds = new Set<string>()
+  readonly #running = { shared: 0, alone: 0 }
   readonly #whenIdle: (() => void)[] = []
   #begun = 0
   #retries = 0
@@ -49,8 +49,8 @@ export class Transactions {
 
   /** Returns the current load, and the number of retries since the start. */
   get load() {
-    const { shared, apart } = this.#running
-    return { waiting: this.#queue.length, running: shared + apart, begun: this.#begun, retries: this.#retries }
+    const { shared, alone } = this.#running
+    return { waiting: this.#queue.length, running: shared + alone, begun: this.#begun, retries: this.#retries }
   }
 
   run<T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -58,7 +58,7 @@ export class Transactions {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const { kind, claim } = options
     const job = newJob(work, options, { resolve, reject, waitingSinceMs: this.#options.system.elapsed() })
-    job.isApart ||= kind !== undefined && this.#apartKinds.has(kind)
+    job.isAlone ||= kind !== undefined && this.#aloneKinds.has(kind)
     if (claim !== undefined && !this.#claim(job, claim)) job.line = undefined
     this.#enter(job)
     return promise
@@ -92,10 +92,10 @@ export class Transactions {
     void nextTurn().then(() => {
       this.#isPumping = false
       const { places } = this.#options
-      while (this.#running.apart < places.apart) {
-        const job = this.#queue.takeApart()
+      while (this.#running.alone < places.alone) {
+        const job = this.#queue.takeAlone()
         if (job === undefined) break
-        void this.#occupy('apart', [job.line], () => this.#runApart(job))
+        void this.#occupy('alone', [job.line], () => this.#runAlone(job))
       }
       while (this.#running.shared < places.shared) {
         const group = this.#queue.takeGroup()
@@ -107,7 +107,7 @@ export class Transactions {
   }
 
   async #occupy(
-    place: 'shared' | 'apart',
+    place: 'shared' | 'alone',
     lines: readonly (string | undefined)[],
     run: () => Promise<void>,
   ): Promise<void> {
@@ -166,12 +166,12 @@ export class Transactions {
     readings: Map<unknown, Promise<unknown>>,
   ): Promise<Outcome> {
     const refuse = () => {
-      if (job.kind !== undefined) this.#apartKinds.add(job.kind)
-      throw new AgainError({ isApart: true })
+      if (job.kind !== undefined) this.#aloneKinds.add(job.kind)
+      throw new AgainError({ isAlone: true })
     }
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: refuse,
-      apart: refuse,
+      runAlone: refuse,
       lock: async () => refuse(),
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
@@ -204,13 +204,13 @@ export class Transactions {
       const reason = busy ?? (isCause ? this.#verdict(job, failure.error) : undefined)
       if (reason !== undefined) this.#settle(job, () => job.reject(reason))
       else {
-        job.isApart ||= isCause || ++job.attempts >= attemptsShared
+        job.isAlone ||= isCause || ++job.attempts >= attemptsShared
         this.#enter(job)
       }
     }
   }
 
-  async #runApart(job: Job): Promise<void> {
+  async #runAlone(job: Job): Promise<void> {
     for (;;) {
       const session = await this.#begin([job])
       if (session === undefined) return
@@ -231,7 +231,7 @@ export class Transactions {
   async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: () => {},
-      apart: () => {},
+      runAlone: () => {},
       lock: (name) => lockName(session, name, this),
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
@@ -253,11 +253,11 @@ export class Transactions {
   }
 
   /** Assigns a job its next line and place. Returns a rejection for its caller if it keeps moving. */
-  #move(job: Job, { line, isApart, waits }: AgainError): (() => void) | undefined {
+  #move(job: Job, { line, isAlone, waits }: AgainError): (() => void) | undefined {
     this.#retries += 1
     if (!waits) job.moves += 1
     job.line = line ?? job.line
-    job.isApart ||= isApart
+    job.isAlone ||= isAlone
     job.waits = waits
     return job.moves > mostMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
@@ -283,8 +283,8 @@ export class Transactions {
   }
 
   /** Ends a job: releases its claims, then answers its caller. */
-  #settle(job: Job, tell: () => void): void {
+  #settle(job: Job, answer: () => void): void {
     for (const name of job.claims) this.#claimed.delete(name)
-    tell()
+    answer()
   }
 }

@@ -50,9 +50,9 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const begin = beginning(isolation, isResettable)
   const shared = { begin, system, surroundings }
   const together = Math.min(mostShared, Math.ceil(connections / 2))
-  const writingPlaces = { shared: together, apart: connections - together }
+  const writingPlaces = { shared: together, alone: connections - together }
   const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
-  const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, apart: places.aside } })
+  const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, alone: places.aside } })
   const readers = new PostgresReaders(pools.reading, { surroundings, seesOneWorld: isResettable })
   const standby = pools.standby && new PostgresReaders(pools.standby, { surroundings, seesOneWorld: isResettable })
   let closing: Promise<void> | undefined

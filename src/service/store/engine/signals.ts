@@ -10,8 +10,8 @@ export const clockTopic = 'clock'
  */
 export interface Signals {
   /** Sends a topic to the other processes soon. */
-  tell(topic: string): void
-  /** Calls `heard` when another process sends the topic, until the returned function is called. */
-  hear(topic: string, heard: () => void): () => void
+  send(topic: string): void
+  /** Calls `onSignal` when another process sends the topic, until the returned function is called. */
+  subscribe(topic: string, onSignal: () => void): () => void
   close(): Promise<void>
 }

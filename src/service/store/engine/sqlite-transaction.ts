@@ -125,5 +125,5 @@ export class SqliteTransaction implements Transaction {
 
   async lockParty(): Promise<void> {}
 
-  apart(): void {}
+  runAlone(): void {}
 }

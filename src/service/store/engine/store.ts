@@ -87,7 +87,7 @@ export interface Transaction {
    */
   lockParty(partyId: string): Promise<void>
   /** Declares that the following statements lock rows of several parties. A shared transaction is run again alone. */
-  apart(): void
+  runAlone(): void
 }
 
 /** A function that writes the deferred items of one kind at the end of a transaction. */

@@ -32,7 +32,7 @@ export class Changes {
   readonly #watched: () => ReadonlySet<string>
   readonly #changed: Changed
   readonly #seen = new Map<string, Seen>()
-  #deaf: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
   #following: Following | undefined
   #timer: ReturnType<typeof deadline> | undefined
 
@@ -45,7 +45,7 @@ export class Changes {
   /** Starts watching a party. Call it for each new watcher. */
   async begin(partyId: string): Promise<void> {
     const { runLog, waits } = this.#dependencies
-    this.#deaf ??= runLog.follow((kept) => {
+    this.#unsubscribe ??= runLog.follow((kept) => {
       const parties = Map.groupBy(kept, ({ row }) => row.partyId)
       for (const [id, entries] of parties) {
         this.#changed(id, ['runs', ...new Set(entries.map(({ row }) => `run:${row.runId}`))])
@@ -65,10 +65,10 @@ export class Changes {
 
   /** Stops all watching. */
   end(): void {
-    this.#deaf?.()
+    this.#unsubscribe?.()
     this.#following?.end()
     this.#timer?.clear()
-    this.#deaf = undefined
+    this.#unsubscribe = undefined
     this.#following = undefined
     this.#timer = undefined
     this.#seen.clear()

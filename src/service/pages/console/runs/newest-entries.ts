@@ -2,12 +2,12 @@ import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
-/** The limit of cached results: more runs and filters than are watched at the same time. */
+/** The limit of cached results, which is more than the runs and filters that are watched at the same time. */
 const mostKept = 500
 
 /**
- * The newest entries of runs, drawn once for all viewers. After a change, the first request draws them; later requests
- * get the same result.
+ * The newest entries of runs, rendered once for all viewers. After a change, the first request renders them; later
+ * requests get the same result.
  */
 export class NewestEntries {
   readonly #announcements: Announcements
@@ -21,7 +21,7 @@ export class NewestEntries {
 
   /**
    * Returns the newest entries for a run and a filter.
-   * @param draw Reads and draws them; undefined if the party has no such run.
+   * @param draw Reads and renders them; undefined if the party has no such run.
    */
   of(scope: EntryScope, draw: () => Promise<string | undefined>): Promise<string | undefined> {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
