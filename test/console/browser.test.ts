@@ -98,7 +98,7 @@ test('a filter and each entry’s page work without the script', async () => {
         .count(),
     )
     .toBe(1)
-  await page.locator('summary').first().click()
+  await page.getByRole('listitem').locator('summary').first().click()
   await page.getByRole('link', { name: 'Open this entry' }).click()
   await arrive(page, 'issue_agent_card')
   await page.getByText('invalid_value').first().waitFor()
