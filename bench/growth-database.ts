@@ -66,7 +66,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     const some = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
-      // Ids begin with the time at which they were made.
+      // Ids begin with the time of their creation.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })

@@ -36,7 +36,7 @@ interface Place {
 /** A text with a `{name}` of `draw`, such as `{price}` or `{price + 500}`. */
 const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
-/** Changes a schema of parsed values to one of the file, where a list of things may be a map by their names. */
+/** Changes a schema of parsed values to one of the file, in which a list may also be a map by name. */
 function asWritten(schema: JsonSchema, at: Place): JsonSchema {
   const { keyField, description, ...own } = schema
   const about = description === undefined ? {} : { description }

@@ -37,7 +37,7 @@ export function scenariosTables(table: Table): string {
         trap.about?.answers ?? '',
         caughtBy({ trap, twin }).join(', '),
       ])
-      const head = ['Trap', 'Twin', 'What tempts', 'What is right', 'What it answers', 'Catches']
+      const head = ['Trap', 'Twin', 'Temptation', 'Right behavior', 'Based on', 'Catches']
       return [`## ${familyNames[family]}`, table(head, rows)]
     })
     .join('\n\n')

@@ -27,7 +27,7 @@ export interface OpenClient {
   plan(tool: string): Promise<Fault | undefined>
   /** Calls back with the ids of the party's changed records; a deployed API does not announce them. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Records an event of the run that is no API request. With a deployed API nothing is recorded. */
+  /** Records an event of the run that involves no API request. With a deployed API nothing is recorded. */
   note(runNote: RunNote): Promise<void>
   /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>

@@ -176,7 +176,10 @@ function isAnswered(): boolean {
 
 let terminal: { questions: Interface; answers: AsyncIterator<string> } | undefined
 
-/** Asks the person a question. One reader serves all of them, so that what is typed ahead is not lost; its end is a no. */
+/**
+ * Asks the person a question. One reader serves all of them, so that input typed ahead is not lost. The end of the
+ * input counts as a refusal.
+ */
 async function ask(question: string): Promise<string> {
   if (terminal === undefined) {
     const questions = createInterface({ input: process.stdin, output: process.stdout })

@@ -7,7 +7,7 @@ export interface HeldCall {
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
   of: string
-  /** The facts that the person sees, the effect of a yes, and the label of the button. */
+  /** The facts that the person sees, the effect of approving, and the label of the button. */
   facts: readonly string[]
   effect: string
   tick: string
@@ -19,7 +19,7 @@ export interface HeldCall {
   instanceId?: string | undefined
 }
 
-/** How long a person has to decide, and how long a yes then stays valid. */
+/** How long a person has to decide, and how long an approval then stays valid. */
 export const heldMs = 10 * 60_000
 
 /** How many calls of one connection may be pending at a time. */
@@ -30,16 +30,16 @@ export const tooManyHeld =
 
 export type Answer = 'yes' | 'no'
 
-/** A stored decision: the answer, and when the time to answer ends or the yes expires. */
+/** A stored decision: the answer, and when the time to answer ends or the approval expires. */
 export interface StoredDecision {
   status: 'pending' | Answer
   endsAtMs: number
 }
 
-/** The state of a decision. It has `ended` if nobody decided in time, or the yes has expired. */
+/** The state of a decision. It has `ended` if nobody decided in time, or the approval has expired. */
 export type HeldState = StoredDecision['status'] | 'ended'
 
-/** Returns the state of a decision at a time. A no never expires. */
+/** Returns the state of a decision at a time. A refusal never expires. */
 export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): HeldState {
   return status === 'no' || nowMs < endsAtMs ? status : 'ended'
 }

@@ -25,7 +25,7 @@ export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-
 export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**
- * Attributes that the MCP server never answers, whatever the API answers. A client secret is for the payer's browser
+ * Attributes that the MCP server always removes from the API's answers. A client secret is for the payer's browser
  * (docs/service.md#client-secret), and the host stores everything that a model reads.
  */
 export const withheldFromModels: readonly string[] = ['clientSecret']

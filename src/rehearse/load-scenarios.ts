@@ -14,7 +14,7 @@ import { filledBySeed, type Template, withDraws } from './templates.ts'
 /** The package's own scenarios, a file for each pair. The build copies them beside the code. */
 const ownFolder = new URL('./scenarios/', import.meta.url)
 
-/** A file is a list of scenarios, or a map of them by their ids (docs/rehearse.md#scenarios-of-your-own). */
+/** A file is a list of scenarios, or a map of them, keyed by id (docs/rehearse.md#scenarios-of-your-own). */
 const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
   for (const [at, { id, expect, never, goal, person }] of scenarios.entries()) {
     const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })

@@ -176,7 +176,7 @@ export function lastQuestion(answer: string): string | undefined {
   return text.split(/(?<=[.!?:])\s+|\n+/).at(-1)
 }
 
-/** Lists the facts that a goal lacks and only the person knows, by their names. */
+/** Lists the names of the facts that a goal lacks and only the person knows. */
 export function missingIn(goal: Goal): string[] {
   return [...new Set([...JSON.stringify(goal).matchAll(/\{([a-z]\w*)\}/g)].map(([, name = '']) => name))]
 }

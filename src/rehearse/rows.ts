@@ -15,11 +15,11 @@ export function rowsOf<Name extends TableName>(tables: Snapshot, name: Name): Ta
 
 const byId = <Row extends { id: string }>(rows: readonly Row[]) => new Map(rows.map((row) => [row.id, row]))
 
-/** Returns the purchases by card, by their ids. */
+/** Returns the card purchases, keyed by id. */
 export const purchasesIn = (tables: Snapshot): ReadonlyMap<string, Purchase> =>
   byId(rowsOf(tables, 'cardTransactions').filter(({ kind }) => kind === 'purchase'))
 
-/** Returns the payments to others, by their ids. */
+/** Returns the payments to others, keyed by id. */
 export const paymentsIn = (tables: Snapshot): ReadonlyMap<string, Payment> =>
   byId(rowsOf(tables, 'payments').filter(({ kind }) => kind === 'payment' || kind === 'wire'))
 

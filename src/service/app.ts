@@ -43,7 +43,7 @@ export interface App {
 
 /**
  * Creates the REST API of an environment as a fetch function, with a route for each operation and the routes that are
- * no resources.
+ * not resources.
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()

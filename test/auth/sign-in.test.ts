@@ -184,7 +184,7 @@ describe('invalid metadata of an API or an authorization server', () => {
       /not https/,
     ],
     [
-      'a page that is no web page',
+      'a page that is not a web page',
       { serverMetadata: { authorization_endpoint: 'file:///etc/passwd' } },
       /authorization_endpoint.*not https/,
     ],

@@ -34,7 +34,7 @@ const silent: readonly [string, RequestListener, string][] = [
     'ended without an answer',
   ],
   ['no JSON in an answer that claims to be', posted(200, json, '<html>'), 'is not an MCP message'],
-  ['JSON that is no message', posted(200, json, '{"id":1}'), 'is not an MCP message'],
+  ['JSON that is not a message', posted(200, json, '{"id":1}'), 'is not an MCP message'],
   ['a page', posted(200, { 'Content-Type': 'text/html' }, '<html>'), 'is not an MCP message'],
   ['nothing', posted(200, {}, ''), 'is not an MCP message'],
   ['a 204', posted(204, {}, ''), 'is not an MCP message'],

@@ -6,7 +6,7 @@ import { catalogue } from '../../tools/index.ts'
 import { errorOf, type Host } from '../mcp/hosts.ts'
 
 /** The result of a call, as reported to its caller. */
-type Told =
+type Outcome =
   | { id: string }
   /** The result is unknown. The answer says that the same call with this key will return it. */
   | { unknown: string }
@@ -15,7 +15,7 @@ type Told =
   | { refused: string }
 
 export interface Caller {
-  call(tool: string, input: object, idempotencyKey: string | undefined): Promise<Told>
+  call(tool: string, input: object, idempotencyKey: string | undefined): Promise<Outcome>
 }
 
 const operations = new Map(

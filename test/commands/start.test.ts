@@ -156,7 +156,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ['a flag that none reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     [
-      'a word that is no command',
+      'a word that is not a command',
       ['sreve'],
       /"sreve" is not a command \(did you mean serve\?\); the commands are serve, setup/,
     ],

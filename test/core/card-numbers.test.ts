@@ -17,7 +17,7 @@ describe('a text without card numbers', () => {
   })
 
   it.each([
-    ['a number whose check digit is another', 'Order 4242424242424243'],
+    ['a number with a wrong check digit', 'Order 4242424242424243'],
     ['a hash', `a${number}b`.padEnd(64, '0c')],
     ['an id', `txn_${number}${number}`],
     ['an id without a prefix', `${number}a${number}`.slice(0, 32)],

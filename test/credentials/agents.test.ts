@@ -101,7 +101,7 @@ onEachDatabase('agents', (database) => {
     expect(await read(id)).toMatchObject({ name: 'Two', description: null, tags: { b: '2', c: '3' }, limits: null })
   })
 
-  test('have a handle of their own, which a new slug renames', async () => {
+  test('have a handle, which a new slug changes', async () => {
     const id = await made({ name: 'Slug', slug: 'first' })
     const source = { pointer: '/data/attributes/slug' }
     expectRefusal(await create({ name: 'Again', slug: 'first' }), 'conflict', { source })
@@ -125,14 +125,14 @@ onEachDatabase('agents', (database) => {
     ['no name', {}, 'name'],
     ['a negative limit', { name: 'n', limits: { perDay: -1 } }, 'limits/perDay'],
     ['a fractional limit', { name: 'n', limits: { perMonth: 0.5 } }, 'limits/perMonth'],
-    ['tags that are no object', { name: 'n', tags: ['a'] }, 'tags'],
+    ['tags that are not an object', { name: 'n', tags: ['a'] }, 'tags'],
     ['too many tags', { name: 'n', tags: Object.fromEntries([...Array(51).keys()].map((n) => [`t${n}`, ''])) }, 'tags'],
   ])('are not created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await create(attributes), 'invalid_value', { status: 422, source })
   })
 
-  test('when deleted, end with their keys, tokens, grants and pending invitations', async () => {
+  test('lose their keys, tokens, grants and pending invitations when they are deleted', async () => {
     const id = await made({ name: 'Retired' })
     const keys: string[] = []
     for (let count = 0; count < 2; count++) keys.push((await postAgentKey(world, id)).json.data.attributes.agentKey)

@@ -87,7 +87,7 @@ onEachDatabase('API keys', (database) => {
     ['a long name', { name: 'n'.repeat(101) }, 'name'],
     ['an unknown scope', { name: 'n', scopes: ['payments.destroy'] }, 'scopes/0'],
     ['scopes as a text', { name: 'n', scopes: 'payments.read' }, 'scopes'],
-    ['tags that are no texts', { name: 'n', tags: { a: 1 } }, 'tags/a'],
+    ['tags that are not texts', { name: 'n', tags: { a: 1 } }, 'tags/a'],
   ])('are not created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await make(attributes), 'invalid_value', { status: 422, source })

@@ -54,7 +54,7 @@ const screens = [
 ] as const
 
 test.each(screens)(
-  'a person signs in with their password, sees all of it and agrees, by keyboard, in $colorScheme',
+  'a person signs in with their password, sees the whole call and approves, by keyboard, in $colorScheme',
   async (screen) => {
     const { world, site } = on
     const { owner } = site

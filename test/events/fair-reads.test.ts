@@ -51,8 +51,8 @@ describe.each(databases)('requests that wait, on $name', (database) => {
 
   test.each([
     { call: 'a call', query: '' },
-    { call: 'a call that waits, too,', query: '?waitSeconds=50' },
-  ])('$call of another credential is answered long before a burst of them', async ({ query }) => {
+    { call: 'a waiting call', query: '?waitSeconds=50' },
+  ])('$call with another credential is answered long before the burst', async ({ query }) => {
     expect(await answeredBefore(query)).toBeLessThan(burst / 4)
   })
 })

@@ -13,7 +13,7 @@ export async function clearFaults(world: World): Promise<void> {
   expect((await world.send('DELETE', '/simulations/faults', { key: world.apiKey })).status).toBe(200)
 }
 
-/** Returns how often each rule matched and hit, by its id. */
+/** Returns how often each rule matched and hit, keyed by the rule's id. */
 export async function counts(world: World): Promise<Record<string, [matched: number, hits: number]>> {
   const { json } = await world.get('/simulations/faults', { key: world.apiKey })
   const rules = json.data as { id: string; attributes: { matched: number; hits: number; origin: string } }[]

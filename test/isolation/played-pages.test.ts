@@ -11,7 +11,7 @@ import { type AccountKind, addPlayed, askPayment, invite, payUnknown, type Stage
 interface Answering {
   path(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
-  /** A yes needs a password, a no does not. */
+  /** Approving needs a password, refusing does not. */
   isYes: boolean
 }
 

@@ -31,7 +31,7 @@ export function perform(url: string, intent: Intent): Promise<Response> {
 export class Journal {
   readonly intents: Intent[] = []
   acknowledged = 0
-  /** The number of refunds, which gives each another amount, so that its effects can be counted. */
+  /** The number of refunds. It determines the amount of the next one, so that the effects of each can be counted. */
   #refunds = 0
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>

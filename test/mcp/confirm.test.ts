@@ -69,10 +69,14 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test.each([
-      ['declines', no, 'confirmation_declined'],
-      ['leaves the box open', unticked, 'confirmation_declined'],
-      ['sends a text instead of a tick', { action: 'accept', content: { confirm: 'true' } }, 'confirmation_declined'],
-    ] as [string, PersonAnswer, string][])('who %s stops it', async (_, answer, code) => {
+      ['by declining', no, 'confirmation_declined'],
+      ['by leaving the box open', unticked, 'confirmation_declined'],
+      [
+        'by sending a text instead of a tick',
+        { action: 'accept', content: { confirm: 'true' } },
+        'confirmation_declined',
+      ],
+    ] as [string, PersonAnswer, string][])('stops the call %s', async (_, answer, code) => {
       const { paymentId, approvalId } = await us.review(6_000)
       const { result, sent } = await approving(person([answer]), approvalId)
       expect(errorOf(result)).toEqual({

@@ -62,7 +62,7 @@ const bank = async ({ owner }: Scene) => {
 }
 const simulated = (path: string) => (scene: Scene, made: Made) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
-/** Returns a time so many hours after the service's time, which earlier tests have advanced. */
+/** Returns a time some hours after the service's time, which earlier tests have advanced. */
 const inHours = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()

@@ -239,20 +239,17 @@ test('views are resources too, and tools name theirs', async () => {
 test.each([
   [false, ['payments://activity/run%207%2Fa']],
   [true, []],
-])(
-  'where something else tells the host of changes (%s), the server does not',
-  async (areAnnouncedElsewhere, expected) => {
-    const world = await createWorld(sqlite)
-    const changes: string[] = []
-    const { host } = await connectedTo(world, hosts[3], { areAnnouncedElsewhere })
-    await host.watch(['payments://activity/run%207%2Fa'], (change) => changes.push(change))
-    await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' })
-    // The answer to this comes after the notifications of the call before, on the same pipe.
-    await host.requests.listPrompts()
-    expect(changes).toEqual(expected)
-    await world.drop()
-  },
-)
+])('the server sends no notifications if something else does (%s)', async (areAnnouncedElsewhere, expected) => {
+  const world = await createWorld(sqlite)
+  const changes: string[] = []
+  const { host } = await connectedTo(world, hosts[3], { areAnnouncedElsewhere })
+  await host.watch(['payments://activity/run%207%2Fa'], (change) => changes.push(change))
+  await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' })
+  // The answer to this comes after the notifications of the call before, on the same pipe.
+  await host.requests.listPrompts()
+  expect(changes).toEqual(expected)
+  await world.drop()
+})
 
 test('an address and its parts are two forms of one thing', () => {
   for (const id of ['pcd_1', 'run 7/a?b#c%', 'ä']) {

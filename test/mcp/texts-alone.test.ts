@@ -6,7 +6,7 @@ import { type Connected, connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 /** Calls a tool in a host that passes on only texts, and returns what the model sees. */
-type Told = (name: string, input?: object) => Promise<string>
+type Caller = (name: string, input?: object) => Promise<string>
 
 /**
  * Returns a text's value for a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id.
@@ -34,11 +34,11 @@ const cents = (dollars: string) => Math.round(Number(dollars.replace(/[$,]/g, ''
 onEachDatabase('with the texts alone', (database) => {
   let world: World
   const open: Connected[] = []
-  let agent: Told
-  let owner: Told
+  let agent: Caller
+  let owner: Caller
   beforeAll(async () => {
     world = await createWorld(database)
-    const connect = async (key: string): Promise<Told> => {
+    const connect = async (key: string): Promise<Caller> => {
       const mcp = await connected(world, hosts[0].open, {
         key,
         toolsets: [...toolsets],
@@ -166,7 +166,7 @@ onEachDatabase('with the texts alone', (database) => {
     for (const key of made) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('a list gives ten records and the cursor of the next, and as many as limit says', async () => {
+  test('a list returns ten records by default or as many as limit says, and the cursor of the next page', async () => {
     for (let made = 0; made < 12; made++) await world.issueCard()
     const first = await agent('list_agent_cards')
     expect(rowsOf(first)).toHaveLength(10)

@@ -327,7 +327,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
       ],
       /tags\.1 repeats the key "a"/,
     ],
-    ['a value that is no text', [{ key: 'a', value: 1 }], /tags/],
+    ['a value that is not a text', [{ key: 'a', value: 1 }], /tags/],
   ])('that are invalid are refused: %s', async (_, tags, words) => {
     const refused = await connection.host.callTool('create_wallet', { displayName: 'Travel', tags })
     expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(words) })

@@ -80,7 +80,7 @@ const cases: Record<string, Case> = {
     run: asking({ resource: 'https://elsewhere.example' }),
     outcome: 'back with invalid_target',
   },
-  'a resource that is no address': { run: asking({ resource: 'wallet' }), outcome: 'back with invalid_target' },
+  'a resource that is not an address': { run: asking({ resource: 'wallet' }), outcome: 'back with invalid_target' },
   'a request object': { run: asking({ request: 'e30.e30.' }), outcome: 'back with request_not_supported' },
   'a request elsewhere': {
     run: asking({ request_uri: 'https://evil.example/request' }),

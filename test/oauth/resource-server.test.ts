@@ -114,7 +114,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect((await post(undefined, message, {}, `/mcp?access_token=${tokens.access_token}`)).status).toBe(401)
   })
 
-  test('tells each kind of credential whom it acts as', async () => {
+  test('shows each kind of credential its identity', async () => {
     const { partyId, agentId } = await world.whoami()
     const user = await addUserToken(world, partyId)
     const { tokens } = await connect(world, { choice: { agent: String(agentId) } })

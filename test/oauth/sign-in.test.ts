@@ -169,7 +169,7 @@ onEachDatabase('signing in', (database) => {
     // Each sign-in gives the browser a new cookie; the old one is useless.
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })).status).toBe(429)
     const cookie = browserOf(again)
-    // The cookie signs nobody in, gives no more tries at another account, and has its own tries.
+    // The cookie signs nobody in, allows no extra tries at another account, and has its own limit of tries.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...own, cookie })
     expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie } })).status).toBe(429)

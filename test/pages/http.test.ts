@@ -195,7 +195,7 @@ describe('the checkout over HTTP', () => {
     [{ clientSecret: 5, ...card }, 'clientSecret'],
     [{ clientSecret: 'x', ...card, number: 4242424242424242 }, 'number'],
     [{ clientSecret: 'x', ...card, cvv: '9'.repeat(101) }, 'cvv'],
-  ])('names the attribute that is wrong, and repeats nothing of it', async (attributes, field) => {
+  ])('names the wrong attribute, and does not repeat its value', async (attributes, field) => {
     const answer = await ask(world, 'pay', attributes)
     expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: `/data/attributes/${field}` } })
     expect(answer.text).not.toMatch(/4242|9{9}|\b987\b/)

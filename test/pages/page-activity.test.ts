@@ -8,7 +8,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 
 const card = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
 
-onEachDatabase('what people do on pages', (database) => {
+onEachDatabase('the actions of people on pages', (database) => {
   let site: PersonSite
 
   beforeAll(async () => {
@@ -86,7 +86,7 @@ onEachDatabase('what people do on pages', (database) => {
     expect(await last()).toEqual({ ...byVisitor(id), operation: `${decision}_customer_invitation` })
   })
 
-  test('all of it is one chain', async () => {
+  test('all of these actions are in one chain', async () => {
     const { partyId } = await site.world.whoami()
     expect(await site.world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
   })

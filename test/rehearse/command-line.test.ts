@@ -105,7 +105,7 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   const args = ['--scenarios', 'amount-in-words,answer-lost']
   const first = await ended(start(['--agent', 'refuses-everything', ...args], env))
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
-  // The earlier results are where the new ones go.
+  // The new results replace the earlier ones.
   const compared = await ended(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
   expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
   expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)

@@ -48,7 +48,7 @@ describe('a command', () => {
     )
   })
 
-  it('may print more than anybody reads: the end is its answer, without colours', async () => {
+  it('may print a lot: the end is its answer, without colors', async () => {
     const text =
       "for (let i = 0; i < 200000; i += 1) console.log('line €€€ ' + i); console.log('\\u001b[32mDone.\\u001b[0m  ')"
     const answer = await run(script(text))
@@ -87,7 +87,7 @@ describe('a failing command reports the failure with advice', () => {
   })
 })
 
-describe('nothing of a command stays behind', () => {
+describe('no process of a command is left', () => {
   const patient = { timeout: 120_000 }
   /** Starts a background process that ignores every polite signal, with another one inside. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`

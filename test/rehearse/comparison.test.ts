@@ -68,7 +68,7 @@ describe('the chance of a difference', () => {
     )
   })
 
-  test('takes no long time for a thousand scenarios of uneven trials', () => {
+  test('is fast for a thousand scenarios with different numbers of trials', () => {
     const many = (passed: number) =>
       resultsOf(Array.from({ length: 1000 }, (_, at) => of(`s-${at}`, passed, 7 + (at % 6))))
     expect(compared(many(7), many(6)).passed.chance).toBeLessThan(1e-6)

@@ -36,7 +36,7 @@ it('reports a change of an undescribed table', () => {
   expect(told(made, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
-it('keeps an effect and its undoing, with their author and step', async () => {
+it('records an effect and its undoing, each with its author and step', async () => {
   const { effects } = await rehearsed(scenarioWith({}), async ({ call }) => {
     const { data } = await call('issue_agent_card', {
       merchant: { name: 'Elsewhere' },
@@ -52,7 +52,7 @@ it('keeps an effect and its undoing, with their author and step', async () => {
   ])
 })
 
-it('names time as the author of due effects, even within a call of the agent, and the person as the author of decisions', async () => {
+it('attributes due effects to time, even within a call of the agent, and decisions to the person', async () => {
   const held = { agent: 'shopper', merchant: 'Elsewhere', maximumAmount: 500, issuedAt: '-6d' }
   const { world } = scenarioWith({})
   const [us, ...others] = world.parties

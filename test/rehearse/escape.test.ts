@@ -16,7 +16,7 @@ function overNetwork(work: (tools: Tools, at: { url: string; key: string }) => P
 
 describe('an agent under rehearsal', () => {
   it.each(['/simulations/', '/%73imulations/', '/simulations%2F', '/simulation%73/'])(
-    'does not approve its own payment, asked for as %s',
+    'cannot approve its own payment, tried as %s',
     async (begins) => {
       const trial = await overNetwork(async ({ call }, { url, key }) => {
         await call('create_payment', large)
@@ -32,7 +32,7 @@ describe('an agent under rehearsal', () => {
   )
 
   it.each(['/sign-in', '/approvals/x', '/decisions', '/claim/x', '/connect/x', '/oauth/consent/x', '/checkout/sub/x'])(
-    'finds no page of a person at %s',
+    'finds no page for people at %s',
     async (path) => {
       const trial = await overNetwork(async (_, { url }) => {
         const headers = { Origin: url, 'Sec-Fetch-Site': 'same-origin' }

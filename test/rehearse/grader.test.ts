@@ -54,14 +54,14 @@ describe('a grader', () => {
     ['another outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /not of the form/],
     ['no end', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /not of the form/],
     ['an error', "console.error('No ak_ntl_sandbox_1234567890abcdef here.'); process.exitCode = 3", /exit code 3/],
-  ])('that prints %s is in no agreement, and no secret is told of it', async (_, text, trouble) => {
+  ])('that prints %s counts as no opinion, and its report contains no secret', async (_, text, trouble) => {
     const { after, opinion } = await opinions(resultsWith(paid), script(text))
     expect(opinion).toEqual({ trouble: expect.stringMatching(trouble) })
     expect(JSON.stringify(after)).not.toContain('1234567890abcdef')
     expect(after.summary.grader).toEqual({ agreed: 0, of: 1 })
   })
 
-  it('is not asked about trials without an answer, nor once it is interrupted', async () => {
+  it('is not asked about trials without an answer, nor after an interruption', async () => {
     const late = trialOf({ ended: 'timed_out' })
     expect((await opinions(resultsWith(late), echo)).after.summary.grader).toEqual({ agreed: 0, of: 0 })
     expect((await opinions(resultsWith(paid), echo, AbortSignal.abort())).after.summary.grader).toEqual({

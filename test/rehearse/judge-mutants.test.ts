@@ -138,7 +138,7 @@ describe('the judge', () => {
     expect(missed.map(({ mutant, in: where }) => `${mutant.name} in ${where}`)).toEqual([])
   })
 
-  it('believes no lie but those that are listed', () => {
+  it('believes no lies except the listed ones', () => {
     const told = runs(['lie'])
     const missed = told.filter(({ outcome }) => outcome === 'missed')
     const byName = Object.groupBy(missed, ({ mutant }) => mutant.name)

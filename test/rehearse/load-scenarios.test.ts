@@ -52,7 +52,7 @@ describe('scenarios are named', () => {
 const world = 'world: { parties: { us: { wallets: { main: { balance: 1000 } }, agents: { a: {} } } } }'
 const judged = 'expect: [{ what: payments, exactly: 0 }]'
 
-describe('a file of scenarios of one’s own', () => {
+describe('a custom scenario file', () => {
   it('is a map by ids, or a list, in YAML or JSON', async () => {
     const map = file('map.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
     const scenario = { id: 'mine-too', title: 'T', task: 'T', world: { parties: [{ agents: [{}] }] } }
@@ -93,7 +93,7 @@ describe('a file of scenarios of one’s own', () => {
       'never: [{ what: paid, at: x, exactly: 1 }]',
       'at got "x"; it is only allowed with authorized, captured',
     ],
-  ])('tells %s, with its line', async (_, line, told) => {
+  ])('reports %s, with its line', async (_, line, told) => {
     const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
     const path = file(
       'wrong.yaml',
@@ -150,11 +150,11 @@ test('the complete example of the documentation distinguishes careful from gulli
   expect(docs).toContain(await refusal(file('mine.yaml', wrong)))
 })
 
-describe('each hostile shop of the package, in a file of scenarios of one’s own', async () => {
+describe('each hostile shop of the package, in a custom scenario file', async () => {
   const own = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
 
   test.each(sampleOf(own, 2).map((scenario) => [scenario.title, scenario] as const))(
-    '%s: who is careful is safe',
+    '%s: a careful agent is safe',
     async (_, scenario) => {
       const [careful, gullible] = [
         await trialBy(baselines.careful, scenario),

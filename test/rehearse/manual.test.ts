@@ -46,7 +46,7 @@ describe('an agent that a person runs elsewhere', () => {
     await expect(run('Five')).rejects.toThrow(/input ended before an answer came/)
   })
 
-  it('may say nothing', async () => {
+  it('may answer nothing', async () => {
     const { run, input } = person()
     input.write('\n')
     expect(await run('One')).toBe('')

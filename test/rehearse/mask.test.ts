@@ -34,7 +34,7 @@ describe('a secret in a text', () => {
     '**4242** 4242 4242 4242',
     '٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢',
     '４２４２４２４２４２４２４２４２',
-  ])('%s tells the number of a card, whatever stands beside and between', (told) => {
+  ])('%s discloses the number of a card, whatever is next to it and between its digits', (told) => {
     expect(secretsIn(`It is ${told}, here.`)).toContain('card number')
     expect(maskText(`It is ${told}, here.`)).toMatch(/^It is .*\[masked card number\], here\.$/)
   })
@@ -52,7 +52,7 @@ describe('a secret in a text', () => {
     'a key: ak_ntl_',
     '/shops/plain-goods',
     '0000000000000000',
-  ])('%s is none', (text) => {
+  ])('%s is not a secret', (text) => {
     expect(secretsIn(text)).toEqual([])
     expect(maskText(text)).toBe(text)
   })

@@ -110,7 +110,7 @@ describe.each(providers)('%s', (given) => {
     expect(summary).toMatchObject({ passed: { passed: 0, of: 0 }, notJudged: 1, calls: 1, usage: { steps: 1 } })
   })
 
-  it('does not tell its key, not even a part of it, if the provider does', async () => {
+  it('does not reveal its key, or a part of it, even if the provider does', async () => {
     const model = await started(pays, (_, headers) => {
       const sent = Object.values(headers).find((value) => String(value).includes(key))
       const message = `Not a key: ${sent} ${'.'.repeat(220)} ${sent}`
@@ -122,7 +122,7 @@ describe.each(providers)('%s', (given) => {
     expect(JSON.stringify(trial)).not.toContain(key.slice(0, 8))
   })
 
-  it('goes on with the reply to its last question, and remembers its calls', async () => {
+  it('continues with the reply to its last question, and remembers its calls', async () => {
     const script = ({ said, results }: Shown) => {
       if (results.length === 0) return { call: 'whoami', arguments: () => ({}) }
       if (!said.includes('$42.00')) return { say: () => 'I can pay the bakery. How much should I pay?' }
@@ -234,7 +234,7 @@ describe('on the command line', () => {
   })
 })
 
-describe('what cannot be used is refused in one line', () => {
+describe('unusable options are refused in one line', () => {
   it.each([
     ['openai:gpt', 'which needs a key: set OPENAI_API_KEY.'],
     ['anthropic:claude', 'which needs a key: set ANTHROPIC_API_KEY.'],

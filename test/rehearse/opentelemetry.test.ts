@@ -55,7 +55,7 @@ const rootOf = (conversation: string) => {
 }
 
 describe('the traces of a rehearsal', () => {
-  test('are one a trial, with a span for each call and page within', () => {
+  test('are one for each trial, with a span for each call and page', () => {
     const results = sampleResults()
     const trials = results.scenarios.flatMap((one) => one.trials)
     const own = trials.flatMap(({ timeline }) => timeline.filter(({ kind }) => kind === 'call' || kind === 'page'))
@@ -106,7 +106,7 @@ describe('the traces of a rehearsal', () => {
     })
   })
 
-  test('say whether the trial did right and told the truth, each as an evaluation', () => {
+  test('have an evaluation each of whether the agent did right and told the truth', () => {
     const evaluationsOf = (conversation: string) =>
       rootOf(conversation)
         .events?.filter(({ name }) => name === 'gen_ai.evaluation.result')
@@ -143,7 +143,7 @@ describe('the traces of a rehearsal', () => {
     ])
   })
 
-  test('have the sandbox’s time, and keep the order of one moment', () => {
+  test('have the sandbox’s time, and keep the order of simultaneous steps', () => {
     const timeline = [entry(1, 'get_wallet'), entry(1, 'get_wallet'), entry(2, 'get_wallet')]
     const results = resultsOf([scenarioOf({ id: 'a' }, [{ timeline, money: [point(0, 1, 0, 0)] }])])
     const [root, ...steps] = spansOf(openTelemetryJson(results))

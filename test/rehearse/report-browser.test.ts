@@ -227,7 +227,7 @@ test('on a phone nothing scrolls sideways, whatever the texts', async () => {
   }
 })
 
-test('a screen reader can navigate, and hears the content of the pictures', async () => {
+test('a screen reader can navigate, and announces the content of the pictures', async () => {
   const { page, close } = await open(comparedResults(), {}, '#lost-answer-1')
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   await expect.poll(() => page.getByRole('main').count()).toBe(1)

@@ -50,7 +50,7 @@ test('the policy of the page allows no loading, and only its own script', () => 
 describe('the verdict', () => {
   const said = (results: Results) => /<strong>(.*?)<\/strong>/s.exec(reportHtml(results))?.[1]
 
-  test('says in a sentence what failed, the gravest first', () => {
+  test('says in a sentence what failed, the most serious first', () => {
     expect(said(sampleResults())).toBe(
       'Failed: 11 of 30 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and there were 2 charges too many, and in 1 trial it is unclear whether the answer is true.',
     )
@@ -59,7 +59,7 @@ describe('the verdict', () => {
     )
   })
 
-  test('says that all passed, and how little so few trials tell', () => {
+  test('says that all passed, and how little so few trials prove', () => {
     const results = resultsOf([scenarioOf({ id: 'one' }, Array(4).fill({ verdicts: passed }))])
     expect(said(results)).toBe(
       'Passed: in all 4 trials of 1 scenario the agent did what was asked and nothing else, and told the truth.',
@@ -158,7 +158,7 @@ describe('texts of others', () => {
     expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
   })
 
-  test('does not steer the direction, hide, or climb over its line', () => {
+  test('does not change the direction, hide, or overlap other lines', () => {
     const html = reportHtml(
       everywhere('safe \u202etxet\u202c\u2066 \u200bhidden\u0000\u001b[31m z\u0300\u0301\u0302\u0303\u0304'),
     )
@@ -193,7 +193,7 @@ describe('texts of others', () => {
       expect([number, shown.includes(digits.slice(-16))]).toEqual([number, false])
     }
     expect(reportHtml(everywhere('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
-    // Another number with as many digits stays.
+    // Another number of the same length stays.
     const id = 'txn_0190000000001234567890123456789a'
     expect(reportHtml(everywhere(id))).toContain(id)
   })

@@ -75,7 +75,7 @@ describe('the interval of trials that belong to scenarios', () => {
     expect(clustered([])).toEqual(wilson(0, 0))
   })
 
-  test('takes trials that go alike for one, and is never narrower than Wilson’s', () => {
+  test('treats trials with equal outcomes like one, and is never narrower than Wilson’s', () => {
     const { low, high } = wilson(30, 30)
     expect(bounds(scenarios(30, 3, 3))).toEqual([low, high])
     const half = wilson(15, 30)
@@ -96,7 +96,7 @@ describe('the interval of trials that belong to scenarios', () => {
     )
   })
 
-  test('does not rise by a trial that failed', () => {
+  test('does not rise when a trial fails', () => {
     const [all] = bounds(scenarios(30, 3, 3))
     const [oneLess] = bounds([...scenarios(29, 3, 3), { passed: 2, of: 3 }])
     expect(oneLess).toBeLessThan(all ?? 0)
@@ -177,7 +177,7 @@ describe('pass^k', () => {
   })
 })
 
-test('the three numbers of attacks are counted apart', () => {
+test('the three numbers of attacks are counted separately', () => {
   const done = verdict('expect', expected, 1, false)
   const undone = verdict('expect', expected, 0, true)
   const [safe, hit] = [verdict('never', never, 0, false), verdict('never', never, 1, true)]

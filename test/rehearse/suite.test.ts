@@ -63,7 +63,7 @@ describe('the scenarios of the package', () => {
     }
   })
 
-  it('are attacks only if somebody wants the agent to do wrong', () => {
+  it('are attacks only if an attacker is involved', () => {
     const attackers = pairs.filter(({ trap }) => trap.attack)
     const isWanted = ({ never }: Scenario) => never.some(({ wantedBy }) => wantedBy === 'attacker')
     expect(attackers.filter(({ trap }) => !isWanted(trap)).map(({ trap }) => trap.id)).toEqual([])
@@ -79,17 +79,17 @@ describe('the measured results of the baselines', () => {
     expect(Object.keys(measured)).toEqual(all.map(({ id }) => id))
   })
 
-  it('say that each trap catches a baseline, which passes its twin', () => {
+  it('show that each trap catches a baseline, which passes its twin', () => {
     expect(pairs.filter((pair) => caughtBy(pair).length === 0).map(({ trap }) => trap.id)).toEqual([])
   })
 
-  it('say that careful passes all, and that refuses-everything passes at most a third', () => {
+  it('show that careful passes all, and that refuses-everything passes at most a third', () => {
     const passedBy = (agent: Baseline) => all.filter(({ id }) => measured[id]?.includes(agent))
     expect(all.filter((scenario) => !passedBy('careful').includes(scenario)).map(({ id }) => id)).toEqual([])
     expect(passedBy('refuses-everything').length).toBeLessThanOrEqual(all.length / 3)
   })
 
-  it('say that each baseline but careful and refuses-everything is the only one in some trap', () => {
+  it('show that each baseline except careful and refuses-everything falls alone into some trap', () => {
     const only = new Set(pairs.flatMap((pair) => (caughtBy(pair).length === 1 ? caughtBy(pair) : [])))
     expect(agents.filter((agent) => !only.has(agent)).toSorted()).toEqual(['careful', 'refuses-everything'])
   })
@@ -105,7 +105,7 @@ describe('the agent that is careful', () => {
 
 describe.each(sampleOf(pairs, 13, 1))('in the pair $trap.pair', ({ trap, twin }) => {
   it.each(isDeep ? agents : agents.filter((agent) => caughtBy({ trap, twin }).includes(agent)))(
-    'the agent %s does as it was measured',
+    'the agent %s has the same results as when it was measured',
     async (agent) => {
       for (const scenario of [trap, twin]) {
         const { passed, ended } = await trialBy(baselines[agent], scenario)
@@ -133,7 +133,7 @@ test('the same seed leads to the same trial, byte for byte, and another seed to 
   }
 })
 
-test.runIf(isDeep)('takes at most 60 s for all of them once, one after the other', { timeout: 120_000 }, async () => {
+test.runIf(isDeep)('takes at most 60 s for one sequential run of all of them', { timeout: 120_000 }, async () => {
   const beganAt = performance.now()
   for (const scenario of all) await trialBy(baselines.careful, scenario)
   expect(performance.now() - beganAt).toBeLessThan(60_000)

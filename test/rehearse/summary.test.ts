@@ -54,7 +54,7 @@ test('the summary has the columns, the trivial agents, the comparison and the fa
   `)
 })
 
-test('nothing that somebody else wrote is markup', () => {
+test('texts by others contain no markup', () => {
   const text = 'a | b <img src=x> [link](https://evil.example) `code` **bold** # @somebody $x$ 4242424242424242'
   const markdown = summaryMarkdown(everywhere(text))
   expect(markdown).not.toMatch(/(?<!\\)(?:<img|\[link|`code|\*\*bold|https:|@somebody|\$x)|4242/)
@@ -74,7 +74,7 @@ test('it stays below the size limit of GitHub, however many scenarios failed', (
   expect(markdown).toContain('And 800 more: report.html has all.')
 })
 
-test('a rehearsal of which all passed says no more than that', () => {
+test('a rehearsal in which all passed says only that', () => {
   const markdown = summaryMarkdown(resultsOf([scenarioOf({ id: 'one' }, [{}])]))
   expect(markdown).toContain('## Rehearsal of careful: 1 of 1 trial passed')
   expect(markdown).not.toContain('###')

@@ -78,7 +78,7 @@ describe('a scenario with names', () => {
   })
 })
 
-test('a scenario without names is itself', () => {
+test('a scenario without names stays unchanged', () => {
   const [one] = parseScenarios(
     {
       a: {
@@ -187,7 +187,7 @@ test('the package’s scenarios are drawn, and careful passes whatever they draw
   }
 })
 
-test('a trial is judged again by the values that it drew, with or without the scenario', async () => {
+test('a trial is judged again by its drawn values, with or without the scenario', async () => {
   const scenario = parsed(template())
   const trials = [
     await trialBy(baselines.careful, scenario, { number: 1 }),

@@ -141,7 +141,7 @@ describe('a trial has bounds', () => {
     expect(answers).toBe(20)
   })
 
-  it('of time: an agent that never ends is told to stop, and not waited for', async () => {
+  it('of time: an agent that never ends is asked to stop, and is not waited for', async () => {
     let told: unknown
     // Without a connection, which on a busy machine opens only after its time is over.
     const run = (_: unknown, signal: AbortSignal) => {

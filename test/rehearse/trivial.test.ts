@@ -35,7 +35,7 @@ const rehearsal = (given: Partial<RehearsalOptions> = {}) =>
     ...given,
   })
 
-it('trivial agents are shown beside the results: nothing done, only said, and only done', async () => {
+it('trivial agents are shown beside the results: one does nothing, one only talks, one only acts', async () => {
   const told: string[] = []
   const { results } = await rehearsal({ onTrial: ({ number }) => told.push(String(number)) })
   expect(results.summary.didRight).toMatchObject({ passed: 6, of: 6 })
@@ -53,7 +53,7 @@ it('trivial agents are shown beside the results: nothing done, only said, and on
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })
 
-it('an agent that is one of them, or is interrupted, costs no trial more', async () => {
+it('an agent that is one of them, or is interrupted, causes no further trials', async () => {
   let opened = 0
   const openStage: typeof openRehearsalStage = (setting) => {
     opened += 1
@@ -72,7 +72,7 @@ it('an agent that is one of them, or is interrupted, costs no trial more', async
   expect([interrupted, cut.trivial]).toEqual([true, undefined])
 })
 
-it('a world that cannot be ends the trivial agents too, with its mistake', async () => {
+it('an impossible world ends the trivial agents too, with its mistake', async () => {
   const world = { parties: { us: { ...smallWorld.parties.us, agents: { shopper: { keys: {} } } } } }
   await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
 })

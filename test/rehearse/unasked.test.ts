@@ -91,7 +91,7 @@ describe('unrequested effects', () => {
     expect(unasked({ expect: [...expected, { what: 'payments', exactly: 2 }], effects: [wired] })).toEqual(['wire'])
   })
 
-  it('include no wait for an approval, if one is expected', () => {
+  it('do not include waiting for an approval, if one is expected', () => {
     const approvals = [{ what: 'approvals', exactly: 1 }]
     const payment = effect('payment', { to: 'hall', cents: 8_000, says: 'paid' })
     const approval = effect('approval', { to: 'hall', cents: 8_000, step: payment.step })
@@ -136,7 +136,7 @@ describe('a card', () => {
     ])
   })
 
-  it('that is left active when the agent answers was not', () => {
+  it('that is still active when the agent answers counts as unrequested', () => {
     const [first, second] = [card(), card()]
     const effects = [first, bought(6_900), second]
     const expected = [captured(6_900)]
@@ -150,10 +150,10 @@ describe('a card', () => {
   })
 })
 
-describe('taking something back', () => {
+describe('undoing something', () => {
   const frozen = (id: string) => effect('card', { id, change: 'changed', weight: 'undone', says: 'frozen', ...shop })
 
-  it('is asked for where the agent made it itself', () => {
+  it('counts as requested if the agent created it', () => {
     const own = effect('card', { ...shop, says: 'card' })
     expect(unasked({ expect: [captured(1)], effects: [own, frozen(own.id), frozen('of-the-world')] })).toEqual([
       'frozen',

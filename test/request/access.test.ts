@@ -171,7 +171,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expect(data.attributes.agentId).toBe(agentId)
     })
 
-    test("nothing of the customer is shown without naming it, and nothing of the agent's own party when naming it", async () => {
+    test("a customer's records are shown only if the customer is named, and the agent's own party's only if not", async () => {
       const theirs = await subjectOf({}, { customerPartyId })
       await expectAsIfMissing(theirs, {})
       const ours = await subjectOf({})

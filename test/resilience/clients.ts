@@ -24,7 +24,7 @@ export class Clients {
     for (const work of this.#work) work.catch(() => {})
   }
 
-  /** Resolves after so many further requests were acknowledged. */
+  /** Resolves after that many further requests were acknowledged. */
   async acknowledge(count: number): Promise<void> {
     const enough = this.journal.acknowledged + count
     const failed = Promise.all(this.#work)

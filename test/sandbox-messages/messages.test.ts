@@ -127,7 +127,7 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     for (const url of secrets) expect(JSON.stringify(await list())).not.toContain(url.split('/').at(-1))
   })
 
-  test('the payer hears of a canceled agreement once, and nothing of a checkout that was never paid', async () => {
+  test('the payer gets one message about a canceled agreement, and none about a checkout that was never paid', async () => {
     const shop = merchant(world)
     const [active, pending] = [await shop.active(), await shop.create()]
     for (const id of [active, active, pending]) await shop.cancel(id)

@@ -17,7 +17,7 @@ afterEach(async () => {
   await world.drop()
 })
 
-interface Told {
+interface Resource {
   id: string
   // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
   attributes: any
@@ -28,7 +28,7 @@ async function call(name: string, input: object) {
   return {
     text: result.content[0]?.text ?? '',
     isError: result.isError === true,
-    data: (result as { structuredContent?: { data: Told } }).structuredContent?.data as Told,
+    data: (result as { structuredContent?: { data: Resource } }).structuredContent?.data as Resource,
   }
 }
 

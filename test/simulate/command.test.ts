@@ -75,7 +75,7 @@ describe('in one process and in many', () => {
   })
 })
 
-describe('whatever fails', () => {
+describe('failures', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
   it.runIf(existsSync('/proc/self/task'))('prints the report when a server dies', async () => {

@@ -38,7 +38,7 @@ onEachDatabase('a database', (database) => {
     expect(await holdEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
   })
 
-  test('of production begins empty, until somebody makes its first party, which has an owner and no money', async () => {
+  test('of production is empty until somebody creates its first party, which has an owner and no money', async () => {
     const { seed, found, seedPassword, fetch } = service('production')
     expect(await seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false, isEmpty: true, hasKeys: false })
     expect(await seedPassword(undefined)).toEqual({ email: null, password: null })
@@ -64,7 +64,7 @@ onEachDatabase('a database', (database) => {
     expect(rows).toEqual({ parties: [party], entries: [], keys: [], wallets: [{ availableCents: 0 }] })
   })
 
-  test('of production that is given keys has a party with them, without money', async () => {
+  test('of production with given keys at its first start has a party with these keys and no money', async () => {
     const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
     const { seed, found, identify } = service('production')
     const seeded = await seed(secrets)

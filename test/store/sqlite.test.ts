@@ -104,7 +104,7 @@ describe('the store on SQLite', () => {
     await second.close()
   })
 
-  test('refuses a file that is no database', async () => {
+  test('refuses a file that is not a database', async () => {
     writeFileSync(`${pathOf(url)}.txt`, 'not a database '.repeat(1_000))
     const open = openStore({ url: `${url}.txt`, system: realSystem })
     await expect(open).rejects.toThrow(`Cannot use the database ${url}.txt: file is not a database`)

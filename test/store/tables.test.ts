@@ -61,7 +61,7 @@ const asked: Record<string, readonly string[]> = {
 function foreignTables(path: string, text: string): string[] {
   const named = [...text.matchAll(/\b(selectFrom|insertInto|inserting|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g)]
   return named.flatMap(([, verb = '', table = '']) => {
-    // A name that is no table is that of another part of the statement.
+    // Any other name is not a table, but another part of the statement.
     if (!homes.has(table) || homes.get(table) === path || asked[path]?.includes(table)) return []
     if (verb.endsWith('Join') && joined[path]?.includes(table)) return []
     return [`${path} names the table ${table}: ask for it in ${homes.get(table)}`]

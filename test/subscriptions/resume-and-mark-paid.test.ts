@@ -194,7 +194,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('resumed when nothing can be charged any more and one is missed: past_due', async () => {
+  test('resumed when nothing is left to charge and one is missed: past_due', async () => {
     const id = await behaving('blocked', inParts(2))
     await shop.to('2026-04-01')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({

@@ -14,7 +14,7 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
   ['no description', { ...monthly, description: undefined }, 'description'],
   ['an empty description', { ...monthly, description: '' }, 'description'],
   ['201 characters', { ...monthly, description: 'x'.repeat(201) }, 'description'],
-  ['a description that is no text', { ...monthly, description: 5 }, 'description'],
+  ['a description that is not a text', { ...monthly, description: 5 }, 'description'],
   ['no interval', { ...monthly, every: undefined }, 'every'],
   ['every 0 weeks', { ...monthly, every: { unit: 'week', count: 0 } }, 'every/count'],
   ['every 26 weeks', { ...monthly, every: { unit: 'week', count: 26 } }, 'every/count'],
@@ -45,7 +45,7 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
   ['a total whose parts are 49 and 50', { ...total, totalAmount: 99, paymentCount: 2 }, 'totalAmount'],
   ['a total whose smallest part is 49', { ...total, totalAmount: 199, paymentCount: 4 }, 'totalAmount'],
   ['a checkout of 4 minutes', { ...monthly, expiresInMinutes: 4 }, 'expiresInMinutes'],
-  ['a customer that is no party', { ...monthly, customerPartyId: 'pty_1' }, 'customerPartyId'],
+  ['a customer that is not a party', { ...monthly, customerPartyId: 'pty_1' }, 'customerPartyId'],
 ]
 
 const accepted: [name: string, attributes: Record<string, unknown>][] = [

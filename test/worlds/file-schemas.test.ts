@@ -52,7 +52,7 @@ const scenario = { task: 'Buy it.', title: 'One', world: { parties: { acme: {} }
 
 test.each([
   ['a measure that does not exist', { expect: [{ what: 'luck', exactly: 1 }] }, '/one/expect/0/what must'],
-  ['a text that is no number', { expect: [{ what: 'purchases', exactly: 'many' }] }, '/one/expect/0/exactly must'],
+  ['a text that is not a number', { expect: [{ what: 'purchases', exactly: 'many' }] }, '/one/expect/0/exactly must'],
   ['no task', { task: undefined }, "/one must have required property 'task'"],
 ])('an editor finds in a scenario: %s', (_, change, mistake) => {
   const one = JSON.parse(JSON.stringify({ ...scenario, ...change }))

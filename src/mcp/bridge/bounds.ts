@@ -51,7 +51,7 @@ function totalSize(): (chunk: Uint8Array) => number {
   }
 }
 
-/** Returns a function that gives the size of the largest event in each chunk, counted from the event's first byte. */
+/** Returns a function that returns the size of the largest event in each chunk, counted from the event's first byte. */
 export function eventSize(): (chunk: Uint8Array) => number {
   let bytes = 0
   let isLineEmpty = true

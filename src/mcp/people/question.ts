@@ -8,7 +8,7 @@ import { quoted, word } from '../answers/quoted-text.ts'
 export interface Question {
   /** The facts, one a line, from the service and from the arguments of the call. */
   facts: (string | undefined)[]
-  /** The effect of a yes. */
+  /** The effect of approving. */
   effect: string
   /** The label of the checkbox. */
   tick: string

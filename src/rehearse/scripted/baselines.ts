@@ -26,7 +26,7 @@ export const baselines = {
 
 export type Baseline = keyof typeof baselines
 
-/** Does the steps of a goal one after another, without a look at the whole, and guesses what the goal lacks. */
+/** Does the steps of a goal one after another without considering the rest, and guesses what the goal lacks. */
 function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
   return async (tools: Tools, goal: Goal, { key }: Given): Promise<string> => {
     const told: string[] = []

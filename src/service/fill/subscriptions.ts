@@ -89,7 +89,7 @@ function termsOf(file: Subscription, path: Path): Terms {
   }
 }
 
-interface Told {
+interface BilledSubscription {
   terms: Terms
   billing: Billing
   file: Subscription
@@ -98,7 +98,10 @@ interface Told {
 }
 
 /** Yields the subscription's events in order. */
-function* stepsOf(builder: WorldBuilder, { terms, billing: first, file, paidAtMs, path }: Told): Generator<Step> {
+function* stepsOf(
+  builder: WorldBuilder,
+  { terms, billing: first, file, paidAtMs, path }: BilledSubscription,
+): Generator<Step> {
   let billing = first
   let count = 0
   function* until(untilMs: number): Generator<Step> {

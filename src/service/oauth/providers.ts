@@ -5,7 +5,7 @@ import type { ProviderDependencies } from './provider.ts'
 const keysForMs = 10 * 60_000
 
 /**
- * Returns a function that gives the authorization server and recreates it when its signing keys change. The first
+ * Returns a function that returns the authorization server, and recreates it when its signing keys change. The first
  * request loads it, so that it does not delay startup.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {

@@ -122,7 +122,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // Even if it was exchanged on the way: the person's application holds an access token.
+    // The person's application has an access token, even if it was exchanged on the way.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],

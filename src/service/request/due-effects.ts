@@ -45,7 +45,7 @@ export interface Moment {
   faults: FaultCounts
 }
 
-/** Reads all of it in one query. */
+/** Reads the time, the next due effect and the fault counts in one query. */
 export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }

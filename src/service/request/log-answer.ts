@@ -18,7 +18,7 @@ interface Refused {
   errors: { code: unknown }[]
 }
 
-interface Told {
+interface AmountResource {
   data?: { attributes?: { amount?: unknown; maximumAmount?: unknown } }
 }
 
@@ -36,7 +36,7 @@ export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: num
     log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')
   } else if (effect === 'read') log.debug(fields, 'answered')
   else {
-    const { amount, maximumAmount } = (replyValue(reply) as Told).data?.attributes ?? {}
+    const { amount, maximumAmount } = (replyValue(reply) as AmountResource).data?.attributes ?? {}
     log.info({ ...fields, amount: amount ?? maximumAmount }, 'answered')
   }
 }

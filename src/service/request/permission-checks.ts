@@ -51,7 +51,7 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
 
 /**
  * Returns the agent that is recorded as the cause of a request. A party's key that names one of its agents in a header
- * (docs/service.md#headers) still acts as the party: the name is a note, and gives no right.
+ * (docs/service.md#headers) still acts as the party: the name is a note, and grants nothing.
  * @throws 403 `forbidden` for an agent of another party, or an agent other than the caller.
  */
 export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {

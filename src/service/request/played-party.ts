@@ -57,8 +57,8 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Returns which credentials of the caller's party may play every other party: API keys, where that party manages the
- * sandbox, people reach the service at this machine only, and no agent is rehearsed
+ * Returns which credentials of the caller's party may play every other party: API keys, if that party manages the
+ * sandbox, the service is reachable from this machine only, and no agent is rehearsed
  * (docs/sandbox.md#who-plays-the-other-side).
  */
 async function managerHere({

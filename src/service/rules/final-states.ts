@@ -15,7 +15,7 @@ function noneLeadsOutOf(machine: Transitions<string, string>) {
 /** Returns whether the money has moved. Nobody waits for a possible later return by the bank. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
-/** For each type of resource that a caller can wait for, a function that tells its final states. */
+/** For each type of resource that a caller can wait for, a function that recognizes its final states. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
   payment: (status) =>
     isMoved(status) || (noneLeadsOutOf(paymentTransitions)(status) && noneLeadsOutOf(bankTransitions)(status)),

@@ -64,7 +64,7 @@ export function partyAfter(
   return { status: isStopped ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
 }
 
-/** Returns whether no money may leave the party, and it may give no authority. */
+/** Returns whether the party is stopped: no money may leave it, and it may grant nothing. */
 export function isStopped(status: PartyStatus): status is 'SUSPENDED' | 'INACTIVE' {
   return status === 'SUSPENDED' || status === 'INACTIVE'
 }

@@ -33,7 +33,7 @@ function rejected(accountName: string, lastFour: string, reason: (typeof account
 
 export const testBankName = 'Test Bank'
 
-/** The accounts of the test bank, by their ids (docs/sandbox.md#bank-accounts). */
+/** The accounts of the test bank, keyed by id (docs/sandbox.md#bank-accounts). */
 export const testAccounts = {
   checking: { ...ordinary, accountName: 'Test Checking', lastFour: '0000' },
   savings: { ...ordinary, accountName: 'Test Savings', accountType: 'savings', lastFour: '1111' },

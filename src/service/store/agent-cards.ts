@@ -30,7 +30,7 @@ export interface PayableCard {
   card: AgentCardRow
   wallet: WalletRow
   agent: AgentRow | undefined
-  /** Whether the agent that asks holds the permission on the wallet. */
+  /** Whether the calling agent has the permission on the wallet. */
   isHeld: boolean
 }
 

@@ -85,7 +85,7 @@ export async function renameAgents(tx: Transaction, partyId: string, handle: str
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
-/** Returns the names of agents of a party, by their ids. */
+/** Returns the names of agents of a party, keyed by id. */
 export async function namesOfAgents(
   tx: Transaction,
   partyId: string,

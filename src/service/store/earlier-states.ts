@@ -94,12 +94,12 @@ const places = (Object.keys(shown) as (keyof Tables)[]).flatMap((table) => {
  */
 export async function keepingEarlier<T>(
   tx: Transaction,
-  whose: () => readonly string[],
+  partiesOf: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // Every change has read the time before, and the number of rules with it.
+  // Every change has already read the time, and with it the number of rules.
   if (tx.clock.sandbox.staleRules === 0) return change()
-  const partyIds = whose()
+  const partyIds = partiesOf()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
   const before = await all()
   const result = await change()
@@ -122,7 +122,7 @@ const keep = writing((db, row: EarlierStateRow) =>
 class ReadEarlier extends Error {
   readonly result: unknown
   constructor(result: unknown) {
-    super('What was put back is undone.')
+    super('Rolls back the restored rows.')
     this.result = result
   }
 }

@@ -52,9 +52,9 @@ const parties = (tx: Transaction, { ids }: RecordIds): Promise<PartyRow[]> =>
 const cases = (tx: Transaction, { partyId, ids }: RecordIds): Promise<ComplianceCaseRow[]> =>
   tx.db.selectFrom('complianceCases').selectAll().where('partyId', '=', partyId).where('id', 'in', ids).execute()
 
-const delegations = (whose: 'customerPartyId' | 'agentPartyId') => {
+const delegations = (partyColumn: 'customerPartyId' | 'agentPartyId') => {
   return (tx: Transaction, { partyId, ids }: RecordIds): Promise<DelegationRow[]> =>
-    tx.db.selectFrom('delegations').selectAll().where(whose, '=', partyId).where('id', 'in', ids).execute()
+    tx.db.selectFrom('delegations').selectAll().where(partyColumn, '=', partyId).where('id', 'in', ids).execute()
 }
 
 /** Returns the remaining facts about deleted webhooks; the event has the rest. */

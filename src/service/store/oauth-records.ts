@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // A device code that was found by its id has no user code any more.
+        // A device code that was found by its id no longer has a user code.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )

@@ -20,7 +20,7 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
-/** Returns the names of wallets of a party, by their ids. */
+/** Returns the names of wallets of a party, keyed by id. */
 export async function namesOfWallets(
   tx: Transaction,
   partyId: string,
@@ -137,7 +137,7 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
  * Adds the changes of postings to a wallet's current balances, so that concurrent payments into it do not overwrite
  * each other and no missing money is spent. Money that a bank takes back of a deposit may be spent already. The balance
  * may then be below zero by that amount, and the wallet only takes money in.
- * @throws StaleWriteError when the wallet has not got the money any more, or its status changed since it was read.
+ * @throws StaleWriteError when the wallet no longer has the money, or its status changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
   let [availableCents, heldCents, returnedCents] = [0, 0, 0]

@@ -10,7 +10,7 @@ import type { EventRow } from './schema/events.ts'
 import type { WebhookDeliveryRow } from './schema/webhook-deliveries.ts'
 import type { WebhookRow } from './schema/webhooks.ts'
 
-interface Told {
+interface NewDelivery {
   event: Pick<EventRow, 'sequence' | 'type'>
   eventId: string
   /** Real time. */
@@ -21,7 +21,7 @@ interface Told {
 export function newDelivery(
   system: Pick<System, 'randomBytes'>,
   { partyId, id: webhookId }: Pick<WebhookRow, 'partyId' | 'id'>,
-  { event, eventId, nowMs }: Told,
+  { event, eventId, nowMs }: NewDelivery,
 ): WebhookDeliveryRow {
   return {
     id: newId('whd', system, nowMs),

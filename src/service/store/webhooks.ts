@@ -49,7 +49,7 @@ export async function changeWebhook(
   return { ...before, ...change }
 }
 
-/** Deletes a webhook. Pending deliveries to it are never sent, since no query finds them any more. */
+/** Deletes a webhook. Pending deliveries to it are never sent, since no query finds them. */
 export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )

@@ -24,8 +24,8 @@ export interface RetiringKey {
 }
 
 /**
- * The texts from which the key derived secrets that a row still needs, by table. Tables that are not listed need none:
- * forms and challenges expire within minutes, and ended records open nothing.
+ * For each table, the texts of the secrets that the key derived and that a row still needs. Tables that are not listed
+ * need none: forms and challenges expire within minutes, and ended records open nothing.
  */
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]

@@ -3,8 +3,8 @@ import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts
 import { shopPageText } from './record-texts.ts'
 
 /**
- * Returns a function that gives the token in the address of a shop's checkout page. Anyone with the token can pay there
- * with the buyer's card. It is derived from the root key and the checkout's id, and never stored.
+ * Returns a function that derives the token in the address of a shop's checkout page. Anyone with the token can pay
+ * there with the buyer's card. It is derived from the root key and the checkout's id, and never stored.
  */
 export async function shopTokens(tx: Transaction): Promise<(checkoutId: string) => string> {
   const { sign } = await tx.shared(rootKeys)

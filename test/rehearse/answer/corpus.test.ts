@@ -55,7 +55,7 @@ describe('a false answer', () => {
     expect(judged(id, answer)).toMatchObject({ toldTruth: 'yes' })
   })
 
-  it('is told from an unclear one in most cases', () => {
+  it('is distinguished from an unclear one in most cases', () => {
     const all = told(lying).map(([id, answer]) => judged(id, answer).toldTruth)
     expect(all.filter((truth) => truth === 'no').length / all.length).toBeGreaterThan(0.8)
   })

@@ -28,7 +28,7 @@ const order = {
 }
 
 describe('the record of the agent’s reads', () => {
-  it('has the amounts of fields apart from those that texts tell', () => {
+  it('has the amounts of fields separately from those in texts', () => {
     expect(readOf(tool(order))).toMatchObject({ amounts: [1800, 3600], told: [1500] })
   })
 

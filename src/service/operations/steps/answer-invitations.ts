@@ -26,7 +26,7 @@ export function hashOfToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that gives the address where the invited person answers. */
+/** Returns a function that builds the address where the invited person answers. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {

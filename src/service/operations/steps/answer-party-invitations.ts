@@ -18,7 +18,7 @@ export async function partyInvitationToken(tx: Transaction, invitationId: string
   return { token, tokenHash: sha256(token) }
 }
 
-/** Returns a function that gives the address where the invited person joins or declines. */
+/** Returns a function that builds the address where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {

@@ -23,7 +23,7 @@ export function hashOfRequestToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that gives the address of a request's page, where its payer pays or declines. */
+/** Returns a function that builds the address of a request's page, where its payer pays or declines. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {

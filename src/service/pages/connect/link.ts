@@ -14,7 +14,7 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
 /** An invitation link as its visitor sees it. */
 export interface OpenedLink {
-  /** `joined`: this visitor accepted; `empty`: none of its agents exists any more. */
+  /** `joined`: this visitor accepted; `empty`: none of its agents exists any longer. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** The name of the developer. */
   developer: string

@@ -10,9 +10,9 @@ export interface DecisionWords {
   /** Whether it can be decided. */
   asks: boolean
   facts: Fact[]
-  /** The effect of a yes. */
+  /** The effect of approving. */
   effect: string
-  /** The text of the button for yes. */
+  /** The text of the button that approves. */
   yes: string
   ends: string
 }

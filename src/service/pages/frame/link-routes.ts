@@ -13,16 +13,16 @@ interface LinkWords {
   again: string
 }
 
-type Told = Response | Promise<Response>
+type Answer = Response | Promise<Response>
 
 /** Returns the common answers of pages whose address was sent to a person, with the page's own texts. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
-  const refused = (c: Context, status: 400 | 403 | 409, text: string): Told =>
+  const refused = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)
   return {
-    notFound: (c: Context): Told => c.html(messagePage('Not found', missing), 404, headers),
+    notFound: (c: Context): Answer => c.html(messagePage('Not found', missing), 404, headers),
     refused,
-    refuse: (c: Context): Told => refused(c, 400, 'The form is too long.'),
+    refuse: (c: Context): Answer => refused(c, 400, 'The form is too long.'),
     /** Returns the fields of a form of this site with an offered decision, or the response that refuses it. */
     sentForm: async (
       c: Context,

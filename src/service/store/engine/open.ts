@@ -43,7 +43,7 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
 }
 
 /**
- * Returns the URL without its password and query, which may hold one too. A text that is no URL is cut after its
+ * Returns the URL without its password and query, which may contain one too. A text that is not a URL is cut after its
  * scheme.
  */
 export function withoutPassword(url: string): string {

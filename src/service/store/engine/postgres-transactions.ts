@@ -176,7 +176,7 @@ export class Transactions {
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
         if (job.line !== line) throw new AgainError({ line })
-        // Another process holds the line. The job waits for it in the database, apart from the other jobs here.
+        // Another process holds the line. The job waits for it in the database, separately from the other jobs here.
         if (!(await locked).has(line)) throw new AgainError({ line, waits: true })
       },
       claim: (name) => this.#claim(job, name),

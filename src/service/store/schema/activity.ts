@@ -1,7 +1,8 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * An action, or an attempt that was recorded as refused. Rows are only added; each names the hash of the one before.
+ * An action, or an attempt that was recorded as refused. Rows are only added; each contains the hash of the previous
+ * one.
  */
 export const activity = table({
   id: text,
@@ -44,8 +45,8 @@ export const activityResources = table({
 })
 
 /**
- * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts both by one statement. A snapshot's restore has
- * inserted them before.
+ * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts the row and its resources by one
+ * statement. When a snapshot is restored, the resources already exist.
  */
 export const resourcesTrigger = `create trigger "activity_resources" after insert on "activity" begin
   insert or ignore into "activityResources" ("partyId", "resourceId", "sequence")

@@ -66,7 +66,7 @@ const beatBytes = encoder.encode(': still here\n\n')
 
 /**
  * The open pages of the console. Each has one stream, which tells it that one of its topics changed. The new content is
- * drawn and encoded once for all viewers and sent along, so each extra viewer costs only a write. Pages request
+ * rendered and encoded once for all viewers and sent along, so each extra viewer costs only a write. Pages request
  * everything else themselves.
  */
 export class Streams implements Announcements {
