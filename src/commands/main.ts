@@ -184,7 +184,11 @@ function running<Given extends Flags>(load: () => Promise<(flags: Given, argumen
 
 /** Parses every setting, so that the command can say which ones it does not read; `help settings` describes them. */
 function withSettings(command: Command, name: CommandName): Command {
-  for (const { flag, placeholder } of settings) command.addOption(new Option(`${flag} <${placeholder}>`).hideHelp())
+  for (const { flag, placeholder } of settings) {
+    // A flag for true or false means true if it stands alone.
+    const value = placeholder === 'boolean' ? '[boolean]' : `<${placeholder}>`
+    command.addOption(new Option(`${flag} ${value}`).preset('true').hideHelp())
+  }
   return command.addHelpText('after', helpAfter(name))
 }
 

@@ -8,6 +8,7 @@ import { servedAddress } from './addresses.ts'
 import { commandConfig, configuredFaultRules, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded-service.ts'
 import { orExplain } from './explain.ts'
+import { listenForSignIns, refuseIdentityProvider, trustCommand } from './identity-provider.ts'
 import type { Metrics } from './metrics.ts'
 import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
 import { serveInfo } from './serve-info.ts'
@@ -20,6 +21,7 @@ type ServeFlags = Flags & { json?: boolean }
 export async function serve(flags: ServeFlags): Promise<void> {
   await orExplain(async () => {
     const config = commandConfig('serve', flags)
+    refuseIdentityProvider(config)
     const faults = await configuredFaultRules(config)
     const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
     let url = servedAddress(config)
@@ -38,18 +40,25 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })
     const atOwnPort = await listenForMetrics(config, metrics, log)
+    const listeningForSignIns = listenForSignIns(config, { store, publicUrl, log })
+    listeningForSignIns.catch(() => atOwnPort?.close())
+    const idp = await listeningForSignIns
     const listening = listenAt(config, site, { readiness: service.readiness, log })
-    listening.catch(() => atOwnPort?.close())
+    listening.catch(() => Promise.all([atOwnPort?.close(), idp?.close()]))
     const listener = await listening
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
     const words = flags.json === true ? ready : isShown ? shown : printed
-    process.stdout.write(words({ ...start, link }))
+    const { agentKey } = credentials
+    const agentId = agentKey === null ? undefined : (await service.identify(agentKey))?.agentId
+    const trusting = { publicUrl: publicUrl(), email: owner.email, agentId }
+    const company = idp && { url: idp.url, trust: trustCommand(idp.url, trusting) }
+    process.stdout.write(words({ ...start, link, company }))
     untilStopped(log, async () => {
       await service.readiness.end()
-      await Promise.all([site.close(), listener.close(), atOwnPort?.close()])
+      await Promise.all([site.close(), listener.close(), atOwnPort?.close(), idp?.close()])
       await Promise.all([signals.close(), close()])
     })
   })

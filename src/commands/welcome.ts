@@ -14,11 +14,13 @@ export interface Welcome {
   owner: { email: string | null; password: string | null }
   /** A one-time link for signing in, for a terminal only. */
   link: string | undefined
+  /** The identity provider beside the service, with the command by which a party trusts it. */
+  company: { url: string; trust: string } | undefined
 }
 
 /** Returns the text for a person at a terminal: the keys each time, and the next step. */
 export function shown(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials, link } = welcome
+  const { config, url, publicUrl, credentials, link, company } = welcome
   if (credentials.isEmpty) return empty(welcome)
   return `payments-mcp ${config.environment} is listening on ${url}
 
@@ -26,7 +28,7 @@ export function shown(welcome: Welcome): string {
   Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? unknown('sandboxAgentKey') : noKey('create_agent_key'))}
 ${signIn(welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
-${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}
+${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}${companyWords(company)}
 Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
   ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}
@@ -59,19 +61,29 @@ Stop with Ctrl+C.
 }
 
 /** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#ready-for-a-program). */
-export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>): string {
+export function ready({ url, credentials, company }: Pick<Welcome, 'url' | 'credentials' | 'company'>): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
-  return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`
+  return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: company?.url })}\n`
 }
 
 /** Returns three lines for a pipe or a file, which may be stored: where everything is, and no secret. */
 export function printed(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials } = welcome
+  const { config, url, publicUrl, credentials, company } = welcome
   if (credentials.isEmpty) return empty(welcome)
   const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
   return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
 Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
 Keys and the password are not printed to a pipe or a file: start on a terminal or with --json to see them, or set ${chosen.join(', ')}
+${companyWords(company)}`
+}
+
+function companyWords(company: Welcome['company']): string {
+  if (company === undefined) return ''
+  return `
+The identity provider is at ${company.url}. To trust it for a host, with the API key in PAYMENTS_KEY (the answer has the host's
+client id and secret, there and here):
+
+  ${company.trust}
 `
 }
 

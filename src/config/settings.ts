@@ -172,6 +172,15 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
+  /** Whether a small identity provider listens beside the service, at the next port. */
+  withIdp: {
+    placeholder: 'boolean',
+    meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, at the next port',
+    accepts: 'true or false; true only in a sandbox on a loopback address',
+    default: { text: 'false' },
+    readBy: ['serve'],
+    parse: parseBoolean,
+  },
   readOnly: {
     placeholder: 'boolean',
     meaning: 'Offer only the tools that change nothing',

@@ -78,6 +78,14 @@ describe('serve', () => {
     expect(data[0]?.attributes.balance).toEqual({ available: 245_800, total: 245_800, currency: 'USD' })
   })
 
+  test('with an identity provider, prints its address and the command that trusts it', async () => {
+    const { text } = await served({ PAYMENTS_WITH_IDP: 'true' })
+    const issuer = /identity provider is at (http:\/\/127\.0\.0\.1:\d+)\./.exec(text)?.[1]
+    const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json()
+    expect(metadata).toMatchObject({ issuer, jwks_uri: `${issuer}/jwks` })
+    expect(text).toMatch(new RegExp(`  curl -s http://.*/trusted-issuers .*"issuer":"${issuer}".*"claim":"email"`))
+  })
+
   test('accepts given secrets, with or without their prefix, even in a sandbox that has others', async () => {
     await served()
     const again = await served({
@@ -119,6 +127,13 @@ describe('a start that cannot succeed ends with one line', () => {
     ['production without an address', [], { PAYMENTS_ENVIRONMENT: 'production' }, 2, /PAYMENTS_BASE_URL/],
     ['a database that is none', ['serve'], { PAYMENTS_DATABASE_URL: 'sqlite:/dev/null/x' }, 2, /PAYMENTS_DATABASE_URL/],
     [
+      'an identity provider in production',
+      ['serve', '--with-idp', '--environment', 'production'],
+      {},
+      2,
+      /PAYMENTS_WITH_IDP \(--with-idp\) got true in production .* accepts true only in a sandbox/,
+    ],
+    [
       'a database that does not answer',
       ['serve'],
       { PAYMENTS_DATABASE_URL: 'postgres://u:hidden-word@127.0.0.1:1/x' },
@@ -126,7 +141,7 @@ describe('a start that cannot succeed ends with one line', () => {
       /127\.0\.0\.1:1/,
     ],
   ]
-  test.each(sampleOf(cases, 6))('%s', async (_, args, env, code, line) => {
+  test.each(sampleOf(cases, 7))('%s', async (_, args, env, code, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args], env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')

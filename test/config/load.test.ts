@@ -31,6 +31,7 @@ describe('loadConfig', () => {
       publicUrl: undefined,
       allowedOrigins: [],
       trustedProxies: [],
+      withIdp: false,
       clientMetadata: 'auto',
       readOnly: false,
       confirm: 'production',

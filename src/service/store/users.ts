@@ -56,6 +56,11 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
     .executeTakeFirst()
 }
 
+/** Returns the people of all parties who were not removed, oldest first. */
+export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> {
+  return tx.db.selectFrom('users').selectAll().where('status', '=', 'ACTIVE').orderBy('id').limit(limit).execute()
+}
+
 /** Finds a person of the party, whatever their status. */
 export const findMember = finding('users', 'partyId', 'id')
 

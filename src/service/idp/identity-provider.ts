@@ -1,0 +1,146 @@
+import { exportJWK, generateKeyPair } from 'jose'
+import Provider, { type Adapter, type AdapterPayload, type Configuration } from 'oidc-provider'
+import type { Logger } from '../../config/log.ts'
+import { keepNewest } from '../../core/bounded-map.ts'
+import { isLoopback } from '../../core/loopback.ts'
+import { newSecret, sha256 } from '../../core/system.ts'
+import { compareHashedSecrets } from '../oauth/applications.ts'
+import { throughNode } from '../oauth/request-to-node.ts'
+import type { Store } from '../store/engine/store.ts'
+import { findRecord } from '../store/oauth-records.ts'
+import { findIssuer } from '../store/trusted-issuers.ts'
+import { findUser } from '../store/users.ts'
+import { tokenExchangeGrant } from '../tokens/resources.ts'
+import { type ExchangeDependencies, registerExchange } from './exchange.ts'
+import { failedPage, signInPage, signInPath } from './sign-in.ts'
+
+interface ProviderDependencies extends ExchangeDependencies {
+  log: Logger
+}
+
+/** The records of sign-ins in progress that are kept in memory. The oldest are dropped first. */
+const mostRecords = 1_000
+
+/** The names differ from those of the service, because a browser sends cookies to every port of a machine. */
+const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
+
+const scopes = 'openid email profile'
+
+/** Seconds. An ID token lasts as long as the sign-in. */
+const lasting = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
+
+/**
+ * Returns the fetch function of a small identity provider for the sandbox. Its people are those of the sandbox, and its
+ * clients the applications through which parties trust it, with the same ids and secrets. Its keys and sign-ins last as
+ * long as the process.
+ */
+export async function createIdentityProvider(
+  dependencies: ProviderDependencies,
+): Promise<(request: Request) => Promise<Response>> {
+  const { store, system, issuer, log } = dependencies
+  const pair = { ...(await generateKeyPair('ES256', { extractable: true })), kid: newSecret(system, 8) }
+  const key = { ...(await exportJWK(pair.privateKey)), kid: pair.kid, alg: 'ES256', use: 'sig' }
+  const provider = new Provider(issuer, {
+    adapter: adapters(dependencies),
+    jwks: { keys: [key] },
+    routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
+    scopes: scopes.split(' '),
+    claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
+    // The ID token is all that a client gets, so it contains the claims.
+    conformIdTokenClaims: false,
+    responseTypes: ['code'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    pkce: { required: () => true },
+    ttl: lasting,
+    cookies: { keys: [newSecret(system)], names: cookieNames },
+    interactions: { url: (_ctx, { uid }) => signInPath + uid },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
+    findAccount: async (_ctx, id) => {
+      const user = await store.read((tx) => findUser(tx, id))
+      if (user?.status !== 'ACTIVE') return undefined
+      return { accountId: id, claims: async () => ({ sub: id, email: user.email, name: user.name }) }
+    },
+    // A client of the company asks nobody whether it may know who they are.
+    loadExistingGrant: async ({ oidc }) => {
+      const of = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
+      const grant = new oidc.provider.Grant(of)
+      grant.addOIDCScope(scopes)
+      await grant.save()
+      return grant
+    },
+    renderError: (ctx, { error, error_description: reason = '' }) => {
+      const { page, headers } = failedPage(error, reason)
+      ctx.set(headers)
+      ctx.body = page
+    },
+  } satisfies Configuration)
+  compareHashedSecrets(provider)
+  allowLoopback(provider)
+  registerExchange(provider, dependencies, pair)
+  provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'the identity provider failed'))
+  const showSignIn = signInPage(provider, store)
+  return async (request) => {
+    const bridged = { publicUrl: issuer, request, body: await request.text() }
+    const isSignIn = new URL(request.url).pathname.startsWith(signInPath)
+    return throughNode(bridged, isSignIn ? showSignIn : provider.callback())
+  }
+}
+
+/** Lets a client be anywhere on this machine, as hosts in development are. */
+function allowLoopback(provider: Provider): void {
+  const { prototype } = provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
+  prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)
+}
+
+/** Returns the storage: clients are in the database of the service, and everything else is in memory. */
+function adapters({ store, issuer }: ProviderDependencies): (model: string) => Adapter {
+  const records = new Map<string, AdapterPayload>()
+  return (model) => {
+    const keyOf = (id: string) => `${model} ${id}`
+    const find = async (id: string) => records.get(keyOf(id))
+    return {
+      find: model === 'Client' ? (id) => findClient(store, issuer, id) : find,
+      upsert: async (id, payload) => {
+        keepNewest(records, keyOf(id), payload, mostRecords)
+      },
+      consume: async (id) => {
+        const found = await find(id)
+        if (found !== undefined) found.consumed = true
+      },
+      destroy: async (id) => {
+        records.delete(keyOf(id))
+      },
+      revokeByGrantId: async (grantId) => {
+        for (const [key, payload] of records) if (payload.grantId === grantId) records.delete(key)
+      },
+      findByUid: async (uid) => [...records.values()].find((payload) => payload.kind === model && payload.uid === uid),
+      findByUserCode: async () => undefined,
+    }
+  }
+}
+
+/** Returns the application through which a party trusts this provider now, as a client. */
+async function findClient(store: Store, issuer: string, clientId: string): Promise<AdapterPayload | undefined> {
+  return store.read(async (tx) => {
+    if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
+    // The end of a trust deletes this record.
+    const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
+    return record && { ...JSON.parse(record.payload), ...asClient }
+  })
+}
+
+/** The provider checks redirect addresses itself (`allowLoopback`), but a client must name one. */
+const asClient = {
+  application_type: 'native',
+  grant_types: ['authorization_code', tokenExchangeGrant],
+  redirect_uris: ['http://127.0.0.1/'],
+  response_types: ['code'],
+}

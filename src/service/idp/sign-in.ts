@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { html } from 'hono/html'
+import type Provider from 'oidc-provider'
+import { smallPage } from '../../display/small-page.ts'
+import type { Store } from '../store/engine/store.ts'
+import { activeUsers } from '../store/users.ts'
+
+/** The address of the page is this and the id of the interaction. */
+export const signInPath = '/sign-in/'
+
+/** The people that the page lists at most. */
+const mostPeople = 50
+
+/**
+ * Returns the handler of the page on which a person signs in by one click. Only a client's request in the same browser
+ * leads there.
+ */
+export function signInPage(provider: Provider, store: Store) {
+  return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const people = await store.read((tx) => activeUsers(tx, mostPeople))
+    const asked = await provider.interactionDetails(req, res).catch(() => undefined)
+    if (asked === undefined) return send(res, 404, ended)
+    const { pathname, searchParams } = new URL(req.url ?? '', provider.issuer)
+    const person = people.find(({ id }) => id === searchParams.get('as'))
+    if (person === undefined) {
+      const lines = people.map(({ id, name, email }) =>
+        String(html`<a href="${pathname}?as=${id}">Continue as <bdi>${name}</bdi></a> (<bdi>${email}</bdi>)`),
+      )
+      return send(res, 200, { heading: 'Sign in to the sandbox’s company', lines: [about, ...lines] })
+    }
+    const result = { login: { accountId: person.id }, consent: {} }
+    await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
+  }
+}
+
+const about =
+  'This identity provider stands for a company’s own. It asks for no password, because it is only for trying.'
+const ended = { heading: 'This sign-in has ended', lines: ['Begin it again in the application.'] }
+
+/** Returns the page that says why a request of an application was refused. */
+export function failedPage(code: string, reason: string): ReturnType<typeof smallPage> {
+  return smallPage({ heading: 'The application’s request was refused', lines: [String(html`${code}: ${reason}`)] })
+}
+
+function send(res: ServerResponse, status: number, shown: Parameters<typeof smallPage>[0]): void {
+  const { page, headers } = smallPage(shown)
+  res.writeHead(status, headers).end(page)
+}
