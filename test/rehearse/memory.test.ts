@@ -2,7 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import type { Given } from '../../src/rehearse/agent.ts'
+import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
+import type { Agent, Given } from '../../src/rehearse/agent.ts'
+import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { agentBy, scenarioWith, trialBy } from './rehearsed.ts'
 
 setFlagsFromString('--expose_gc')
@@ -21,12 +24,16 @@ const agent = {
   },
 }
 
-async function heapBytes(): Promise<number> {
+async function collectAll(): Promise<void> {
   for (let count = 0; count < 4; count++) {
     collect()
     // The garbage collector frees some objects only in a later turn.
     await setImmediate()
   }
+}
+
+async function heapBytes(): Promise<number> {
+  await collectAll()
   return process.memoryUsage().heapUsed
 }
 
@@ -40,4 +47,34 @@ test('a trial leaves nothing behind: after 1,200 the heap is as large as after 6
   await trials(601, 600)
   // One leaked listener per trial exceeds this; a leaked world exceeds it a hundredfold.
   expect(((await heapBytes()) - before) / 600).toBeLessThan(1_500)
+})
+
+/** Runs trials of real scenarios, and returns the parts of their sandboxes that are still reachable afterwards. */
+async function leftBy(rehearsed: Agent): Promise<string[]> {
+  const parts: { name: string; part: WeakRef<object> }[] = []
+  for (const scenario of (await loadScenarios()).filter((_, at) => at % 6 === 0)) {
+    await trialBy(rehearsed, scenario, {
+      signal,
+      openStage: async (setting) => {
+        const stage = await openRehearsalStage(setting)
+        const { service, store } = stage
+        for (const [part, made] of Object.entries({ stage, service, store, system: setting.system, world: setting.world }))
+          parts.push({ name: `${part} of ${scenario.id}`, part: new WeakRef<object>(made) })
+        return stage
+      },
+      openFolder: async () => ({ path: '', remove: async () => {} }),
+    })
+  }
+  await collectAll()
+  const left = parts.filter(({ part }) => part.deref() !== undefined).map(({ name }) => name)
+  expect(parts.length).toBeGreaterThan(5 * 15)
+  return left
+}
+
+test.each([
+  ['in this process', baselines.careful],
+  ['over a connection', { ...baselines.careful, isScripted: false }],
+])('nothing of a sandbox is kept after its trial: an agent %s', { timeout: 120_000 }, async (_, rehearsed) => {
+  // The last trial's may still be on its way.
+  expect((await leftBy(rehearsed)).length).toBeLessThanOrEqual(5)
 })

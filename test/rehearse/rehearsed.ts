@@ -72,6 +72,7 @@ interface Setting {
   bounds?: Bounds
   signal?: AbortSignal
   openFolder?: TrialOptions['openFolder']
+  openStage?: TrialOptions['openStage']
   isStrict?: boolean
 }
 
