@@ -38,19 +38,20 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Writes all files of a report, or leaves those of the previous one as they are. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
+  // Functions, so that only one file's text is in memory at a time.
   const files = {
-    [resultsFile]: `${JSON.stringify(results, null, 1)}\n`,
-    'junit.xml': junitXml(results),
-    'report.html': reportHtml(results),
-    'summary.md': summaryMarkdown(results),
-    'traces.json': openTelemetryJson(results),
+    [resultsFile]: () => `${JSON.stringify(results, null, 1)}\n`,
+    'junit.xml': () => junitXml(results),
+    'report.html': () => reportHtml(results),
+    'summary.md': () => summaryMarkdown(results),
+    'traces.json': () => openTelemetryJson(results),
   }
   const written: [beside: string, path: string][] = []
   try {
-    for (const [name, text] of Object.entries(files)) {
+    for (const [name, render] of Object.entries(files)) {
       const beside = join(folder, `.${name}.${process.pid}`)
       written.push([beside, join(folder, name)])
-      await writeFile(beside, text, { flush: true })
+      await writeFile(beside, render(), { flush: true })
     }
     for (const [beside, path] of written) await rename(beside, path)
   } catch (error) {
