@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RequestedCents, Text } from '../../tools/schemas.ts'
+import { RequestedCents, Text, Timestamp } from '../../tools/schemas.ts'
 
 const Name = Text(200)
 
@@ -13,6 +13,7 @@ const Buying = z.strictObject({
   customer: Name.optional().describe("The customer whose wallet pays. Default: the agent's own party"),
   card: z.enum(['new', 'existing']).default('new').describe('existing: pay with a card that already exists'),
   mayBeOrdered: z.boolean().default(false).describe('Whether an earlier order may exist; it must not be repeated'),
+  before: Timestamp.optional().describe("The time from which nothing may be bought, by the sandbox's clock"),
   until: z.enum(['paid', 'shipped', 'returned']).default('paid').describe('The status that completes the task'),
 })
 
@@ -22,6 +23,7 @@ const Paying = z.strictObject({
   amount: Name.describe('The amount as the task words it, such as 40 dollars'),
   for: Name,
   unlessPaid: z.boolean().optional().describe('Whether an earlier payment may exist; it must not be repeated'),
+  invoice: Name.optional().describe('With unlessPaid: a text that marks an earlier payment of the same invoice'),
 })
 
 const Canceling = z.strictObject({

@@ -1,4 +1,5 @@
 import { money } from '../../core/money.ts'
+import { parseTimestamp } from '../../core/system.ts'
 import type { Buying, Goal, Paying, Step } from '../goal.ts'
 import { completedGoal, missingIn, wordsOf } from '../questions.ts'
 import {
@@ -97,6 +98,7 @@ async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> 
 
 async function bought(tools: Tools, goal: Buying): Promise<string> {
   const shop = await shopOf(tools, goal)
+  await checkTime(tools, goal)
   const payer = await payerOf(tools, goal)
   if (goal.mayBeOrdered) {
     const { heldCents, capturedCents } = await spentAt(tools, goal.shop, payer)
@@ -114,6 +116,15 @@ async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
   const [one] = found
   if (one === undefined || found.length > 1) throw new NotDone(`${found.length} shops are named ${shop}.`)
   return one
+}
+
+/** Compares the sandbox's clock with the task's deadline. @throws NotDone if that has passed */
+async function checkTime(tools: Tools, { before, shop }: Buying): Promise<void> {
+  if (before === undefined) return
+  const { now } = done(await tools.call('getSandboxClock', {}), 'Reading the clock').attributes
+  if (parseTimestamp(now) >= parseTimestamp(before)) {
+    throw new NotDone(`It is too late to buy at ${shop} by the clock of the service. Nothing was bought.`)
+  }
 }
 
 interface Purchase {

@@ -50,14 +50,21 @@ export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>)
 const endedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
 
 /** Finds an earlier payment for the same, which was paid or may still be; undefined if there is none. */
-export async function earlierPayment(tools: Tools, goal: Pick<Paying, 'for'>): Promise<Payment | undefined> {
+export async function earlierPayment(
+  tools: Tools,
+  goal: Pick<Paying, 'for'> & Partial<Pick<Paying, 'invoice'>>,
+): Promise<Payment | undefined> {
   const payments = done(await tools.call('listPayments', { limit: 100 }), 'Listing the payments')
-  return payments.find(({ attributes }) => attributes.description === goal.for && !endedStatuses.has(attributes.status))
+  const isSame = (description: string) =>
+    description === goal.for || (goal.invoice !== undefined && description.includes(goal.invoice))
+  return payments.find(
+    ({ attributes }) => isSame(attributes.description ?? '') && !endedStatuses.has(attributes.status),
+  )
 }
 
 /** Says why nothing is paid where an earlier payment is found. */
-export function earlierPaymentText({ attributes: { amount, status } }: Payment, goal: Pick<Paying, 'for'>): string {
-  const earlier = `an earlier payment of ${money(amount)} for ${goal.for}`
+export function earlierPaymentText({ attributes: { amount, status, description } }: Payment, goal: Pick<Paying, 'for'>): string {
+  const earlier = `an earlier payment of ${money(amount)} for ${description ?? goal.for}`
   return status === 'COMPLETED'
     ? `Nothing was paid now: ${earlier} was made before.`
     : `Nothing was paid now: ${earlier} still waits for somebody's approval.`
