@@ -393,7 +393,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/rehearse/effects': 539,
   'src/rehearse/mutants': 722,
   'src/rehearse/report': 1058,
-  'src/rehearse/scripted': 1066,
+  'src/rehearse/scripted': 1069,
   'src/service': 705,
   'src/service/fill': 1205,
   'src/service/idp': 237,

@@ -58,7 +58,13 @@ async function leftBy(rehearsed: Agent): Promise<string[]> {
       openStage: async (setting) => {
         const stage = await openRehearsalStage(setting)
         const { service, store } = stage
-        for (const [part, made] of Object.entries({ stage, service, store, system: setting.system, world: setting.world }))
+        for (const [part, made] of Object.entries({
+          stage,
+          service,
+          store,
+          system: setting.system,
+          world: setting.world,
+        }))
           parts.push({ name: `${part} of ${scenario.id}`, part: new WeakRef<object>(made) })
         return stage
       },

@@ -63,7 +63,10 @@ export async function earlierPayment(
 }
 
 /** Says why nothing is paid where an earlier payment is found. */
-export function earlierPaymentText({ attributes: { amount, status, description } }: Payment, goal: Pick<Paying, 'for'>): string {
+export function earlierPaymentText(
+  { attributes: { amount, status, description } }: Payment,
+  goal: Pick<Paying, 'for'>,
+): string {
   const earlier = `an earlier payment of ${money(amount)} for ${description ?? goal.for}`
   return status === 'COMPLETED'
     ? `Nothing was paid now: ${earlier} was made before.`
