@@ -229,7 +229,7 @@ describe('on the command line', () => {
     const ended = await rehearse(model('openai:scripted'), env, join(alone, 'server/cli.js'))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toBe(
-      `payments-mcp: --model got "openai:scripted", which needs packages that are not installed: run npm install 'ai@${modelPackages.ai}' '@ai-sdk/openai@${modelPackages['@ai-sdk/openai']}' where payments-mcp is installed, with -g if it was.\n`,
+      `payments-mcp: --model got "openai:scripted", which needs packages that are not installed. Where payments-mcp is installed, run npm install 'ai@${modelPackages.ai}' '@ai-sdk/openai@${modelPackages['@ai-sdk/openai']}' (with -g for a global installation).\n`,
     )
   })
 })

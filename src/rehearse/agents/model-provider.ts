@@ -124,7 +124,7 @@ async function installed<Loaded>(given: string, name: keyof typeof modelPackages
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     const packages = (['ai', name] as const).map((one) => `'${one}@${modelPackages[one]}'`).join(' ')
     throw new ConfigError(
-      `--model got ${show(given)}, which needs packages that are not installed: run npm install ${packages} where payments-mcp is installed, with -g if it was.`,
+      `--model got ${show(given)}, which needs packages that are not installed. Where payments-mcp is installed, run npm install ${packages} (with -g for a global installation).`,
     )
   }
 }
