@@ -56,7 +56,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(after.text).not.toContain('<form')
     const elsewhere = await site.visitor()
     await elsewhere.open('/sign-in')
-    expect((await elsewhere.send('/sign-in', { email, password })).location).toBe('/connections')
+    expect((await elsewhere.send('/sign-in', { email, password })).location).toBe('/console')
     const { data } = ok(await world.get('/activity?limit=100', owner())).json
     const deeds = data.filter(({ attributes }: Deed) => attributes.operation === 'accept_party_invitation')
     expect(deeds[0].attributes).toMatchObject({
