@@ -52,8 +52,8 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   describe.each(sampleOf(hosts, 2, 1))('$host', (chosen) => {
     test.each([
       ['agreed', yes],
-      ['the person disagreed', no],
-      ['the person disagreed', unticked],
+      ['disagreed', no],
+      ['disagreed', unticked],
     ] as const)('a form, %s', async (outcome, answer) => {
       const { host, kept, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
@@ -72,12 +72,12 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
       await host.callTool(operation, { decision })
-      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('the person disagreed', at.site.owner)])
+      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('disagreed', at.site.owner)])
     })
 
     test.each([
       ['agreed', 'yes'],
-      ['the person disagreed', 'no'],
+      ['disagreed', 'no'],
     ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
       const { host, kept } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
@@ -94,7 +94,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
 
     test.each([
       ['agreed', 'yes'],
-      ['the person disagreed', 'no'],
+      ['disagreed', 'no'],
     ] as const)('a page that the host opens, %s', async (outcome, decided) => {
       const person = {
         modes: { url: {} },
@@ -149,7 +149,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
       for (const [answer, outcome] of [
         [yes, 'agreed'],
-        [no, 'the person disagreed'],
+        [no, 'disagreed'],
       ] as const) {
         let refusals = 2
         const { host, kept } = await run(chosen, {
@@ -178,7 +178,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       }
       const asked = ['question', 'asked']
       expect(await runNote(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
-      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'the person disagreed']])
+      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
       expect(await runNote()).toEqual([['happened', 'happened']])
     })
 
@@ -236,7 +236,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const byOwner = `${owner.name} (${owner.email}) decided.`
     const expected = {
       'run a': ['agreed', 'approve_approval', byOwner],
-      'run b': ['the person disagreed', 'deny_approval', byOwner],
+      'run b': ['disagreed', 'deny_approval', byOwner],
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
     const [later, notes] = [await asked('run e', {}), [] as RunNote[]]

@@ -37,7 +37,7 @@ test('contains the server, its assets, and nothing else', () => {
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server', 'skills'])
   expect(contents('skills')).toEqual(readdirSync(join(root, 'skills')).sort())
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
-  expect(others).toEqual(['assets', 'page', 'scenarios', 'styles', 'viewer', 'views'])
+  expect(others).toEqual(['assets', 'page', 'scenarios', 'styles', 'views'])
   expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/frame/assets')).sort())
   expect(contents('server/scenarios')).toEqual(readdirSync(join(root, 'src/rehearse/scenarios')).sort())
   expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())

@@ -52,10 +52,10 @@ test('a button copies the block, and says so', async () => {
   await context.close()
 })
 
-test('the API is read and tried out under the strict policy, with no request to anywhere else', async () => {
+test('the API reference is read under the strict policy, with no request to anywhere else', async () => {
   const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
-  const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs#/agent-cards/issueAgentCard`)
-  await page.getByRole('button', { name: 'Try it out' }).waitFor()
+  const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs`)
+  await page.getByRole('link', { name: 'Issue agent card' }).click()
   await page.getByText('Issues a card for one purchase').first().waitFor()
   await fits(page)
   await shoot(page, 'docs')

@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely'
 import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
 import { inBatches } from './engine/batches.ts'
@@ -10,6 +11,7 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ApprovalRow } from './schema/approvals.ts'
 import type { PaymentRow } from './schema/payments.ts'
+import type { Tables } from './schema/tables.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export const findApproval = finding('approvals', 'partyId', 'id')
@@ -24,6 +26,16 @@ export async function findApprovalOf(
 const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string }) =>
   db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
+
+/** Selects the ids of a party's pending approvals, for a query that counts them with others. */
+export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limit: number }) {
+  return db
+    .selectFrom('approvals')
+    .select('id')
+    .where('partyId', '=', by.partyId)
+    .where('status', '=', 'pending')
+    .limit(by.limit)
+}
 
 /** Finds the approval of a payment that an agent of a party requested for a customer. */
 export async function findDelegatedApproval(

@@ -8,6 +8,7 @@ import {
   type StoredDecision,
 } from '../../core/held-call.ts'
 import { newId, type System, seal, unseal } from '../../core/system.ts'
+import { pendingApprovals } from './approvals.ts'
 import { realNow } from './clock.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { inserting } from './engine/insert.ts'
@@ -198,16 +199,10 @@ const waitingIds = prepared((db, by: { partyId: string; nowMs: number; limit: nu
     .where('status', '=', 'pending')
     .where('expiresAtMs', '>', by.nowMs)
     .limit(by.limit)
-  const payments = db
-    .selectFrom('approvals')
-    .select('id')
-    .where('partyId', '=', by.partyId)
-    .where('status', '=', 'pending')
-    .limit(by.limit)
   return db
     .selectFrom(calls.as('calls'))
     .select('id')
-    .unionAll(db.selectFrom(payments.as('payments')).select('id'))
+    .unionAll(db.selectFrom(pendingApprovals(db, by).as('payments')).select('id'))
 })
 
 const waitingOfPrincipal = prepared((db, by: DecisionOwner & { nowMs: number; limit: number }) =>

@@ -16,7 +16,7 @@ export const trustedIssuers = table({
   createdAtMs: bigint,
   revokedAtMs: nullable(bigint),
   $tenant: 'partyId',
-  $indexes: ['clientId'],
+  $indexes: ['partyId id', 'clientId'],
 })
 
 export type TrustedIssuerRow = RowOf<typeof trustedIssuers>
