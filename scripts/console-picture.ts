@@ -69,7 +69,7 @@ async function shoot(url: string): Promise<Buffer> {
   try {
     const page = await browser.newPage({ viewport: { width: 1040, height: 680 }, colorScheme: 'light' })
     await page.goto(`${url}/console`)
-    await page.getByRole('button').first().click()
+    await page.getByRole('button', { name: /Continue as/ }).click()
     await page.getByRole('link', { name: 'book-club-order' }).click()
     await page.locator('.entry summary').first().waitFor()
     return await small(browser, await page.screenshot({ animations: 'disabled' }))

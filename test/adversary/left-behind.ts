@@ -13,7 +13,7 @@ const writtenDown = /^(idempotencyRecords|activity\w*)$/
 /**
  * Tables to which every authenticated call is written shortly afterwards. test/runs checks the owners of these rows.
  */
-const recordTables = ['rateLimits', 'runs', 'runEntries']
+const recordTables = ['rateLimits', 'runs', 'runEntries', 'runMinutes']
 
 interface Row {
   table: string

@@ -169,7 +169,7 @@ onEachDatabase('the console shows runs', (database) => {
       insertRunEntries(
         tx,
         between.map(({ recordedAtMs: _, detail, ...row }) => ({
-          ...{ row: { ...row, detail: JSON.stringify(detail) }, instanceId, host: null },
+          ...{ row: { ...row, detail: JSON.stringify(detail) }, instanceId, host: null, spentCents: 0 },
         })),
       ),
     )

@@ -89,7 +89,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     const { recordedAtMs: _, detail, ...row } = { ...entry, atMs: entry.atMs - 86_400_000, supportId: null }
     const before = Array.from({ length: mostLookedAt }, (_, count) => ({
       ...{ row: { ...row, detail: JSON.stringify(detail), id: `ent_${count.toString(16).padStart(32, '0')}` } },
-      ...{ instanceId, host: null },
+      ...{ instanceId, host: null, spentCents: 0 },
     }))
     const [first] = before
     if (first === undefined) throw new Error('There is nothing before it.')

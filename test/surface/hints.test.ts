@@ -18,7 +18,7 @@ const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations })
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
 const everyRequests = ['activity', 'partyHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
-everyRequests.push('events', 'runs', 'runEntries')
+everyRequests.push('events', 'runs', 'runEntries', 'runMinutes')
 // Saving a snapshot again replaces its row.
 everyRequests.push('snapshots', 'snapshotRows')
 

@@ -27,6 +27,7 @@ export const bookkeeping: { readonly [Name in TableName]?: string } = {
   faults: 'are set by the scenario',
   runs: 'records calls',
   runEntries: 'records calls',
+  runMinutes: 'records calls',
   rateLimits: 'counts calls',
   webhookDeliveries: 'sends events to webhooks, which are judged',
   accessTokens: 'has the authority of a key for some minutes',

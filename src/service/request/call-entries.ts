@@ -5,7 +5,7 @@ import { maskKeptText, maskSecrets } from '../../core/masking.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { isSecretName } from '../../core/secret-names.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import type { ReportedEntry, RunDetail, RunOutcome } from '../rules/runs.ts'
+import { type ReportedEntry, type RunDetail, type RunOutcome, spentCents } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import type { Store } from '../store/engine/store.ts'
 import { resourceIds } from './activity.ts'
@@ -98,6 +98,8 @@ function noteOfCall(
     supportId: reply?.headers['X-Request-Id'] ?? supportId,
     keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
     detail: JSON.stringify(detail),
+    // A customer's money is not this party's.
+    spentCents: spentCents(posted.flatMap((one) => (one.partyId === actor.partyId ? one.posting : []))),
     atMs,
     epoch: request.at?.epoch,
     instanceId: parsed?.context.instanceId ?? instanceIdIn(headers),

@@ -4,7 +4,7 @@ import { foreignName } from '../../core/foreign-text.ts'
 import { maskKeptText } from '../../core/masking.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import type { System } from '../../core/system.ts'
-import type { ReportEntry, ReportedEntry, RunDetail } from '../rules/runs.ts'
+import { type ReportEntry, type ReportedEntry, type RunDetail, spentCents } from '../rules/runs.ts'
 import type { Store } from '../store/engine/store.ts'
 import { maskJson, maskText } from './body-masking.ts'
 import type { Note, RunLog } from './run-log.ts'
@@ -53,6 +53,7 @@ function noteOf(entry: ReportedEntry, atMs: number): Note {
     ms: ms ?? null,
     supportId: null,
     detail: JSON.stringify(detailOf(entry)),
+    spentCents: spentCents(entry.postings ?? []),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../../config/log.ts'
 import { maskKeptText } from '../../core/masking.ts'
 import { deadline, type System, sha256 } from '../../core/system.ts'
-import { entryIdFrom, type RunDetail } from '../rules/runs.ts'
+import { entryIdFrom, type RunDetail, spentCents } from '../rules/runs.ts'
 import type { Posted } from '../store/engine/journal.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
@@ -15,6 +15,8 @@ export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' 
   instanceId: string | null
   /** The self-reported name of the acting program; null if unknown. */
   host: string | null
+  /** The money that it took from the party's available balance. */
+  spentCents: number
 }
 
 interface Happened extends Posted {
@@ -82,11 +84,17 @@ export class RunLog {
   }
 
   /** Adds an entry. It returns at once and never fails. */
-  note({ instanceId, host, epoch, keyHash = null, ...row }: Note): void {
+  note({ instanceId, host, epoch, spentCents: spent, keyHash = null, ...row }: Note): void {
     if (!this.#takesMore()) return
     const runId = runIdOf(row.partyId, instanceId)
     const id = this.#nextId(row.atMs, epoch)
-    this.#waiting.push({ row: { ...row, id, runId, keyHash }, instanceId: shownId(instanceId), host, epoch })
+    this.#waiting.push({
+      row: { ...row, id, runId, keyHash },
+      instanceId: shownId(instanceId),
+      host,
+      epoch,
+      spentCents: spent,
+    })
     this.#characters += row.detail.length
     this.#writeSoon()
   }
@@ -268,5 +276,5 @@ function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?
     atMs: nowMs,
     amountCents: Math.max(...posting.entries.map(({ amountCents }) => amountCents)),
   }
-  return { row, instanceId: shownId(of.instanceId), host: null, epoch }
+  return { row, instanceId: shownId(of.instanceId), host: null, epoch, spentCents: spentCents([posting]) }
 }

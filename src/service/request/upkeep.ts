@@ -10,6 +10,7 @@ import { deleteSettledEffects } from '../store/failed-effects.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
+import { deleteRunMinutes } from '../store/run-minutes.ts'
 import { deleteRunEntries, deleteRuns, runKeptMs } from '../store/runs.ts'
 import { deleteSandboxMessages, messageKeptMs } from '../store/sandbox-messages.ts'
 import { deleteSentCalls, sentCallKeptMs } from '../store/sent-calls.ts'
@@ -46,6 +47,7 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteSandboxMessages(tx, { byMs: realNowMs - messageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteRunEntries(tx, { byMs: realNowMs - runKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteRunMinutes(tx, { byMs: realNowMs - runKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteRuns(tx, { byMs: realNowMs - runKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),

@@ -1,4 +1,5 @@
 import type { FaultKind } from '../../core/faults.ts'
+import type { Posting } from './ledger.ts'
 
 /** The kinds of entries of a run (docs/console.md#entries). */
 export const runEntryKinds = ['call', 'question', 'decision', 'happened'] as const
@@ -45,6 +46,24 @@ export interface RunPosting {
   /** The record that moved it. */
   sourceId: string | null
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
+}
+
+/** The reasons of postings that spend a wallet's money or give it back. Income and own transfers are not spending. */
+const spending: ReadonlySet<string> = new Set<Posting['reason']>([
+  ...(['authorized', 'captured', 'released', 'refunded', 'paid', 'reserved', 'claimed', 'wired', 'returned'] as const),
+  ...(['withdrawn', 'withdrawal_returned'] as const),
+])
+
+/** Returns the money that postings took from the available balance of the wallets they are for; holds count. */
+export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entries'>[]): number {
+  return postings
+    .filter(({ reason }) => spending.has(reason))
+    .reduce((spent, { entries }) => {
+      // The first wallet is the payer's; another one receives the money.
+      const payer = entries.find(({ walletId }) => walletId !== null)?.walletId
+      const moved = entries.filter(({ account, walletId }) => account === 'available' && walletId === payer)
+      return moved.reduce((rest, { amountCents }) => rest - amountCents, spent)
+    }, 0)
 }
 
 /** A fault that was injected into a call. */

@@ -79,6 +79,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   rateLimits: null,
   runs: null,
   runEntries: null,
+  runMinutes: null,
 }
 
 type Rows = Partial<Record<keyof Tables, Record<string, unknown>[]>>

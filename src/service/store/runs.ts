@@ -6,6 +6,7 @@ import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { addToMinute, minuteOf, type RunScope } from './run-minutes.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
 
 /** An entry with the values that are stored only in its run. */
@@ -13,6 +14,8 @@ export interface NotedEntry {
   row: Omit<RunEntryRow, 'recordedAtMs'>
   instanceId: string | null
   host: string | null
+  /** The money that it took from the party's available balance. */
+  spentCents: number
   /** The sandbox's epoch in which it happened; undefined for the current one. */
   epoch?: number | undefined
 }
@@ -116,6 +119,7 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   const [first, last] = [entries[0], entries.at(-1)]
   if (first === undefined || last === undefined) return
   const calls = entries.filter(({ row }) => row.kind === 'call')
+  const failed = entries.filter(isFailed)
   const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
     ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
@@ -124,10 +128,32 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
     calls: calls.length,
-    refused: calls.filter(({ row }) => refusedOutcomes.has(row.outcome)).length,
+    refused: failed.length,
+    spentCents: sumOf(entries, (entry) => entry.spentCents),
+    problemId: failed.at(-1)?.row.id ?? null,
     firstAtMs: first.row.atMs,
   })
+  await addToMinutes(tx, entries, recordedAtMs)
 }
+
+const isFailed = ({ row }: NotedEntry) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
+
+/** Adds the entries of one run to its totals of each minute. */
+async function addToMinutes(tx: Transaction, entries: readonly NotedEntry[], recordedAtMs: number): Promise<void> {
+  for (const [minuteMs, of] of Map.groupBy(entries, ({ row }) => minuteOf(row.atMs))) {
+    const row = of[0]?.row
+    if (row === undefined) continue
+    await addToMinute(tx, {
+      ...{ partyId: row.partyId, runId: row.runId, minuteMs, recordedAtMs },
+      calls: of.filter((entry) => entry.row.kind === 'call').length,
+      refused: of.filter(isFailed).length,
+      spentCents: sumOf(of, (entry) => entry.spentCents),
+    })
+  }
+}
+
+const sumOf = <Item>(items: readonly Item[], value: (item: Item) => number) =>
+  items.reduce((sum, item) => sum + value(item), 0)
 
 const upsert = writing((db, row: RunRow) =>
   db
@@ -139,6 +165,8 @@ const upsert = writing((db, row: RunRow) =>
         host: run.fn.coalesce(run.val(row.host), 'runs.host'),
         calls: run('runs.calls', '+', row.calls),
         refused: run('runs.refused', '+', row.refused),
+        spentCents: run('runs.spentCents', '+', row.spentCents),
+        problemId: run.fn.coalesce(run.val(row.problemId), 'runs.problemId'),
         lastAtMs: row.lastAtMs,
         lastEntryId: row.lastEntryId,
         recordedAtMs: row.recordedAtMs,
@@ -146,17 +174,13 @@ const upsert = writing((db, row: RunRow) =>
     ),
 )
 
-/** A filter for a party's runs. */
-export interface RunScope {
-  partyId: string
-  agentId?: string | undefined
-  host?: string | undefined
-}
-
 /** Returns a party's runs, the most recently active first. A page continues after a `lastEntryId`. */
 export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
-  const { partyId, agentId, host } = scope
+  const { partyId, agentId, host, fromMs, untilMs } = scope
   let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
+  if (fromMs !== undefined)
+    query = query.where('lastEntryId', '>=', entryIdFrom(fromMs)).where('lastAtMs', '>=', fromMs)
+  if (untilMs !== undefined) query = query.where('firstAtMs', '<=', untilMs)
   if (agentId !== undefined) query = query.where('agentId', '=', agentId)
   if (host !== undefined) query = query.where('host', '=', host)
   if (page.beforeId !== null) query = query.where('lastEntryId', '<', page.beforeId)
@@ -252,6 +276,12 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
 }
 
 export const findRunEntry = finding('runEntries', 'partyId', 'id')
+
+/** Returns the entries of a party with these ids, those that are still kept. */
+export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly string[]): Promise<ListedEntry[]> {
+  const entries = tx.db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId)
+  return ids.length === 0 ? Promise.resolve([]) : entries.where('id', 'in', ids).execute()
+}
 
 /** Finds the entry of a request by the id from an error or the header X-Request-Id. */
 export const entryOfRequest = finding('runEntries', 'partyId', 'supportId')

@@ -53,6 +53,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   earlierStates: 'forgotten',
   runs: 'forgotten',
   runEntries: 'forgotten',
+  runMinutes: 'forgotten',
 
   // Sign-ins and their credentials. A grant whose agent is gone works again once the agent is restored.
   oauthGrants: 'kept',

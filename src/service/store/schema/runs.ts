@@ -15,6 +15,10 @@ export const runs = table({
   calls: bigint,
   /** Calls that were refused, failed or were declined. */
   refused: bigint,
+  /** The money that its entries took from the party's available balance, holds included, less what came back. */
+  spentCents: bigint,
+  /** The id of its newest failed call; null if none failed. */
+  problemId: nullable(text),
   /** On the service's clock. */
   firstAtMs: bigint,
   lastAtMs: bigint,
@@ -33,6 +37,24 @@ export const runs = table({
 })
 
 export type RunRow = RowOf<typeof runs>
+
+/** Totals of a run for each minute in which it has entries. The chart above the list of runs adds them up. */
+export const runMinutes = table({
+  partyId: text,
+  /** The beginning of the minute, on the service's clock. */
+  minuteMs: bigint,
+  runId: text,
+  calls: bigint,
+  refused: bigint,
+  spentCents: bigint,
+  /** In real time, by which it is deleted. */
+  recordedAtMs: bigint,
+  $key: ['partyId', 'minuteMs', 'runId'],
+  $keyOnly: true,
+  $indexes: ['recordedAtMs'],
+})
+
+export type RunMinuteRow = RowOf<typeof runMinutes>
 
 /** One entry of a run. It holds no secrets: card numbers and keys in a call are masked before it is written. */
 export const runEntries = table({

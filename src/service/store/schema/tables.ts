@@ -35,7 +35,7 @@ import { pendingDecisions } from './pending-decisions.ts'
 import { rateLimits } from './rate-limits.ts'
 import { releasedHandles } from './released-handles.ts'
 import { rootKeys } from './root-keys.ts'
-import { runEntries, runs } from './runs.ts'
+import { runEntries, runMinutes, runs } from './runs.ts'
 import { sandboxMessages } from './sandbox-messages.ts'
 import { schemas } from './schemas.ts'
 import { secondFactors } from './second-factors.ts'
@@ -132,6 +132,7 @@ export const tables = {
   leases,
   runs,
   runEntries,
+  runMinutes,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

@@ -3,6 +3,7 @@ import { type ShopDeclineCode, shopDeclines } from '../../../../../tools/shops.t
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { dollars } from '../../frame/texts.ts'
 import type { EntrySeen } from './read-runs.ts'
+import { stateOf } from './words.ts'
 
 /** Past-tense verbs of tools that involve money, each with the preposition before the merchant, payee or payer. */
 const deeds: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
@@ -54,4 +55,10 @@ const declineWords = {
 export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code'>): string | null {
   if (outcome !== 'declined' || code === null) return null
   return Object.hasOwn(shopDeclines, code) ? declineWords[code as ShopDeclineCode] : code
+}
+
+/** Returns what went wrong with a failed call: `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
+export function failureText(entry: EntrySeen): string {
+  const why = declineText(entry) ?? entry.code
+  return `${deedOf(entry)}: ${stateOf(entry).text.toLowerCase()}${why === null ? '' : `, ${why}`}`
 }

@@ -45,6 +45,8 @@ async function drawRuns(pages: ConsoleDependencies, reads: RunReads, partyId: st
   const { rows, lastId } = await reads.runs({ partyId }, { limit: runsAtOnce, beforeId: null })
   const table = runsTable({
     runs: rows,
+    overTime: await reads.overTime({ partyId }),
+    problems: {},
     choices: { agents: [] },
     filter: {},
     source: '',

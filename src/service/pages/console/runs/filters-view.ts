@@ -3,7 +3,7 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 import { runOutcomes } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import type { Choices, EntryFilter, RunSeen } from './read-runs.ts'
-import type { TimeProblems } from './times.ts'
+import type { TimeProblems, TimeRange } from './times.ts'
 import { outcomeWords, secondOf, timelineAddress } from './words.ts'
 
 export interface FiltersShown {
@@ -33,12 +33,17 @@ export function filtersForm({ run, choices, tools, filter, problems, isOldestFir
     option(outcome, outcomeWords[outcome].text, outcome === filter.outcome),
   )}</select></label>
 <label>Order <select name="order"><option value="">Newest first</option>${option('oldest', 'Oldest first', isOldestFirst)}</select></label>
-<div class="line">${timeField({ name: 'from', label: 'From (UTC)', ms: filter.fromMs, problem: problems.from })}
-${timeField({ name: 'until', label: 'Until (UTC)', ms: filter.untilMs, problem: problems.until })}</div>
+${timeFields(filter, problems)}
 <button type="submit" class="quiet">Show</button>
 ${isNarrowed ? html`<a href="${address}">Clear filters</a>` : ''}
 </form>
 </details>`
+}
+
+/** Renders the fields for both ends of a time range. */
+export function timeFields({ fromMs, untilMs }: TimeRange['range'], problems: TimeProblems): Html {
+  return html`<div class="line">${timeField({ name: 'from', label: 'From (UTC)', ms: fromMs, problem: problems.from })}
+${timeField({ name: 'until', label: 'Until (UTC)', ms: untilMs, problem: problems.until })}</div>`
 }
 
 function option(value: string, text: string, isChosen: boolean): Html {

@@ -2,15 +2,33 @@ import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
 import { type Column, table } from '../../../../display/table.ts'
+import { elapsed } from '../../../../display/times.ts'
 import type { Html } from '../../frame/document.ts'
+import { dollars } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
-import type { Choices, RunSeen } from './read-runs.ts'
-import { clockText, runName } from './words.ts'
+import { runsChart } from './chart-view.ts'
+import { failureText } from './deeds.ts'
+import { timeFields } from './filters-view.ts'
+import type { Choices, RunListed, RunsOverTime } from './read-runs.ts'
+import type { TimeProblems } from './times.ts'
+import { agoText, clockText, runName } from './words.ts'
+
+/** The filter of the list of runs. */
+export interface RunsFilter {
+  agent?: string | undefined
+  host?: string | undefined
+  fromMs?: number | undefined
+  untilMs?: number | undefined
+}
 
 interface RunsShown {
-  runs: readonly RunSeen[]
+  runs: readonly RunListed[]
+  /** The totals over time; undefined before the first entry. */
+  overTime: RunsOverTime | undefined
   choices: Choices
-  filter: { agent?: string | undefined; host?: string | undefined }
+  filter: RunsFilter
+  /** The problems with the requested times. */
+  problems: TimeProblems
   /** The address of the live part. */
   source: string
   /** The address of the older runs; null if there are none. */
@@ -21,9 +39,12 @@ interface RunsShown {
   sandbox: boolean
 }
 
+/** Returns whether the list has a filter. */
+const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) => value !== undefined)
+
 /** Renders the list of runs with its filters. */
 export function runsMain(shown: RunsShown): Html {
-  const { choices, filter, source, missed } = shown
+  const { choices, filter, problems, source, missed } = shown
   return html`<div class="line spread">
 <h1>Runs</h1>
 <form method="get" action="/console/find" role="search" class="find">
@@ -38,25 +59,27 @@ ${missed === null ? '' : html`<p class="problem" role="alert">Nothing was found 
     ({ id, name }) =>
       html`<option value="${id}"${id === filter.agent ? html` selected` : ''}>${foreignName(name, id)}</option>`,
   )}</select></label>
-<label>Program <input name="host" value="${filter.host ?? ''}" maxlength="80" placeholder="such as Claude Code 2.1" autocomplete="off"></label>
+<label>Program <input name="host" value="${filter.host ?? ''}" maxlength="80" placeholder="such as Cursor 2.1" autocomplete="off"></label>
+${timeFields(filter, problems)}
 <button type="submit" class="quiet">Filter</button>
-${filter.agent === undefined && filter.host === undefined ? '' : html`<a href="/console">Clear filters</a>`}
+${isNarrowed({ ...filter, ...problems } as RunsFilter) ? html`<a href="/console">Clear filters</a>` : ''}
 </form>
 ${livePart('runs', source, runsTable(shown))}`
 }
 
 /** Renders the runs, a live part. */
-export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): Html {
+export function runsTable({ runs, overTime, filter, older, nowMs, sandbox }: RunsShown): Html {
   if (runs.length === 0) {
-    return filter.agent === undefined && filter.host === undefined
-      ? nothingYet(sandbox)
-      : html`<p>No runs match these filters. <a href="/console">Clear filters</a></p>`
+    return isNarrowed(filter)
+      ? html`<p>No runs match these filters. <a href="/console">Clear filters</a></p>`
+      : nothingYet(sandbox)
   }
-  return html`<div class="box">${table('Runs, most recently active first', columnsAt(nowMs), runs, ({ id }) => `row-${id}`)}</div>
+  return html`${overTime === undefined ? '' : runsChart(overTime, nowMs)}
+<div class="box">${table('Runs, most recently active first', columnsAt(nowMs), runs, ({ id }) => `row-${id}`)}</div>
 ${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
 }
 
-const columnsAt = (nowMs: number): readonly [Column<RunSeen>, ...Column<RunSeen>[]] => [
+const columnsAt = (nowMs: number): readonly [Column<RunListed>, ...Column<RunListed>[]] => [
   {
     name: 'Run',
     of: ({ id, instanceId }) =>
@@ -64,22 +87,28 @@ const columnsAt = (nowMs: number): readonly [Column<RunSeen>, ...Column<RunSeen>
   },
   {
     name: 'Agent',
-    of: ({ agentName }) =>
-      html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi>`,
+    of: ({ agentName, host }) =>
+      html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi>${host === null ? '' : html`<br><bdi class="aside">${foreignName(host, '–')}</bdi>`}`,
   },
-  { name: 'Program', of: ({ host }) => html`<bdi>${host === null ? '–' : foreignName(host, '–')}</bdi>` },
   { name: 'Calls', isNumber: true, of: ({ calls }) => String(calls) },
-  {
-    name: 'Failed',
-    isNumber: true,
-    of: ({ refused }) => (refused > 0 ? html`<span class="problem">${refused}</span>` : '0'),
-  },
+  { name: 'Spent', isNumber: true, of: ({ spentCents }) => (spentCents === 0 ? '–' : dollars(spentCents)) },
+  { name: 'Duration', isNumber: true, of: ({ firstAtMs, lastAtMs }) => elapsed(lastAtMs - firstAtMs) },
   {
     name: 'Last',
-    of: ({ firstAtMs, lastAtMs }) =>
-      html`<time datetime="${timestamp(lastAtMs)}" title="Since ${clockText(firstAtMs, nowMs)} UTC">${clockText(lastAtMs, nowMs)}</time>`,
+    of: ({ lastAtMs }) =>
+      html`<time datetime="${timestamp(lastAtMs)}" title="${clockText(lastAtMs, nowMs)} UTC">${agoText(nowMs - lastAtMs)}</time>`,
   },
+  { name: 'What went wrong', of: (run) => problemText(run) },
 ]
+
+function problemText({ id, refused, problem }: RunListed): Html {
+  if (refused === 0) return html`<span class="aside">Nothing</span>`
+  const last =
+    problem === undefined
+      ? html``
+      : html`<a class="wrong" href="/console/runs/${id}/entries/${problem.id}"><bdi>${failureText(problem)}</bdi></a>`
+  return html`<span class="problem">${refused} failed</span>${problem === undefined ? '' : html`<br>${last}`}`
+}
 
 function nothingYet(sandbox: boolean): Html {
   return html`<div class="box stack"><h2>No runs yet</h2>

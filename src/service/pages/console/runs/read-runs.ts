@@ -4,6 +4,7 @@ import { activeAgents, namesOfAgents } from '../../../store/agents.ts'
 import { readTimes } from '../../../store/clock.ts'
 import type { PageOf, PageRequest } from '../../../store/engine/page.ts'
 import type { Store, Transaction } from '../../../store/engine/store.ts'
+import { type Bucket, bucketsOfRuns, type RunScope, spanOfRuns } from '../../../store/run-minutes.ts'
 import {
   type EntryPage,
   type EntryScope,
@@ -13,8 +14,8 @@ import {
   type ListedEntry,
   listRunEntries,
   listRuns,
-  type RunScope,
   runEntriesAfter,
+  runEntriesWith,
 } from '../../../store/runs.ts'
 import type { RunRow } from '../../../store/schema/runs.ts'
 import { findShopOrder } from '../../../store/shop-orders.ts'
@@ -23,6 +24,19 @@ import { withoutCards } from '../without-cards.ts'
 
 export interface RunSeen extends RunRow {
   agentName: string | null
+}
+
+/** A run in a list, with its newest failed call, if that is still kept. */
+export interface RunListed extends RunSeen {
+  problem: EntrySeen | undefined
+}
+
+/** The totals of runs over time. The first stretch begins at `fromMs`; those without entries are left out. */
+export interface RunsOverTime {
+  fromMs: number
+  bucketMs: number
+  count: number
+  buckets: readonly Bucket[]
 }
 
 export interface EntrySeen extends ListedEntry {
@@ -52,8 +66,9 @@ export function createRunReads({ store }: { store: Store }) {
     runs: (scope: RunScope, page: PageRequest) =>
       store.read(async (tx) => {
         const { rows, lastId } = await listRuns(tx, scope, page)
-        return { rows: await withAgents(tx, scope.partyId, rows), lastId }
+        return { rows: await withProblems(tx, scope.partyId, rows), lastId }
       }),
+    overTime: (scope: RunScope): Promise<RunsOverTime | undefined> => store.read((tx) => runsOverTime(tx, scope)),
     run: (partyId: string, id: string) => store.read((tx) => runSeen(tx, partyId, id)),
     choices: (partyId: string): Promise<Choices> =>
       store.read(async (tx) => ({
@@ -80,6 +95,36 @@ export function createRunReads({ store }: { store: Store }) {
 }
 
 export type RunReads = ReturnType<typeof createRunReads>
+
+async function withProblems(tx: Transaction, partyId: string, rows: readonly RunRow[]): Promise<RunListed[]> {
+  const found = await runEntriesWith(
+    tx,
+    partyId,
+    rows.flatMap(({ problemId }) => problemId ?? []),
+  )
+  const problems = new Map((await withAgents(tx, partyId, found)).map((entry) => [entry.id, entry]))
+  const runs = await withAgents(tx, partyId, rows)
+  return runs.map((run) => ({ ...run, problem: problems.get(run.problemId ?? '') }))
+}
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
+/** The lengths of the stretches of a chart. */
+const bucketLengths = [1, 2, 5, 10, 15, 30]
+  .map((count) => count * minuteMs)
+  .concat([1, 2, 4, 6, 12].map((count) => count * hourMs))
+  .concat([1, 2, 7, 14, 30, 90, 365].map((count) => count * dayMs))
+const mostBuckets = 60
+
+async function runsOverTime(tx: Transaction, scope: RunScope): Promise<RunsOverTime | undefined> {
+  const span = await spanOfRuns(tx, scope.partyId)
+  if (span === undefined) return undefined
+  const [firstMs, lastMs] = [scope.fromMs ?? span.firstMs, scope.untilMs ?? Math.max(span.lastMs, scope.fromMs ?? 0)]
+  const fits = (length: number) => Math.floor(lastMs / length) - Math.floor(firstMs / length) < mostBuckets
+  const bucketMs = bucketLengths.find(fits) ?? Math.ceil((lastMs - firstMs) / mostBuckets / dayMs + 1) * dayMs
+  const fromMs = firstMs - (firstMs % bucketMs)
+  const count = Math.floor(Math.max(0, lastMs - fromMs) / bucketMs) + 1
+  return { fromMs, bucketMs, count, buckets: await bucketsOfRuns(tx, scope, bucketMs) }
+}
 
 async function runSeen(tx: Transaction, partyId: string, id: string): Promise<RunSeen | undefined> {
   const run = await findRun(tx, partyId, id)

@@ -16,7 +16,7 @@ import { NewestEntries } from './newest-entries.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
 import { factsPart, timelineMain, timelinePart } from './timeline-view.ts'
 import { type TimeProblems, timeRange } from './times.ts'
-import { addressOf, runName, timelineAddress } from './words.ts'
+import { runName, runsAddress, timelineAddress } from './words.ts'
 
 const entriesAtOnce = 100
 
@@ -56,23 +56,29 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
   const { reads, environment } = pages
   const { partyId } = signedIn.user
   const isPart = missed === null && isFragment(c)
-  const filter = { agent: given(c, 'agent'), host: given(c, 'host') }
-  const scope = { partyId, agentId: filter.agent, host: filter.host }
-  const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: given(c, 'before') ?? null })
-  const query = (more: Record<string, string | undefined>) => addressOf('/console', { ...filter, ...more })
+  const { range, problems } = timeRange(given(c, 'from'), given(c, 'until'))
+  const filter = { agent: given(c, 'agent'), host: given(c, 'host'), ...range }
+  const scope = { partyId, agentId: filter.agent, host: filter.host, ...range }
+  const before = given(c, 'before')
+  const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: before ?? null })
   const shown = {
     runs: rows,
+    overTime: before === undefined ? await reads.overTime(scope) : undefined,
     choices: isPart ? { agents: [] } : await reads.choices(partyId),
     filter,
-    source: query({ before: given(c, 'before'), fragment: '1' }),
-    older: lastId === null ? null : query({ before: lastId }),
+    problems,
+    source: runsAddress({ ...filter, before, fragment: '1' }),
+    older: lastId === null ? null : runsAddress({ ...filter, before: lastId }),
     nowMs: await reads.now(),
     missed,
     sandbox: environment === 'sandbox',
   }
   if (isPart) return fragment(c, runsTable(shown))
-  return framed(c, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
+  const status = missed !== null ? 404 : hasProblem(problems) ? 422 : 200
+  return framed(c, { title: 'Runs', main: runsMain(shown), status })
 }
+
+const hasProblem = (problems: TimeProblems) => Object.values(problems).some((problem) => problem !== undefined)
 
 const findOne: Show<RunPages> = async (c, pages, signedIn) => {
   const sought = (c.req.param('id') ?? c.req.query('id') ?? '').trim()
@@ -113,7 +119,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
     tools: toolsIn(environment),
     choices: await reads.choices(partyId),
   })
-  const status = Object.values(problems).some((problem) => problem !== undefined) ? 422 : 200
+  const status = hasProblem(problems) ? 422 : 200
   return framed(c, { title: runName(run.instanceId), main, status })
 }
 

@@ -1,5 +1,6 @@
 import { foreignName, foreignText, shortened } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
+import { elapsed } from '../../../../display/times.ts'
 import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
 import { escaped } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
@@ -65,6 +66,12 @@ export function clockText(ms: number, nowMs: number): string {
   return formatter.format(ms)
 }
 
+/** Returns how long ago a moment was, in its largest unit: `2 min ago`. */
+export function agoText(ms: number): string {
+  const [largest] = elapsed(ms).split(/(?<=[a-z]) /)
+  return ms < 1000 ? 'just now' : `${largest} ago`
+}
+
 /** Returns indented JSON, or any other text unchanged. Invisible characters become escapes. */
 export function readableJson(text: string): string {
   return escaped(indented(text))
@@ -89,6 +96,20 @@ export interface TimelineAddress extends EntryFilter {
   order?: 'oldest' | undefined
   before?: string | undefined
   after?: string | undefined
+  fragment?: string | undefined
+}
+
+/** Returns the address of the list of runs with a filter. */
+export function runsAddress({ fromMs, untilMs, ...others }: RunsAddress): string {
+  return addressOf('/console', { ...others, from: secondOf(fromMs), until: secondOf(untilMs) })
+}
+
+interface RunsAddress {
+  agent?: string | undefined
+  host?: string | undefined
+  fromMs?: number | undefined
+  untilMs?: number | undefined
+  before?: string | undefined
   fragment?: string | undefined
 }
 

@@ -6,6 +6,7 @@
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
  * - `<a data-more>`: a link to more of a list, which is loaded when the link comes near the visible area.
  * - `<details data-source="ADDRESS">`: an element that loads its content into its `[data-opened]` when it is opened.
+ * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time; a drag over it filters the page.
  * - `<button data-copies="ID">`: a button that copies the text of the element with that id.
  */
 
@@ -278,6 +279,78 @@ document.addEventListener('click', async (event) => {
     if (said !== null) said.textContent = 'Not copied: the browser does not allow it. Select the text instead.'
   }
 })
+
+/** The chart that is being dragged over, and where the drag began, as a share of its width. */
+let drag = /** @type {{ chart: HTMLElement, from: number } | undefined} */ (undefined)
+
+/**
+ * Returns the position of the pointer within a chart, as a share of its width.
+ * @param {HTMLElement} chart
+ * @param {PointerEvent} event
+ */
+function shareAt(chart, { clientX }) {
+  const { left, width } = chart.getBoundingClientRect()
+  return Math.min(1, Math.max(0, (clientX - left) / width))
+}
+
+/**
+ * Returns the first and the last bar of a selection.
+ * @param {HTMLElement} chart
+ * @param {number[]} shares
+ */
+function barsOf({ dataset }, shares) {
+  const count = Number(dataset.count)
+  const bars = shares.map((share) => Math.min(count - 1, Math.floor(share * count)))
+  return { first: Math.min(...bars), last: Math.max(...bars), count }
+}
+
+/**
+ * Shows which bars the drag covers.
+ * @param {PointerEvent} event
+ */
+function showSelection(event) {
+  if (drag === undefined) return
+  const { first, last, count } = barsOf(drag.chart, [drag.from, shareAt(drag.chart, event)])
+  const selection = /** @type {HTMLElement | null} */ (drag.chart.querySelector('[data-selection]'))
+  if (selection === null) return
+  selection.hidden = false
+  selection.style.left = `${(100 * first) / count}%`
+  selection.style.width = `${(100 * (last - first + 1)) / count}%`
+}
+
+document.addEventListener('pointerdown', (event) => {
+  const chart = event.target instanceof Element ? event.target.closest('[data-chart]') : null
+  if (!(chart instanceof HTMLElement) || event.button !== 0) return
+  drag = { chart, from: shareAt(chart, event) }
+  showSelection(event)
+})
+
+document.addEventListener('pointermove', showSelection)
+
+document.addEventListener('pointercancel', () => {
+  drag?.chart.querySelector('[data-selection]')?.setAttribute('hidden', '')
+  drag = undefined
+})
+
+document.addEventListener('pointerup', (event) => {
+  if (drag === undefined) return
+  const { chart, from } = drag
+  drag = undefined
+  const { first, last } = barsOf(chart, [from, shareAt(chart, event)])
+  const { from: beganMs, bucket } = chart.dataset
+  const secondOf = (/** @type {number} */ bar, lessMs = 0) =>
+    new Date(Number(beganMs) + bar * Number(bucket) - lessMs).toISOString().slice(0, 19)
+  const address = new URL(location.href)
+  address.searchParams.delete('before')
+  address.searchParams.set('from', secondOf(first))
+  address.searchParams.set('until', secondOf(last + 1, 1000))
+  location.assign(address)
+})
+
+// Texts such as "2 min ago" get old without any change.
+setInterval(() => {
+  for (const part of parts) if (part.dataset.live === 'runs') refreshSoon(part, 0)
+}, 60_000)
 
 listen()
 watchMore(document.body)

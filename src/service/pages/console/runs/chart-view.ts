@@ -1,0 +1,82 @@
+import { html } from 'hono/html'
+import { timestamp } from '../../../../core/system.ts'
+import { table } from '../../../../display/table.ts'
+import { elapsed } from '../../../../display/times.ts'
+import type { Bucket } from '../../../store/run-minutes.ts'
+import type { Html } from '../../frame/document.ts'
+import { dollars, shortMomentOf } from '../../frame/texts.ts'
+import type { RunsOverTime } from './read-runs.ts'
+
+/** Heights in pixels. Widths are shares, so that the chart fits any screen. */
+const height = 56
+const [least, gap] = [2, 0.2]
+
+/**
+ * Renders calls and dollars over time, each in a row of bars. The script filters by a drag over them; the fields for
+ * times above the list do the same without it.
+ */
+export function runsChart(shown: RunsOverTime, nowMs: number): Html {
+  const { fromMs, bucketMs, count, buckets } = shown
+  const untilMs = Math.min(fromMs + count * bucketMs, Math.max(nowMs, fromMs))
+  const calls = buckets.reduce((sum, one) => sum + one.calls, 0)
+  const spent = buckets.reduce((sum, one) => sum + one.spentCents, 0)
+  const ends = `${shortMomentOf(fromMs)} to ${shortMomentOf(untilMs)} UTC`
+  return html`<figure class="box over-time" aria-label="Calls and dollars over time">
+<div data-chart data-from="${fromMs}" data-bucket="${bucketMs}" data-count="${count}">
+${row(shown, { id: 'calls', name: 'Calls', total: String(calls), most: String(mostOf(buckets, (one) => one.calls)), ends }, (one) => [one.calls - one.refused, one.refused])}
+${row(shown, { id: 'spent', name: 'Spent', total: dollars(spent), most: dollars(mostOf(buckets, (one) => one.spentCents)), ends }, (one) => [Math.max(0, one.spentCents), 0])}
+<div class="selection" hidden data-selection></div>
+</div>
+<p class="line spread aside"><time datetime="${timestamp(fromMs)}">${shortMomentOf(fromMs)}</time><time datetime="${timestamp(untilMs)}">${shortMomentOf(untilMs)}</time></p>
+<p class="aside">A bar is ${elapsed(bucketMs)}.<span class="scripted"> Click one, or drag across several, to show only the runs of that time.</span></p>
+<details id="chart-table"><summary id="chart-table-shown">Show as a table</summary>
+${table(
+  'Calls and dollars over time',
+  [
+    { name: 'From (UTC)', of: ({ atMs }) => html`<time datetime="${timestamp(atMs)}">${shortMomentOf(atMs)}</time>` },
+    { name: 'Calls', isNumber: true, of: (one) => String(one.calls) },
+    { name: 'Failed', isNumber: true, of: (one) => String(one.refused) },
+    { name: 'Spent', isNumber: true, of: (one) => dollars(one.spentCents) },
+  ],
+  buckets,
+)}</details>
+</figure>`
+}
+
+const mostOf = (buckets: readonly Bucket[], value: (one: Bucket) => number) => Math.max(0, ...buckets.map(value))
+
+interface Row {
+  id: string
+  name: string
+  total: string
+  most: string
+  ends: string
+}
+
+/** Renders one row of bars. Each bar has a good part and, on top of it, a failed one. */
+function row(
+  { fromMs, bucketMs, count, buckets }: RunsOverTime,
+  { id, name, total, most, ends }: Row,
+  partsOf: (one: Bucket) => readonly [good: number, failed: number],
+): Html {
+  const highest = Math.max(1, ...buckets.map((one) => partsOf(one)[0] + partsOf(one)[1]))
+  const width = 100 / count
+  const bars = buckets.map((one) => {
+    const [good, failed] = partsOf(one)
+    if (good + failed <= 0) return ''
+    const whole = Math.max(least, (height * (good + failed)) / highest)
+    const bad = (whole * failed) / (good + failed)
+    const x = round(((one.atMs - fromMs) / bucketMs) * width + gap / 2)
+    const text = `${shortMomentOf(one.atMs)}: ${one.calls} calls, ${one.refused} failed, ${dollars(one.spentCents)}`
+    const part = (like: string, y: number, tall: number) =>
+      tall === 0
+        ? ''
+        : html`<rect class="${like}" x="${x}%" width="${round(Math.max(0.1, width - gap))}%" y="${round(y)}" height="${round(tall)}"/>`
+    return html`<g><title>${text}</title>${part('calm', height - whole + bad, whole - bad)}${part('bad', height - whole, bad)}</g>`
+  })
+  return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">most ${most}</span></div>
+<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-over-time"><title id="${id}-over-time">${name}: ${total}, ${ends}</title>
+<line class="grid" x1="0" x2="100%" y1="${height - 0.5}" y2="${height - 0.5}"/>${bars}</svg>`
+}
+
+const round = (value: number) => Math.round(value * 100) / 100

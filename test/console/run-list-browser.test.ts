@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { ok } from '../payments/payer.ts'
+import { fits, openConsole } from './open-console.ts'
+
+let site: Site
+let browser: TestBrowser
+
+/** Two runs with six hours between them, so that the chart has room to drag. */
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  const { world } = site
+  await world.get('/wallets', { instanceId: 'early' })
+  const advance = { seconds: 6 * 3600 }
+  ok(await world.post('/simulations/clock/advance', advance, { key: world.apiKey, instanceId: 'early' }))
+  await world.get('/wallets', { instanceId: 'late' })
+  await world.service.runLog.flush()
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+test.each([1280, 390])(
+  'a drag over the chart filters the list by that time, on a screen of %i pixels',
+  async (width) => {
+    const { page, context } = await openConsole({ browser, site }, '/console', { width })
+    const chart = page.locator('[data-chart]')
+    const { x, y, width: wide } = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0 }
+    await page.mouse.move(x + 0.7 * wide, y + 40)
+    await page.mouse.down()
+    await page.mouse.move(x + wide - 2, y + 40, { steps: 3 })
+    await expect.poll(() => page.locator('[data-selection]').isVisible()).toBe(true)
+    await page.mouse.up()
+    await page.getByRole('link', { name: 'Clear filters' }).waitFor()
+    const { searchParams } = new URL(page.url())
+    expect([...searchParams.keys()].sort()).toEqual(['from', 'until'])
+    await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
+    expect(await page.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
+    expect(await page.getByLabel('From (UTC)').inputValue()).toBe(searchParams.get('from'))
+    await fits(page)
+    await context.close()
+  },
+)
+
+test('without the script, the fields for the time filter the list and the chart', async () => {
+  const { page, context } = await openConsole({ browser, site }, '/console', { script: false })
+  const text = await page.locator('.over-time time').last().getAttribute('datetime')
+  await page.getByLabel('From (UTC)').fill(new Date(Date.parse(String(text)) - 3_600_000).toISOString().slice(0, 19))
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('link', { name: 'Clear filters' }).waitFor()
+  expect(await page.locator('[id^=row-]').count()).toBe(1)
+  expect(await page.getByText('Click one, or drag').isVisible()).toBe(false)
+  await context.close()
+})
