@@ -38,7 +38,9 @@ test.each([1280, 390])(
     expect([...searchParams.keys()].sort()).toEqual(['from', 'until'])
     await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
     expect(await page.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
-    expect(await page.getByLabel('From (UTC)').inputValue()).toBe(searchParams.get('from'))
+    // A browser leaves out seconds that are zero.
+    const shown = await page.getByLabel('From (UTC)').inputValue()
+    expect(Date.parse(shown)).toBe(Date.parse(String(searchParams.get('from'))))
     await fits(page)
     await context.close()
   },
