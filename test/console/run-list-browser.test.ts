@@ -37,7 +37,7 @@ test.each([1280, 390])(
     const { searchParams } = new URL(page.url())
     expect([...searchParams.keys()].sort()).toEqual(['from', 'until'])
     await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
-    expect(await page.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
+    await page.getByRole('link', { name: 'late', exact: true }).waitFor()
     // A browser leaves out seconds that are zero.
     const shown = await page.getByLabel('From (UTC)').inputValue()
     expect(Date.parse(shown)).toBe(Date.parse(String(searchParams.get('from'))))
@@ -52,7 +52,7 @@ test('without the script, the fields for the time filter the list and the chart'
   await page.getByLabel('From (UTC)').fill(new Date(Date.parse(String(text)) - 3_600_000).toISOString().slice(0, 19))
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('link', { name: 'Clear filters' }).waitFor()
-  expect(await page.locator('[id^=row-]').count()).toBe(1)
-  expect(await page.getByText('Click one, or drag').isVisible()).toBe(false)
+  await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
+  await expect.poll(() => page.getByText('Click one, or drag').isVisible()).toBe(false)
   await context.close()
 })

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
+import { refusedOutcomes } from '../rules/runs.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { RunMinuteRow } from './schema/runs.ts'
+import type { RunEntryRow, RunMinuteRow } from './schema/runs.ts'
 
 /** A filter for a party's runs. */
 export interface RunScope {
@@ -17,10 +18,37 @@ export interface RunScope {
 const minuteMs = 60_000
 
 /** Returns the beginning of the minute of a moment. */
-export const minuteOf = (ms: number) => ms - (ms % minuteMs)
+const minuteOf = (ms: number) => ms - (ms % minuteMs)
+
+/** An entry of a run, and the money that it took from the party's available balance. */
+interface Counted {
+  row: Pick<RunEntryRow, 'partyId' | 'runId' | 'kind' | 'outcome' | 'atMs'>
+  spentCents: number
+}
+
+/** Returns whether an entry is a call that counts as a failure of its run. */
+export const isFailed = ({ row }: Counted) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
+
+export function totalsOf(entries: readonly Counted[]): Pick<RunMinuteRow, 'calls' | 'refused' | 'spentCents'> {
+  return {
+    calls: entries.filter(({ row }) => row.kind === 'call').length,
+    refused: entries.filter(isFailed).length,
+    spentCents: entries.reduce((sum, { spentCents }) => sum + spentCents, 0),
+  }
+}
+
+/** Adds the entries of one run to its totals of each minute. */
+export async function addToMinutes(tx: Transaction, entries: readonly Counted[], recordedAtMs: number): Promise<void> {
+  for (const [minute, of] of Map.groupBy(entries, ({ row }) => minuteOf(row.atMs))) {
+    const row = of[0]?.row
+    if (row === undefined) continue
+    const { partyId, runId } = row
+    await addToMinute(tx, { partyId, runId, minuteMs: minute, ...totalsOf(of), recordedAtMs })
+  }
+}
 
 /** Adds to the totals of a run in one minute. */
-export const addToMinute = writing((db, row: RunMinuteRow) =>
+const addToMinute = writing((db, row: RunMinuteRow) =>
   db
     .insertInto('runMinutes')
     .values(row)

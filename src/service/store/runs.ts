@@ -1,4 +1,4 @@
-import { entryIdFrom, type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
+import { entryIdFrom, type RunDetail, type RunOutcome } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { finding } from './engine/find.ts'
@@ -6,7 +6,7 @@ import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { addToMinute, minuteOf, type RunScope } from './run-minutes.ts'
+import { addToMinutes, isFailed, type RunScope, totalsOf } from './run-minutes.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
 
 /** An entry with the values that are stored only in its run. */
@@ -118,8 +118,6 @@ export async function recordsOfRuns(
 async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recordedAtMs: number): Promise<void> {
   const [first, last] = [entries[0], entries.at(-1)]
   if (first === undefined || last === undefined) return
-  const calls = entries.filter(({ row }) => row.kind === 'call')
-  const failed = entries.filter(isFailed)
   const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
     ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
@@ -127,33 +125,12 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
     agentId: entries.findLast(({ row }) => row.agentId !== null)?.row.agentId ?? null,
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
-    calls: calls.length,
-    refused: failed.length,
-    spentCents: sumOf(entries, (entry) => entry.spentCents),
-    problemId: failed.at(-1)?.row.id ?? null,
+    ...totalsOf(entries),
+    problemId: entries.findLast(isFailed)?.row.id ?? null,
     firstAtMs: first.row.atMs,
   })
   await addToMinutes(tx, entries, recordedAtMs)
 }
-
-const isFailed = ({ row }: NotedEntry) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
-
-/** Adds the entries of one run to its totals of each minute. */
-async function addToMinutes(tx: Transaction, entries: readonly NotedEntry[], recordedAtMs: number): Promise<void> {
-  for (const [minuteMs, of] of Map.groupBy(entries, ({ row }) => minuteOf(row.atMs))) {
-    const row = of[0]?.row
-    if (row === undefined) continue
-    await addToMinute(tx, {
-      ...{ partyId: row.partyId, runId: row.runId, minuteMs, recordedAtMs },
-      calls: of.filter((entry) => entry.row.kind === 'call').length,
-      refused: of.filter(isFailed).length,
-      spentCents: sumOf(of, (entry) => entry.spentCents),
-    })
-  }
-}
-
-const sumOf = <Item>(items: readonly Item[], value: (item: Item) => number) =>
-  items.reduce((sum, item) => sum + value(item), 0)
 
 const upsert = writing((db, row: RunRow) =>
   db

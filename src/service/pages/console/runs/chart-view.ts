@@ -2,10 +2,11 @@ import { html } from 'hono/html'
 import { timestamp } from '../../../../core/system.ts'
 import { table } from '../../../../display/table.ts'
 import { elapsed } from '../../../../display/times.ts'
-import type { Bucket } from '../../../store/run-minutes.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import type { RunsOverTime } from './read-runs.ts'
+
+type Bucket = RunsOverTime['buckets'][number]
 
 /** Heights in pixels. Widths are shares, so that the chart fits any screen. */
 const height = 56
