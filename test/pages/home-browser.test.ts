@@ -55,7 +55,7 @@ test('a button copies the block, and says so', async () => {
 test('the API reference is read under the strict policy, with no request to anywhere else', async () => {
   const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
   const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs`)
-  await page.getByRole('link', { name: 'Issue agent card' }).click()
+  await page.getByRole('link', { name: 'Issue a card' }).click()
   await page.getByText('Issues a card for one purchase').first().waitFor()
   await fits(page)
   await shoot(page, 'docs')
