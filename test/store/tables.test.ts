@@ -51,6 +51,8 @@ const asked: Record<string, readonly string[]> = {
   // A party that pays is read together with its wallet and the agent that pays.
   'wallets.ts': ['parties', 'agents'],
   'mcp-changes.ts': ['activity'],
+  // The chart of runs is filtered by their agent and their program.
+  'run-minutes.ts': ['runs'],
   // The rows of a command are read together with its party's, the credential and the time.
   'command-rows.ts': ['parties', 'credentials', 'clock'],
   'write-probe.ts': ['mcpMail'],

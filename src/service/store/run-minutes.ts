@@ -3,7 +3,8 @@ import { refusedOutcomes } from '../rules/runs.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { RunEntryRow, RunMinuteRow } from './schema/runs.ts'
+import type { RunMinuteRow } from './schema/run-minutes.ts'
+import type { RunEntryRow } from './schema/runs.ts'
 
 /** A filter for a party's runs. */
 export interface RunScope {
