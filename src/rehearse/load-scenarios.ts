@@ -32,8 +32,8 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
  * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
-  const own = await ownScenarios()
-  if (chosen.length === 0) return own
+  if (chosen.length === 0) return ownScenarios()
+  const own = chosen.every(isPath) ? [] : await ownScenarios()
   const meant = await Promise.all(chosen.map(async (word) => (isPath(word) ? fromFile(word) : named(own, word))))
   return once(meant.flat())
 }
