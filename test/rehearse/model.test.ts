@@ -13,6 +13,7 @@ import type { Results } from '../../src/rehearse/results.ts'
 import type { ModelSettings } from '../../src/rehearse/trial-record.ts'
 import type { Script, Shown } from '../hosts/model/script.ts'
 import { type ScriptedModel, scriptedModel } from '../hosts/model/server.ts'
+import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { scenarioWith, smallWorld, trialBy } from './rehearsed.ts'
 
@@ -213,7 +214,7 @@ describe('on the command line', () => {
     expect(regraded).toMatchObject({ model: results.model, summary: { notJudged: 1, usage: results.summary.usage } })
   })
 
-  test('a provider that fails in every trial is one line, with exit code 2', async () => {
+  test.runIf(isDeep)('a provider that fails in every trial is one line, with exit code 2', async () => {
     const scripted = await started(pays, () => ({ status: 404, body: { error: { message: 'No such model.' } } }))
     const ended = await rehearse(model('openai:other'), environmentOf(scripted))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
@@ -222,7 +223,7 @@ describe('on the command line', () => {
     )
   })
 
-  test('a package that is missing is named with the command that installs it', async () => {
+  test.runIf(isDeep)('a package that is missing is named with the command that installs it', async () => {
     const alone = join(folder, 'alone')
     cpSync(dirname(dirname(cli)), alone, { recursive: true })
     const env = { PATH: process.env.PATH, HOME: folder, OPENAI_API_KEY: key }
@@ -254,7 +255,7 @@ describe('unusable options are refused in one line', () => {
     expect(refused).not.toContain('hidden-word')
   })
 
-  it.each([
+  const options = [
     [
       ['--model', 'openai:gpt', '--agent', 'careful'],
       '--model rehearses a model, and --agent another agent: give one.',
@@ -264,7 +265,9 @@ describe('unusable options are refused in one line', () => {
     [['--model', 'openai:gpt', '--max-steps', '0'], '--max-steps got "0"; it accepts an integer from 1 to 1000.'],
     [['--agent', 'careful', '--price', '1/2'], '--price is for --model, which is missing.'],
     [['--model', 'openai:gpt', '--regrade', 'rehearsal'], 'remove --model.'],
-  ])('%j', async (args, words) => {
+  ] as const
+  // Each case starts a process.
+  it.each(sampleOf(options, 6))('%j', async (args, words) => {
     const child = spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: folder, env: { PATH: process.env.PATH } })
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     expect(stderr).toContain(words)
