@@ -132,9 +132,3 @@ test('the same seed leads to the same trial, byte for byte, and another seed to 
     expect((await told('2')).passed).toBe(first.passed)
   }
 })
-
-test.runIf(isDeep)('takes at most 60 s for one sequential run of all of them', { timeout: 120_000 }, async () => {
-  const beganAt = performance.now()
-  for (const scenario of all) await trialBy(baselines.careful, scenario)
-  expect(performance.now() - beganAt).toBeLessThan(60_000)
-})
