@@ -30,8 +30,8 @@ export const trustedIssuerHandlers = {
     requireAddress('issuer', issuer, context)
     requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)
-    await requireAgents(agents, context)
-    if ((await liveIssuers(tx, partyId, mostIssuers)).length === mostIssuers) {
+    const [live] = await Promise.all([liveIssuers(tx, partyId, mostIssuers), requireAgents(agents, context)])
+    if (live.length === mostIssuers) {
       fail('conflict', {
         detail: `There are already ${mostIssuers} trusted issuers, the most allowed. End one with revoke_trusted_issuer.`,
       })
@@ -49,9 +49,11 @@ export const trustedIssuerHandlers = {
       createdAtMs: nowMs,
       revokedAtMs: null,
     }
-    await insertIssuer(tx, row)
     const proof = { secretHash: made.stored.secretHash }
-    await saveApplicationClient(tx, { ...row, clientName: name }, proof, jwtBearerGrant)
+    await Promise.all([
+      insertIssuer(tx, row),
+      saveApplicationClient(tx, { ...row, clientName: name }, proof, jwtBearerGrant),
+    ])
     const { attributes, ...view } = issuerView(row, context)
     return { ...view, attributes: { ...attributes, clientSecret: made.credential } }
   },
