@@ -13,7 +13,7 @@ import { judged, percentile, type Row, single, timed } from './table.ts'
 
 const smallRows = 10_000
 /** The limit of rows on PostgreSQL, where cloning more would take too long. */
-const mostRowsOnPostgres = 1_000_000
+const maxRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
 /** How often a comparison that misses its goal is measured, because other work may have slowed down single calls. */
@@ -31,7 +31,7 @@ export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'pro
   const server = await startPostgres(directory)
   try {
     table.push(...(await measureBytes(await server.createDatabase('bytes'))))
-    const count = Math.min(rows, mostRowsOnPostgres)
+    const count = Math.min(rows, maxRowsOnPostgres)
     const [small, large] = [await server.createDatabase('small'), await server.createDatabase('large')]
     await growDatabase(small, smallRows)
     await growDatabase(large, count)

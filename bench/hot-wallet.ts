@@ -9,9 +9,9 @@ import { compare, inTurns, judged, type Row, single } from './table.ts'
 
 const rounds = 4
 const roundMs = 400
-const mostPerRound = 1_200
-const mostInFlight = 64
-const cardCount = (rounds + 1) * mostPerRound
+const maxPerRound = 1_200
+const maxInFlight = 64
+const cardCount = (rounds + 1) * maxPerRound
 const crowd = 2_000
 
 /** Compares authorizations on one wallet, on PostgreSQL and on SQLite, in process and over HTTP. */
@@ -41,10 +41,10 @@ export async function measureHotWallet(inProcess: Databases, overHttp: Databases
 type Work = () => Promise<unknown>
 
 async function comparison(where: string, works: readonly Work[]): Promise<Row> {
-  const items = Array.from({ length: mostPerRound })
+  const items = Array.from({ length: maxPerRound })
   const [ours, other] = await inTurns(
     rounds,
-    works.map((work) => () => rateWithin(roundMs, mostInFlight, items, work)),
+    works.map((work) => () => rateWithin(roundMs, maxInFlight, items, work)),
   )
   const measurement = `authorizations on one wallet, ${where}, 64 in flight: PostgreSQL against SQLite`
   return compare({ measurement, unit: '/s', ours, other, goal: { atLeast: 0.5 } })
@@ -69,10 +69,10 @@ async function startServer(databaseUrl: string, count: number) {
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
-    const server = await startServer(url, crowd + mostInFlight)
+    const server = await startServer(url, crowd + maxInFlight)
     const worker = new Worker(new URL(import.meta.url), { workerData: server.origin })
     try {
-      await rateOf(mostInFlight, 1, server.authorizeNext)
+      await rateOf(maxInFlight, 1, server.authorizeNext)
       await once(worker, 'message')
       const healthMs: number[] = []
       worker.on('message', (tookMs) => healthMs.push(tookMs))

@@ -42,7 +42,7 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   const bare = await openBare(bareUrl)
   try {
     const buyers: Purchases<string> = []
-    for (const [party, { key }] of (await makeBuyers(ours, mostParties)).entries()) {
+    for (const [party, { key }] of (await makeBuyers(ours, maxParties)).entries()) {
       buyers.push({ who: key, cards: await makeCards(ours, cardsOf(party), key) })
     }
     const rows: Row[] = []
@@ -64,7 +64,7 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
 /** Buyers and their cards. */
 type Purchases<Who> = { who: Who; cards: string[] }[]
 
-const mostParties = Math.max(...loads.map(({ parties }) => parties))
+const maxParties = Math.max(...loads.map(({ parties }) => parties))
 /** Returns how many cards a party needs, because the first parties take part in more loads than the others. */
 function cardsOf(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
@@ -88,7 +88,7 @@ async function openBare(url: string) {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query(baselineTables)
-  const { callers, statements } = baselineRows(Array.from({ length: mostParties }, (_, party) => cardsOf(party)))
+  const { callers, statements } = baselineRows(Array.from({ length: maxParties }, (_, party) => cardsOf(party)))
   for (const { sql, parameters } of statements) await pool.query(numbered(sql), parameters)
   return {
     buyers: callers.map((who): Purchases<Caller>[number] => ({ who, cards: who.cards })),

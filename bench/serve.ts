@@ -10,7 +10,7 @@ import { compare, inTurns, type Row } from './table.ts'
 /** The alternative that people could test against: an npm package of sandboxes in memory, here the one for Stripe. */
 const rival = 'emulate@0.12.2'
 const roundMs = 1_500
-const mostInFlight = 64
+const maxInFlight = 64
 
 interface Program {
   parameters: readonly string[]
@@ -64,7 +64,7 @@ async function measureCreates(ours: Program, theirs: Program): Promise<Row[]> {
     const works = servers.map(
       ({ create }) =>
         () =>
-          rateWithin(roundMs, mostInFlight, calls, create),
+          rateWithin(roundMs, maxInFlight, calls, create),
     )
     // A sandbox is usually used without a warm-up, so the first seconds are measured as well.
     const first = [await works[0]?.(), await works[1]?.()].map((rate = Number.NaN) => [rate])
@@ -84,7 +84,7 @@ async function start({ parameters, env = {}, create: { path, headers, body } }: 
   const child = startNode([...parameters, String(port)], env)
   child.stdout?.resume()
   const origin = `http://127.0.0.1:${port}`
-  const agent = new Agent({ connections: mostInFlight, pipelining: 1 })
+  const agent = new Agent({ connections: maxInFlight, pipelining: 1 })
   while (
     !(await fetch(`${origin}/healthz`).then(
       () => true,

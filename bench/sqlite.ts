@@ -5,7 +5,7 @@ import { authorize, makeCards, openSandbox, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
 const rounds = 7
-const [sequential, atOnce, mostInFlight] = [250, 640, 64]
+const [sequential, atOnce, maxInFlight] = [250, 640, 64]
 const cardCount = (rounds + 1) * (sequential + atOnce)
 
 /** Measures authorizations per second of the service on a SQLite file, against the baseline's statements on bare `node:sqlite`. */
@@ -17,7 +17,7 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
     const one = () => authorize(ours, cards.pop() ?? '')
     const [alone, many, other] = await inTurns(rounds, [
       () => rateOf(sequential, 1, one),
-      () => rateOf(atOnce, mostInFlight, one),
+      () => rateOf(atOnce, maxInFlight, one),
       () => rateOf(sequential, 1, bare.authorize),
     ])
     const row = (mode: string, samples: number[] | undefined, atLeast: number) => {

@@ -6,8 +6,8 @@ import { compare, inTurns, type Row } from './table.ts'
 
 const rounds = 9
 const roundMs = 500
-const mostPerRound = 1_500
-const mostInFlight = 64
+const maxPerRound = 1_500
+const maxInFlight = 64
 
 type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
 
@@ -63,12 +63,10 @@ async function measureBeside(directory: string, { what, openWithout, works }: Be
 
 /** Measures a round, including all of its writes. */
 async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
-  const cards = await makeCards(sandbox, (rounds + 1) * mostPerRound)
+  const cards = await makeCards(sandbox, (rounds + 1) * maxPerRound)
   return async () => {
     await sandbox.service.runLog.flush()
-    return rateWithin(roundMs, mostInFlight, Array.from({ length: mostPerRound }), () =>
-      work(sandbox, cards.pop() ?? ''),
-    )
+    return rateWithin(roundMs, maxInFlight, Array.from({ length: maxPerRound }), () => work(sandbox, cards.pop() ?? ''))
   }
 }
 

@@ -4,8 +4,8 @@ import { managing, reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
 /** The most snapshots, and the most characters all their rows may take. */
-export const mostSnapshots = 100
-export const mostSnapshotCharacters = 256 * 1024 * 1024
+export const maxSnapshots = 100
+export const maxSnapshotCharacters = 256 * 1024 * 1024
 
 const name = z
   .string()

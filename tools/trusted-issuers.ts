@@ -6,7 +6,7 @@ import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 /** The most trusted issuers that a party has at once. */
-export const mostIssuers = 50
+export const maxIssuers = 50
 
 const attributes = {
   name: z.string(),

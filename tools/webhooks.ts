@@ -62,7 +62,7 @@ export const WebhookDelivery = resource(
 )
 
 /** The most webhooks of a party. A party that needs more can subscribe one webhook to more events. */
-export const mostWebhooks = 100
+export const maxWebhooks = 100
 
 const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also accepts http to that machine')
 const EnabledEvents = z

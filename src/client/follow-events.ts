@@ -25,9 +25,9 @@ const pauseMs = 1_000
 const longestPauseMs = 30_000
 const pageSize = 100
 /** The most pages read at once: beyond a hundred thousand events, following fails. */
-const mostPages = 1_000
+const maxPages = 1_000
 /** How many events are still recognized after the sandbox is restored to an earlier state of its world. */
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 /**
  * Yields the events that the credential may read, in order and each once, until the signal aborts. An outage loses
@@ -70,7 +70,7 @@ async function firstKnown({ client, since, signal }: FollowOptions): Promise<str
 /** Keeps only the ids of the last events. */
 function forget(known: Set<string>): void {
   for (const id of known) {
-    if (known.size <= mostKnown) return
+    if (known.size <= maxKnown) return
     known.delete(id)
   }
 }
@@ -91,7 +91,7 @@ async function* newPages(client: Client, known: ReadonlySet<string>, signal: Abo
   const cursors: string[] = []
   let oldest = newest
   while (oldest.nextCursor !== undefined) {
-    if (cursors.push(oldest.nextCursor) === mostPages) throw tooMany()
+    if (cursors.push(oldest.nextCursor) === maxPages) throw tooMany()
     oldest = await read(oldest.nextCursor)
   }
   // The newest page is not read again: without a cursor, the list would start with another page by now.
@@ -101,7 +101,7 @@ async function* newPages(client: Client, known: ReadonlySet<string>, signal: Abo
 }
 
 function tooMany(): Failure {
-  const detail = `More than ${mostPages * pageSize} events have arrived since. Follow only new events instead.`
+  const detail = `More than ${maxPages * pageSize} events have arrived since. Follow only new events instead.`
   return new Failure('conflict', { detail })
 }
 

@@ -5,7 +5,7 @@ import type { Transaction } from '../service/store/engine/store.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 
 /** The most broken chains that are listed; more are only counted. */
-const mostListed = 3
+const maxListed = 3
 
 /** The chain of one party's activity, as found. */
 interface Chain {
@@ -63,10 +63,10 @@ function whole(entries: number, chains: number): Finding {
 }
 
 function brokenIn(broken: readonly string[]): Finding {
-  const rest = broken.length > mostListed ? `; and ${broken.length - mostListed} more` : ''
+  const rest = broken.length > maxListed ? `; and ${broken.length - maxListed} more` : ''
   return bad(
     'Activity',
-    `was changed from outside: the chain breaks for ${broken.slice(0, mostListed).join('; for ')}${rest}`,
+    `was changed from outside: the chain breaks for ${broken.slice(0, maxListed).join('; for ')}${rest}`,
     'Keep a copy of this database as evidence, compare it with a backup made before that entry, and continue with the last backup that doctor finds unchanged.',
   )
 }

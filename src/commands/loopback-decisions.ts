@@ -10,7 +10,7 @@ import {
   heldMs,
   heldState,
   isSameCall,
-  mostHeld,
+  maxHeld,
   type StoredDecision,
   tooManyHeld,
 } from '../core/held-call.ts'
@@ -26,7 +26,7 @@ import type { Beside } from '../service/pages/frame/decision-facts.ts'
 import { type DecisionWords, decisionWords, hostWords } from '../service/pages/frame/decision-words.ts'
 import type { Html } from '../service/pages/frame/document.ts'
 import { messagePage } from '../service/pages/frame/form-page.ts'
-import { isForm, isOwnForm, mostFormBytes } from '../service/pages/frame/forms.ts'
+import { isForm, isOwnForm, maxFormBytes } from '../service/pages/frame/forms.ts'
 import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
 interface LoopbackOptions {
@@ -76,7 +76,7 @@ export class LoopbackDecisions implements Decisions {
     this.#forget()
     const waiting = this.#waiting()
     const same = waiting.find(({ held }) => isSameCall(held.call, call))
-    if (same === undefined && waiting.length >= mostHeld) return { refused: tooManyHeld }
+    if (same === undefined && waiting.length >= maxHeld) return { refused: tooManyHeld }
     const entry = same ?? this.#add(call)
     const { id } = entry.held
     const isNew = same === undefined
@@ -169,7 +169,7 @@ export class LoopbackDecisions implements Decisions {
     const { system, log } = this.#options
     const app = new Hono()
     mountAssets(app)
-    const limit = bodyLimit({ maxSize: mostFormBytes, onError: notThere })
+    const limit = bodyLimit({ maxSize: maxFormBytes, onError: notThere })
     for (const path of [decisionPath(':id'), `${decisionPath(':id')}/:ticket`]) {
       app.get(path, (c) => this.#show(c))
       app.post(path, limit, (c) => this.#take(c))
@@ -177,7 +177,7 @@ export class LoopbackDecisions implements Decisions {
     app.notFound(notThere)
     const banner = this.#options.environment === 'sandbox' ? sandboxBanner : ''
     const fetch = async (request: Request) => withBanner(await app.fetch(request), () => banner, brand)
-    return listen({ fetch, host: '127.0.0.1', port: 0, mostConnections: 64, closeWithinMs: 500, system, log })
+    return listen({ fetch, host: '127.0.0.1', port: 0, maxConnections: 64, closeWithinMs: 500, system, log })
   }
 
   #show(c: Context): Response | Promise<Response> {

@@ -103,7 +103,7 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
   return (id, now) => {
     const before = scopes.get(id)
     if (before === now) return
-    keepNewest(scopes, id, now, mostNoted)
+    keepNewest(scopes, id, now, maxRemembered)
     if (before !== undefined) changed(id)
   }
 }
@@ -213,7 +213,7 @@ function waysAt(publicUrl: string): Ways {
 }
 
 /** The number of credentials whose last known scopes are remembered. */
-const mostNoted = 10_000
+const maxRemembered = 10_000
 
 /** Returns the scopes that a message needs; only calls of tools need any. */
 function scopesFor(message: unknown): readonly string[] {

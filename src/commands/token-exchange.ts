@@ -11,7 +11,7 @@ interface TokenExchange {
 }
 
 /** How many exchanged tokens are cached; beyond it the oldest is dropped. */
-const mostKept = 10_000
+const maxKept = 10_000
 /** A call takes less time than this: a token with this much left lasts to its end. */
 const renewedBeforeEndMs = 60_000
 
@@ -50,7 +50,7 @@ export function createTokenExchange({
     if (known !== undefined && system.now() < known.endsAtMs - renewedBeforeEndMs) return known.token
     const entry = { token: Promise.resolve(''), endsAtMs: Number.POSITIVE_INFINITY }
     entry.token = exchanged(credential, entry)
-    keepNewest(kept, hash, entry, mostKept)
+    keepNewest(kept, hash, entry, maxKept)
     try {
       return await entry.token
     } catch (error) {

@@ -62,7 +62,7 @@ async function difference(store: Store, outcome: Verified & { result: 'verified'
 
 /** Bounds on the input, so that reading always ends: the characters of a line, and the bytes in total. */
 const longestLine = 1024 * 1024
-const mostBytes = 2 * 1024 * 1024 * 1024
+const maxBytes = 2 * 1024 * 1024 * 1024
 
 /** Yields the lines of a file or of stdin. @throws ConfigError */
 async function* linesOf(path: string): AsyncGenerator<string> {
@@ -73,7 +73,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8')
   for await (const part of partsOf(path, name)) {
     bytes += part.length
-    if (bytes > mostBytes)
+    if (bytes > maxBytes)
       throw new ConfigError(
         `${name} is larger than 2 GiB, the most that verify reads; verify the report of a shorter run.`,
       )

@@ -52,7 +52,7 @@ interface Arrival {
 }
 
 /** The number of credentials remembered. Any beyond these are looked up again before they are refused. */
-const mostCredentials = 10_000
+const maxCredentials = 10_000
 
 /** An account that bytes are counted on, with its limit. */
 type Account = [name: string, most: number]
@@ -110,7 +110,7 @@ export class BodyBudget {
       isOfAddress,
       byAddress: () => next(byAddress),
       byKey: (keyId) => {
-        if (hasCredential) keepNewest(this.#keys, credential, keyId, mostCredentials)
+        if (hasCredential) keepNewest(this.#keys, credential, keyId, maxCredentials)
         return next(() => this.#counting(parts, [`key ${keyId}`, each]))
       },
       end: () => count.end(),

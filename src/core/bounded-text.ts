@@ -1,22 +1,22 @@
 import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * Returns the body of a request as text; undefined if it is longer than `mostBytes`, in which case the rest is dropped.
+ * Returns the body of a request as text; undefined if it is longer than `maxBytes`, in which case the rest is dropped.
  * @param count Counts the bytes while they arrive; undefined: the body is in this process's memory already.
  * @throws if the sender left before the end. Failure if more bytes are arriving than the process reads at one time.
  */
-export async function boundedText(request: Request, mostBytes: number, count?: BodyCount): Promise<string | undefined> {
+export async function boundedText(request: Request, maxBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request
   const isChunked = headers.has('transfer-encoding')
   const announced = Number(headers.get('content-length') ?? 0)
-  if (announced > mostBytes) return undefined
+  if (announced > maxBytes) return undefined
   try {
     // The length of a body in chunks is known only when it has arrived.
-    if (isChunked) return await readParts(request, mostBytes, count?.parts(), (bytes) => count?.add(bytes))
+    if (isChunked) return await readParts(request, maxBytes, count?.parts(), (bytes) => count?.add(bytes))
     count?.add(announced)
-    if (count !== undefined && announced > smallBodyBytes) return await readParts(request, mostBytes, count.parts())
+    if (count !== undefined && announced > smallBodyBytes) return await readParts(request, maxBytes, count.parts())
     const text = await request.text()
-    return Buffer.byteLength(text) > mostBytes ? undefined : text
+    return Buffer.byteLength(text) > maxBytes ? undefined : text
   } finally {
     count?.end()
   }
@@ -28,7 +28,7 @@ export async function boundedText(request: Request, mostBytes: number, count?: B
  */
 async function readParts(
   request: Request,
-  mostBytes: number,
+  maxBytes: number,
   own: AsyncIterable<Uint8Array> | undefined,
   arrived?: (bytes: number) => void,
 ): Promise<string | undefined> {
@@ -38,7 +38,7 @@ async function readParts(
     for await (const part of own ?? request.body ?? []) {
       parts.push(part)
       length += part.byteLength
-      if (length > mostBytes) return undefined
+      if (length > maxBytes) return undefined
       arrived?.(part.byteLength)
     }
     const whole = Buffer.concat(parts)

@@ -18,7 +18,7 @@ export function foreignText(text: string): string {
  * Makes an untrusted name safe to show, with a hint if it may be mistaken for another name. Returns `otherwise` if
  * nothing of the name is visible.
  */
-export function foreignName(text: string, otherwise: string, most = mostOfName): string {
+export function foreignName(text: string, otherwise: string, most = maxNameLength): string {
   const name = shortForeignText(text, most)
   if (name === '') return otherwise
   // A name that was stored with its hint has it already.
@@ -27,7 +27,7 @@ export function foreignName(text: string, otherwise: string, most = mostOfName):
 
 /** Returns a hint that a text mixes letters of several alphabets that look the same; empty if it does not. */
 export function hintOf(text: string): string {
-  return mixesAlphabets(text.slice(0, mostRead)) ? mixedHint : ''
+  return mixesAlphabets(text.slice(0, maxRead)) ? mixedHint : ''
 }
 
 /**
@@ -47,7 +47,7 @@ export function mixesAlphabets(text: string): boolean {
 }
 
 /** Cuts an untrusted text to at most `most` characters, so that it cannot push important text off the page. */
-export function shortForeignText(text: string, most = mostOfName): string {
+export function shortForeignText(text: string, most = maxNameLength): string {
   // Combining marks and invisible characters take no space, so read more than is shown.
   return shortened(foreignText(text.slice(0, most * 8)), most)
 }
@@ -59,10 +59,10 @@ export function shortened(text: string, most: number): string {
 }
 
 /** The longest name that fits a heading. */
-const mostOfName = 80
+const maxNameLength = 80
 
 /** The longest text checked for mixed alphabets. Longer texts are not names. */
-const mostRead = 2_000
+const maxRead = 2_000
 
 const mixedHint = ' (has letters of several alphabets)'
 

@@ -23,7 +23,7 @@ export interface HeldCall {
 export const heldMs = 10 * 60_000
 
 /** How many calls of one connection may be pending at a time. */
-export const mostHeld = 20
+export const maxHeld = 20
 
 export const tooManyHeld =
   'Too many calls are already waiting for a decision. Ask the person to decide on them first, then call again.'

@@ -1,5 +1,5 @@
 /** Returns the words spelled most like `text`, nearest first. Case, `-` and `_` do not count. */
-export function mostLike(text: string, words: readonly string[], count: number): string[] {
+export function closestWords(text: string, words: readonly string[], count: number): string[] {
   return ranked(text, words)
     .slice(0, count)
     .map(({ word }) => word)

@@ -2,7 +2,7 @@ import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
 /** The number of keys remembered. Beyond it, the key with the oldest try is forgotten first. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 interface Window {
   tries: number
@@ -24,7 +24,7 @@ export class Tries {
   /** Counts one more try. Returns the count in the key's window. */
   count(key: string): number {
     const { tries, endsAtMs } = this.of(key)
-    keepNewest(this.#windows, key, { tries: tries + 1, endsAtMs }, mostKeys)
+    keepNewest(this.#windows, key, { tries: tries + 1, endsAtMs }, maxKeys)
     return tries + 1
   }
 

@@ -5,7 +5,7 @@ export interface HostProgram {
 }
 
 /** The maximum lengths of a name and of a version. */
-const [mostOfName, mostOfVersion] = [60, 19]
+const [maxNameLength, maxVersionLength] = [60, 19]
 
 /**
  * Returns the User-Agent: `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`, percent-encoded, so that any name fits a header.
@@ -13,8 +13,8 @@ const [mostOfName, mostOfVersion] = [60, 19]
 export function userAgentOf(program: string, host: HostProgram | undefined): string {
   if (host === undefined || host.name === '') return program
   const { name, version = '' } = host
-  const behind = version === '' ? '' : `/${encoded(version, mostOfVersion)}`
-  return `${program} (${encoded(name, mostOfName)}${behind})`
+  const behind = version === '' ? '' : `/${encoded(version, maxVersionLength)}`
+  return `${program} (${encoded(name, maxNameLength)}${behind})`
 }
 
 /**

@@ -4,8 +4,8 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 export const longestAddress = 4_096
 
 /** Limits far above what any host watches at once. */
-const mostSubscriptions = 1_000
-const mostCharacters = 64 * 1024
+const maxSubscriptions = 1_000
+const maxCharacters = 64 * 1024
 
 /** The resources whose changes a connection's host subscribed to. */
 export class Subscriptions {
@@ -20,9 +20,9 @@ export class Subscriptions {
   /** Adds a watched address. @throws {ProtocolError} if the host watches too much */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
-    const fits = this.#addresses.size < mostSubscriptions && characters <= mostCharacters
+    const fits = this.#addresses.size < maxSubscriptions && characters <= maxCharacters
     if (address.length > longestAddress || (!fits && !this.has(address))) {
-      const message = `A connection watches at most ${mostSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${mostCharacters} together.`
+      const message = `A connection watches at most ${maxSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${maxCharacters} together.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
     this.#addresses.add(address)
@@ -31,7 +31,7 @@ export class Subscriptions {
   /** Adds addresses that the SDK has already accepted; beyond the limit, only the newest stay. */
   addAccepted(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
-    this.#addresses = new Set([...this.#addresses, ...fitting].slice(-mostSubscriptions))
+    this.#addresses = new Set([...this.#addresses, ...fitting].slice(-maxSubscriptions))
   }
 
   remove(address: string): void {

@@ -88,7 +88,7 @@ function fieldsOf(body: string, type: string): Record<string, unknown> {
     const { data } = JSON.parse(body) as { data?: { attributes?: Record<string, unknown> } }
     return data?.attributes ?? {}
   } catch {
-    return { body: body.slice(0, mostShown) }
+    return { body: body.slice(0, maxShown) }
   }
 }
 
@@ -169,13 +169,13 @@ function withoutElicitation(params: Record<string, unknown>): Record<string, unk
   }
 }
 
-const mostShown = 2_000
+const maxShown = 2_000
 
 /** Masks secrets, and cuts long inputs. */
 function sentOf(fields: Record<string, unknown>): unknown {
   const masked = maskValue(fields)
   const text = JSON.stringify(masked)
-  return text.length <= mostShown ? masked : `${text.slice(0, mostShown)}…`
+  return text.length <= maxShown ? masked : `${text.slice(0, maxShown)}…`
 }
 
 /** Fields in which card data, keys and long numbers belong. */

@@ -11,7 +11,7 @@ import { clustered } from './statistics.ts'
 import { isJudged } from './trial-record.ts'
 
 /** Changes with a higher probability than this are reported as within chance. */
-export const mostByChance = 0.05
+export const significanceLevel = 0.05
 
 /**
  * Compares results with earlier ones, scenario by scenario. Judge both by the same scenarios, so that only the agent
@@ -66,7 +66,7 @@ interface Change {
 }
 
 /** The size of the distribution above which differences are rounded, to keep large comparisons fast. */
-const mostCells = 50_000
+const maxCells = 50_000
 
 /**
  * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts once: for
@@ -75,7 +75,7 @@ const mostCells = 50_000
  */
 function chanceOfShares(changes: readonly Change[]): number {
   const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)
-  const unit = Math.min(exact, Math.floor(mostCells / Math.max(1, changes.length)))
+  const unit = Math.min(exact, Math.floor(maxCells / Math.max(1, changes.length)))
   const steps = changes
     .map(({ before, now }) => Math.round((now.passed / now.of - before.passed / before.of) * unit))
     .filter((step) => step !== 0)
@@ -102,7 +102,7 @@ function chanceOfShares(changes: readonly Change[]): number {
 function lcm(one: number, other: number): number {
   let [a, b] = [one, other]
   while (b !== 0) [a, b] = [b, a % b]
-  return Math.min(mostCells, (one / a) * other)
+  return Math.min(maxCells, (one / a) * other)
 }
 
 /** Lists each scenario's change, the worst first. */

@@ -5,12 +5,12 @@ import { sha256 } from '../core/system.ts'
 
 const name = /^[a-z][A-Za-z0-9]{0,39}$/
 const Item = z.union([z.string().min(1).max(4000), z.int()])
-const mostCents = 99_999_999
+const maxCents = 99_999_999
 
 /** An integer range, in cents for amounts. */
 const Range = z.strictObject({
-  from: z.int().min(0).max(mostCents),
-  to: z.int().min(0).max(mostCents),
+  from: z.int().min(0).max(maxCents),
+  to: z.int().min(0).max(maxCents),
   step: z.int().min(1).default(1),
 })
 
@@ -55,7 +55,7 @@ export function choosingBy(seed: string): Choose {
 }
 
 /** Returns the number of values of the name that has most of them, with two for a range: its ends. */
-export function mostChoices(draws: Draws): number {
+export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
 

@@ -14,7 +14,7 @@ interface GatewayOptions {
   /** Asks the person. */
   questions: Questions
   /** The limit of an agent's calls. */
-  mostCalls: number
+  maxCalls: number
   /** Reports the first call over the limit. */
   onTooMany(): void
 }
@@ -68,12 +68,12 @@ export class Gateway {
   }
 
   async #inTurn(asked: AgentRequest): Promise<Response> {
-    const { timeline, mostCalls, onTooMany } = this.#options
+    const { timeline, maxCalls, onTooMany } = this.#options
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
-    if (this.calls + asked.steps.length > mostCalls) {
+    if (this.calls + asked.steps.length > maxCalls) {
       this.#isClosed = true
       onTooMany()
-      return refused(429, 'rate_limited', `The trial is over: an agent may make at most ${mostCalls} calls.`)
+      return refused(429, 'rate_limited', `The trial is over: an agent may make at most ${maxCalls} calls.`)
     }
     this.calls += asked.steps.length
     for (const { said } of asked.steps) this.#noteSecrets(said)

@@ -9,7 +9,7 @@ import type { Scenario } from './scenario.ts'
 export const askTool = 'ask_person'
 
 /** The questions that an agent may ask in one trial, and the characters of each. */
-const mostQuestions = 20
+const maxQuestions = 20
 const longestQuestion = 1_000
 
 /** Words by which a question asks for a fact, besides those of its name. */
@@ -51,7 +51,7 @@ export class Questions {
     const text = given.trim().slice(0, longestQuestion)
     const found = this.#replyTo(text)
     const question = { ...found, question: maskText(text) }
-    if (this.asked.length < mostQuestions) this.asked.push(question)
+    if (this.asked.length < maxQuestions) this.asked.push(question)
     return question
   }
 

@@ -9,7 +9,7 @@ export interface Outcome {
 
 export const noAnswer: Outcome = { outcome: 'no answer', answer: '' }
 
-const mostShown = 600
+const maxShown = 600
 
 /** Reads the answer to a request to the REST API. */
 export function restOutcome(status: number, body: string): Outcome {
@@ -49,5 +49,5 @@ function codeIn(text: string): string | undefined {
 
 function short(text: string): string {
   const masked = maskText(text)
-  return masked.length <= mostShown ? masked : `${masked.slice(0, mostShown)}…`
+  return masked.length <= maxShown ? masked : `${masked.slice(0, maxShown)}…`
 }

@@ -76,7 +76,7 @@ function counts({ summary }: Results): string {
 function comparisonPart(comparison: Comparison): string {
   const { passed, didRight, toldTruth } = comparison
   const scenarios = changed(comparison)
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .map(({ id, way, from, to, chance }) => `| ${way} | ${text(id)} | ${from} | ${to} | ${text(chanceOf(chance))} |`)
   const table = ['| | Scenario | Before | Now | |', '| --- | --- | --- | --- | --- |', ...scenarios].join('\n')
   return [
@@ -92,14 +92,14 @@ function comparisonPart(comparison: Comparison): string {
 }
 
 /** The limit of rows. A GitHub summary holds 1 MiB, and nobody reads more. */
-const mostRows = 100
+const maxRows = 100
 
 function failedScenarios(scenarios: readonly ScenarioResults[]): string {
   const failed = scenarios.filter(({ trials }) => trials.some(({ passed }) => !passed))
   if (failed.length === 0) return ''
-  const rows = failed.slice(0, mostRows).map(({ scenario, trials }) => {
+  const rows = failed.slice(0, maxRows).map(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
-    const why = first === undefined ? [] : reasons(first).slice(0, mostReasons)
+    const why = first === undefined ? [] : reasons(first).slice(0, maxReasons)
     const cells = [text(scenario.id), passedOf(trials), rightOf(trials), truthOf(trials)]
     return `| ${[...cells, why.map((line) => text(line)).join('<br>')].join(' | ')} |`
   })
@@ -115,10 +115,10 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
   ].join('\n\n')
 }
 
-const mostReasons = 3
-const mostOfText = 300
+const maxReasons = 3
+const maxTextLength = 300
 
 /** Escapes a foreign text for one line of Markdown, so that it holds no markup, formulas or links. */
 function text(foreign: string): string {
-  return foreignName(withoutSecrets(foreign), '', mostOfText).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
+  return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

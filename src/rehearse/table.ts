@@ -70,12 +70,12 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
  */
 function marks(trials: readonly Trial[]): string {
   const signs = trials
-    .slice(0, mostMarks)
+    .slice(0, maxMarks)
     .map((trial) => ({ passed: '.', failed: 'F', unclear: '?', unjudged: '-' })[outcomeOf(trial)])
-  return `${signs.join('')}${trials.length > mostMarks ? '…' : ''}`
+  return `${signs.join('')}${trials.length > maxMarks ? '…' : ''}`
 }
 
-const mostMarks = 40
+const maxMarks = 40
 
 function graderRows({ grader }: Summary): [string, string][] {
   return grader === undefined ? [] : [['grader agrees', `${grader.agreed} of ${grader.of}`]]
@@ -146,10 +146,10 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   )
   return [
     '',
-    `Compared with ${named(comparedWith(comparison), mostOfReason)}`,
+    `Compared with ${named(comparedWith(comparison), maxReasonLength)}`,
     ...shares.map(([name, change]) => `${name.padEnd(20)}  ${changeLine(change)}`),
     ...lines,
-    ...notCompared(comparison).map((line) => named(line, mostOfReason)),
+    ...notCompared(comparison).map((line) => named(line, maxReasonLength)),
   ]
 }
 
@@ -158,12 +158,15 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
   const failed = scenarios.flatMap(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
     if (first === undefined) return []
-    return [`${scenario.id}, trial ${first.number}`, ...reasons(first).map((line) => `  ${named(line, mostOfReason)}`)]
+    return [
+      `${scenario.id}, trial ${first.number}`,
+      ...reasons(first).map((line) => `  ${named(line, maxReasonLength)}`),
+    ]
   })
   return failed.length === 0 ? [] : ['', ...failed]
 }
 
-const mostOfReason = 300
+const maxReasonLength = 300
 
 /** Makes a foreign text safe for a terminal: one line, without control characters. */
 function named(text: string, most?: number): string {

@@ -6,8 +6,8 @@ import {
   choosingBy,
   Draws,
   filledIn,
+  maxChoices,
   mistakesInDraws,
-  mostChoices,
   type TemplateMistake,
 } from './draws.ts'
 import { Scenario } from './scenario.ts'
@@ -54,7 +54,7 @@ function checked(template: Template, draws: Draws) {
     filled(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
   const first = fill(choosingAt(0))
   const isSound = mistakes.size === 0 && Scenario.safeParse(first).success
-  const others = isSound ? Array.from({ length: mostChoices(draws) - 1 }, (_, at) => fill(choosingAt(at + 1))) : []
+  const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(choosingAt(at + 1))) : []
   const issues = others.flatMap((other) => Scenario.safeParse(other).error?.issues ?? []).slice(0, 1)
   return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
 }

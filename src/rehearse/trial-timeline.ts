@@ -25,7 +25,7 @@ interface TimelineOptions {
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
 /** The limit of timed events, which no correct world reaches. */
-const mostSteps = 10_000
+const maxSteps = 10_000
 
 /** The course of a trial: its time, its steps, their effects and the money. */
 export class TrialTimeline {
@@ -53,7 +53,7 @@ export class TrialTimeline {
   /** Moves the time on. Due effects and the person's decisions happen at their own times. */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
-    for (let count = 0; count < mostSteps; count++) {
+    for (let count = 0; count < maxSteps; count++) {
       const nextMs = Math.min(person.nextMs ?? Number.POSITIVE_INFINITY, (await nextDueMs(store)) ?? untilMs + 1)
       if (nextMs > untilMs) break
       system.move(nextMs - this.nowMs)

@@ -107,7 +107,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
     questions,
     timeline: recorded,
     serve: (request) => stage.fetch(request),
-    mostCalls: calls,
+    maxCalls: calls,
     onTooMany: () =>
       ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
   })
@@ -195,13 +195,13 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
 }
 
 /** The answers of an agent that may end with a question and go on with its reply. */
-const mostReplies = 5
+const maxReplies = 5
 
 /** Runs the agent, once more for each answer that ends with a question that the person can answer. */
 async function converse(agent: Agent, given: Given, running: Running, over: AbortSignal): Promise<string> {
   const { questions, timeline } = running
   let [next, answer] = [given, await agent.run(given, over)]
-  for (let replies = 0; replies < mostReplies && !over.aborted; replies++) {
+  for (let replies = 0; replies < maxReplies && !over.aborted; replies++) {
     const question = lastQuestion(answer)
     if (question === undefined) return answer
     const { kind, reply } = questions.ask(question)

@@ -34,7 +34,7 @@ export interface ListenOptions {
   /** How long `close` waits for requests in progress. */
   closeWithinMs?: number
   /** Beyond this limit, new connections are closed at once. */
-  mostConnections?: number
+  maxConnections?: number
   /** The most bytes of request bodies read at one time. */
   bodyBounds?: BodyBounds
   system: System
@@ -59,7 +59,7 @@ const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCh
  */
 const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
-const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
+const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 
 /** A year (RFC 6797 section 6.1.1), for this host alone: its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
@@ -67,7 +67,7 @@ const strictTransport = 'max-age=31536000'
 /** Serves a fetch function over HTTP. Requests caused by another site's name or page are refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
-  const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
+  const { closeWithinMs, maxConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
   const bodies = new BodyBudget(bodyBounds)
@@ -96,7 +96,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server = createServer(timeouts, (incoming, outgoing) => {
     if (admission.admit(incoming, outgoing)) serve(incoming, outgoing)
   })
-  server.maxConnections = mostConnections
+  server.maxConnections = maxConnections
   let closing = false
   let running = 0
   // While closing, ends connections without a complete request in progress, so that they do not delay it.

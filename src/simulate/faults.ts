@@ -47,15 +47,15 @@ const tools = [
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
 /** The limit of rules. Each request checks all of them, so more would slow down the simulation. */
-const mostRules = 12
+const maxRules = 12
 
 /**
  * Creates rules for each agent's own requests, so that the same seed hits the same requests regardless of other
  * callers.
  */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
-  const each = Math.max(1, Math.floor(mostRules / agents.length))
-  return agents.slice(0, mostRules).flatMap((agent) => {
+  const each = Math.max(1, Math.floor(maxRules / agents.length))
+  return agents.slice(0, maxRules).flatMap((agent) => {
     const random = randomFrom(`${seed} faults ${agent}`)
     const when = () => ({ every: random.pick([2, 5, 8, 13, 21, 34]), instanceId: instanceIdOf(agent) })
     const ofCalls = each > 1 ? [{ path: '/mcp', operation: random.pick(tools), ...random.pick(callFaults) }] : []
@@ -93,7 +93,7 @@ export async function countHits(caller: Caller): Promise<number> {
 }
 
 /** The limit of repeats of one call, more than the rules can hit. */
-const mostRepeats = 3
+const maxRepeats = 3
 /** Error codes that only a fault causes, never a simulated action. */
 const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
@@ -101,7 +101,7 @@ const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rat
 export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, given] = [await call(tool, input), input]
-    for (let repeats = 0; repeats < mostRepeats && isTransient(answer); repeats++) {
+    for (let repeats = 0; repeats < maxRepeats && isTransient(answer); repeats++) {
       if (answer.repeatKey !== undefined) given = { ...given, idempotencyKey: answer.repeatKey }
       answer = await call(tool, given)
     }

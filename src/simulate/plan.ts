@@ -46,7 +46,7 @@ type Take = (agent: AgentState, choice: Choice) => Action
  * The limit of calls between two clock jumps. The model ignores real time, so a five-minute card must not expire
  * between jumps. This many calls take only seconds, and agents stop using such cards at each jump.
  */
-const mostStepsBetweenJumps = 400
+const maxStepsBetweenJumps = 400
 
 /** How many of an agent's steps move the clock: few, so that most of its cards live long enough to be used. */
 const jumpsPercent = 5
@@ -58,7 +58,7 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
     const busy = agents.filter((agent) => !isDone(agent, options.purchases))
     if (busy.length === 0) return
     const agent = random.pick(busy)
-    const due = sinceJump >= mostStepsBetweenJumps || random.chance(jumpsPercent / options.agents)
+    const due = sinceJump >= maxStepsBetweenJumps || random.chance(jumpsPercent / options.agents)
     if (options.clockJumps && due) {
       take(agent, { tool: 'advance_sandbox_clock', party: 'own', seconds: jumpSeconds(random) })
       sinceJump = 0
@@ -81,11 +81,11 @@ function newAgent(number: number): AgentState {
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */
-const mostKeyed = 50
+const maxKeyed = 50
 
 function remember(agent: AgentState, action: Action): void {
   if (action.key === undefined) return
-  if (agent.keyed.length === mostKeyed) agent.keyed.splice(action.step % mostKeyed, 1)
+  if (agent.keyed.length === maxKeyed) agent.keyed.splice(action.step % maxKeyed, 1)
   agent.keyed.push(action)
 }
 

@@ -110,8 +110,7 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
   const steps = history.map(
     (step, index) => `  ${String(index + 1).padStart(2)}. ${describeAction(step)}${madeName(step)}`,
   )
-  const shown =
-    steps.length > mostShown ? [`  … ${steps.length - mostShown} before`, ...steps.slice(-mostShown)] : steps
+  const shown = steps.length > maxShown ? [`  … ${steps.length - maxShown} before`, ...steps.slice(-maxShown)] : steps
   const heading = {
     yes: `The shortest failing history found (${history.length} actions, ${tries} tries):`,
     no: `The failure did not recur on a new database (${tries} tries). The last actions:`,
@@ -131,7 +130,7 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
   ]
 }
 
-const mostShown = 60
+const maxShown = 60
 
 function madeName({ makes }: Action): string {
   return makes === undefined ? '' : ` (${makes})`

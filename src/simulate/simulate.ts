@@ -39,7 +39,7 @@ export interface SimulationResult {
 }
 
 /** The limits for shortening a failing history. */
-const mostTries = 200
+const maxTries = 200
 const longestShrinkMs = 60_000
 
 /** Plans a run from its seed, carries it out, and shortens the history if something was not as predicted. */
@@ -56,7 +56,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     const report = reportText(summary)
     return { exitCode: interrupted ? 130 : 0, summary, report, log, mismatch, history: [] }
   }
-  onStage?.('shortening', mostTries)
+  onStage?.('shortening', maxTries)
   const shrunk = await shortenIfPossible(options, result, mismatch)
   const failed = { ...summary, failure: failureOf(shrunk) }
   const report = reportText(failed)
@@ -117,7 +117,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
     return { history: repeat.done, failure: repeat.mismatch }
   }
   const limits = {
-    tries: mostTries,
+    tries: maxTries,
     mayGoOn: () => signal?.aborted !== true && system.elapsed() - startedAt < longestShrinkMs,
   }
   const { history, failure, tries } = await shrink(found, mismatch.about, run, limits)

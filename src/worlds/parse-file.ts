@@ -14,9 +14,9 @@ export class WorldFileError extends Error {
 }
 
 /** The size limit, which is enough for more than a thousand parties. */
-export const mostBytes = 1_048_576
+export const maxBytes = 1_048_576
 /** The limit of mistakes listed at once; nobody reads more. */
-const mostListed = 20
+const maxListed = 20
 /** The limit of a line, which may list many fields. */
 const longestLine = 600
 
@@ -47,7 +47,7 @@ export function parsedFile<Schema extends z.ZodType>(
   schema: Schema,
 ): ParsedFile<z.output<Schema>> {
   if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
-  if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
+  if (Buffer.byteLength(given) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
   const { value, mistakes, placeOf } = parseText(given)
   if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
   const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
@@ -80,7 +80,7 @@ function oneALine(mistakes: readonly Placed[]): Placed[] {
 
 function refusal(lines: readonly string[]): WorldFileError {
   const shown = lines
-    .slice(0, mostListed)
+    .slice(0, maxListed)
     .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line))
   const more = lines.length - shown.length
   return new WorldFileError(more === 0 ? shown : [...shown, `… and ${more} more.`])

@@ -36,7 +36,7 @@ export function parseText(text: string): ParsedText {
 }
 
 /** The limit of values. With a few aliases, a short text could expand to more than fits in memory. */
-const mostValues = 100_000
+const maxValues = 100_000
 
 /** A value, and the number of values in it after expanding its aliases. */
 interface Counted {
@@ -134,7 +134,7 @@ class Reader {
   #counted(value: object, parts: readonly Counted[], offsets: Map<PropertyKey, number>, node: Node): Counted {
     this.#offsets.set(value, offsets)
     const count = parts.reduce((sum, part) => sum + part.count, 1)
-    if (count <= mostValues) return { value, count }
+    if (count <= maxValues) return { value, count }
     if (!this.mistakes.some(({ says }) => says === tooMany))
       this.mistakes.push({ offset: startOf(node), says: tooMany })
     return nothing
@@ -150,7 +150,7 @@ class Reader {
   }
 }
 
-const tooMany = `cannot be read: with its aliases expanded, it has more than ${mostValues} values.`
+const tooMany = `cannot be read: with its aliases expanded, it has more than ${maxValues} values.`
 
 function isHolder(value: unknown): value is object {
   return typeof value === 'object' && value !== null

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { mostBytes } from './parse-file.ts'
+import { maxBytes } from './parse-file.ts'
 
 interface Reading {
   /** The reason if the file does not exist. */
@@ -24,5 +24,5 @@ export async function readText(path: string, { missing, refused }: Reading): Pro
 
 async function bytesOf(path: string): Promise<Uint8Array | undefined> {
   const { size } = await stat(path)
-  return size > mostBytes ? undefined : await readFile(path)
+  return size > maxBytes ? undefined : await readFile(path)
 }

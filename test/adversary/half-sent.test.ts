@@ -65,7 +65,7 @@ function forgetPeak(pid: number | undefined): void {
  * The limit for growth: 16 MiB are one key's share, and the rest is for connections, and for code and heap that the
  * first burst needs.
  */
-const mostMegabytes = 60
+const maxMegabytes = 60
 
 const bursts = [
   { count: 1_400, path: '/payments', length: 1_048_000, sent: 1_000_000 },
@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodi
       expect(answers.filter((answer) => !['429', '503', 'lost'].includes(answer))).toEqual([])
       // A refusal reaches the client even though the service did not read the body.
       expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(one.count * 0.05)
-      expect(peak - before).toBeLessThanOrEqual(mostMegabytes)
+      expect(peak - before).toBeLessThanOrEqual(maxMegabytes)
       await expect.poll(() => wholeBody(url)).toBe('400')
     } finally {
       await served.stop()

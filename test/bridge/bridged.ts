@@ -78,13 +78,13 @@ export function event(message: object): string {
 }
 
 /**
- * Sends `part` again and again, as fast as it is read, until the other side hangs up or `mostBytes` are sent. Returns
+ * Sends `part` again and again, as fast as it is read, until the other side hangs up or `maxBytes` are sent. Returns
  * the number of bytes sent.
  */
-export async function sendEndlessly(response: ServerResponse, part: string, mostBytes: number): Promise<number> {
+export async function sendEndlessly(response: ServerResponse, part: string, maxBytes: number): Promise<number> {
   let sent = 0
   const gone = once(response, 'close')
-  while (sent < mostBytes && !response.destroyed) {
+  while (sent < maxBytes && !response.destroyed) {
     sent += part.length
     if (!response.write(part)) await Promise.race([once(response, 'drain'), gone])
   }

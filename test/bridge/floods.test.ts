@@ -91,11 +91,11 @@ test('a host that reads slowly slows the endpoint down, and misses nothing', asy
   const events = 10_000
   const data = 'x'.repeat(1_000)
   let lines = 0
-  let mostKept = 0
+  let maxKept = 0
   const stdout: Writable = new Writable({
     highWaterMark: 16 * 1024,
     async write(chunk, _encoding, taken) {
-      mostKept = Math.max(mostKept, stdout.writableLength)
+      maxKept = Math.max(maxKept, stdout.writableLength)
       lines += String(chunk).split('\n').length - 1
       await nextTurn()
       taken()
@@ -112,5 +112,5 @@ test('a host that reads slowly slows the endpoint down, and misses nothing', asy
   const { ask } = await bridged(url, stdout)
   void ask('tools/call')
   await expect.poll(() => lines).toBe(events + 1)
-  expect(mostKept).toBeLessThan(mebibyte)
+  expect(maxKept).toBeLessThan(mebibyte)
 })

@@ -95,7 +95,7 @@ export async function moveMoney(
   const settle = async (tool: string, amount: number, input: object): Promise<string> => {
     count.calls += 1
     let key: string | undefined
-    for (let tries = 1; tries <= mostTries; tries++) {
+    for (let tries = 1; tries <= maxTries; tries++) {
       const answer = await caller.call(tool, input, key)
       if ('id' in answer) {
         intents.push({ tool, amount, id: answer.id })
@@ -110,7 +110,7 @@ export async function moveMoney(
         await sleep(answer.afterMs)
       }
     }
-    throw new Error(`${tool} of ${amount} was not settled by ${mostTries} tries`)
+    throw new Error(`${tool} of ${amount} was not settled by ${maxTries} tries`)
   }
   const left = Array.from({ length: rounds }, (_, index) => first + index).values()
   const lane = async () => {
@@ -121,7 +121,7 @@ export async function moveMoney(
 }
 
 /** The most tries of a call. Each includes four attempts of the client. */
-const mostTries = 20
+const maxTries = 20
 
 type Settle = (tool: string, amount: number, input: object) => Promise<string>
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { curlOf } from '../../src/service/pages/frame/curl.ts'
-import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
+import { insertRunEntries, maxScanned } from '../../src/service/store/runs.ts'
 import { clearFaults, setFault } from '../faults/rules.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
@@ -155,7 +155,7 @@ onEachDatabase('the console shows runs', (database) => {
     const [first] = await site.entries(instanceId)
     if (first === undefined) throw new Error('There is no entry.')
     const { agentId } = await world.whoami()
-    const between = Array.from({ length: mostLookedAt }, (_, count) => {
+    const between = Array.from({ length: maxScanned }, (_, count) => {
       const id = `${first.id.slice(0, -5)}${count.toString(16).padStart(5, '0')}`
       return {
         ...first,

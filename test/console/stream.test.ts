@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Draw, mostQueuedBytes, Streams } from '../../src/service/pages/console/live/streams.ts'
+import { type Draw, maxQueuedBytes, Streams } from '../../src/service/pages/console/live/streams.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -177,7 +177,7 @@ afterEach(() => {
 
 test('a client that reads nothing gets a bounded amount, then only notifications', async () => {
   vi.useFakeTimers()
-  const { open, change } = createStreams(async () => [{ source: '/', html: 'x'.repeat(mostQueuedBytes * 0.7) }])
+  const { open, change } = createStreams(async () => [{ source: '/', html: 'x'.repeat(maxQueuedBytes * 0.7) }])
   const slow = await open()
   for (let count = 0; count < 5; count++) {
     change()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
+import { insertRunEntries, maxScanned } from '../../src/service/store/runs.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -87,7 +87,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     const [entry] = await site.entries(instanceId)
     if (entry === undefined) throw new Error('There is no entry.')
     const { recordedAtMs: _, detail, ...row } = { ...entry, atMs: entry.atMs - 86_400_000, supportId: null }
-    const before = Array.from({ length: mostLookedAt }, (_, count) => ({
+    const before = Array.from({ length: maxScanned }, (_, count) => ({
       ...{ row: { ...row, detail: JSON.stringify(detail), id: `ent_${count.toString(16).padStart(32, '0')}` } },
       ...{ instanceId, host: null, spentCents: 0 },
     }))

@@ -17,13 +17,13 @@ function chunked(parts: Uint8Array[]): Request {
   })
 }
 
-const read = (parts: Uint8Array[], mostBytes: number) => {
+const read = (parts: Uint8Array[], maxBytes: number) => {
   const budget = new BodyBudget()
   const from = async function* () {
     yield* parts
   }
   const arrival = { address: '127.0.0.1', announced: Number.POSITIVE_INFINITY, credential: 'known', parts: from }
-  return boundedText(chunked(parts), mostBytes, budget.arrive(arrival).byKey('key_1'))
+  return boundedText(chunked(parts), maxBytes, budget.arrive(arrival).byKey('key_1'))
 }
 
 test('the parts of a body from the network are joined and freed, even if it is too long', async () => {

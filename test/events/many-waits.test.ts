@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mostOfCredential } from '../../src/service/request/waiting-requests.ts'
+import { maxPerCredential } from '../../src/service/request/waiting-requests.ts'
 import { connected } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { ok } from '../payments/payer.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
 test('ten thousand wait without a timer or a connection each, and all are woken', async () => {
-  const waiting = Array.from({ length: credentials * mostOfCredential }, (_, at) =>
+  const waiting = Array.from({ length: credentials * maxPerCredential }, (_, at) =>
     world.get(path(), { key: keys[at % credentials] ?? '' }),
   )
   await system.sleepers(waiting.length)
@@ -49,15 +49,15 @@ test('one wait too many of a credential is answered immediately with the present
   const id = await world.issueCard()
   const [{ open }] = hosts
   const { host, close } = await connected(world, open, { system })
-  const waiting = Array.from({ length: mostOfCredential }, () => world.get(path(id)))
-  await system.sleepers(mostOfCredential)
+  const waiting = Array.from({ length: maxPerCredential }, () => world.get(path(id)))
+  await system.sleepers(maxPerCredential)
   const other = world.get(path(id), { key: keys[0] ?? '' })
-  await system.sleepers(mostOfCredential + 1)
+  await system.sleepers(maxPerCredential + 1)
 
   expect(ok(await world.get(path(id))).json.data).toMatchObject({ id, attributes: { status: 'active' } })
   const cardAnswer = await host.callTool('get_agent_card', { cardId: id, waitSeconds: 50 })
   expect(JSON.stringify(cardAnswer)).toContain('active')
-  expect(system.sleeping).toBe(mostOfCredential + 1)
+  expect(system.sleeping).toBe(maxPerCredential + 1)
 
   ok(await world.authorize(id, 10))
   for (const answer of await Promise.all([other, ...waiting])) {

@@ -3,7 +3,7 @@ import { book, type Planner } from './money.ts'
 import { checkoutLifetimeMs, chosen, dayMs, type Party, type Subscription } from './state.ts'
 
 /** The limit of declines in a history: after more of them, the checkout accepts no further cards. */
-const mostDeclines = 5
+const maxDeclines = 5
 
 export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count, parts }, { nowMs }) => {
   const each = 1000
@@ -33,7 +33,7 @@ export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count
 export const checkout: Planner<'checkout'> = (self, { pick, card }, { nowMs }) => {
   const one = chosen(self.subscriptions, pick, (sub) => statusOf(sub) === 'pending')
   if (one === undefined) return undefined
-  const shown = one.declined >= mostDeclines ? 'approves' : card
+  const shown = one.declined >= maxDeclines ? 'approves' : card
   const done = () => {
     if (shown === 'agreement_fails') one.unpaid = 'canceled'
     else if (shown !== 'approves' && (shown !== 'declines_once' || one.declined === 0)) one.declined++

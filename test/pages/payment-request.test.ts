@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { declinesBeforeWait, declinesWaitMs, mostDeclines } from '../../src/service/rules/checkout-tries.ts'
+import { declinesBeforeWait, declinesWaitMs, maxDeclines } from '../../src/service/rules/checkout-tries.ts'
 import { testCards } from '../../src/service/rules/test-cards.ts'
 import { ok, type Payer, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -136,7 +136,7 @@ onEachDatabase('the page of a payment request', (database) => {
       const waiting = await payByCard(visitor, path)
       expect([waiting.status, waiting.text.includes('Too many cards were declined')]).toEqual([429, true])
       world.system.pass(declinesWaitMs)
-      await wear(mostDeclines - declinesBeforeWait)
+      await wear(maxDeclines - declinesBeforeWait)
       const over = await visitor.open(path)
       expect(over.text).toContain('no card can pay this any more')
       expect((await visitor.send(path, { decision: 'card', ...good })).status).toBe(409)

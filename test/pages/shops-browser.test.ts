@@ -53,13 +53,13 @@ const fits = (page: Page) =>
 async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textbox' | 'checkbox', name: string) {
   const element = page.getByRole(role, { name, exact: true }).first()
   const isThere = () => element.evaluate((it) => it.matches(':focus'))
-  for (let presses = 0; presses < mostPresses && !(await isThere()); presses++) await page.keyboard.press('Tab')
+  for (let presses = 0; presses < maxPresses && !(await isThere()); presses++) await page.keyboard.press('Tab')
   await expectFocus(element)
   await expect.poll(() => element.evaluate(outlineOf)).toBe('solid')
 }
 
 /** More Tab presses than any page has focusable elements. */
-const mostPresses = 40
+const maxPresses = 40
 
 /** Runs in the browser. */
 const outlineOf = new Function('it', 'return getComputedStyle(it).outlineStyle') as (it: unknown) => string

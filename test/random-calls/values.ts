@@ -17,7 +17,7 @@ export class LiveIds {
     for (const [id, prefix = ''] of text.matchAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g)) {
       const known = this.#byPrefix.get(prefix) ?? []
       if (!known.includes(id)) known.push(id)
-      this.#byPrefix.set(prefix, known.slice(-mostIds))
+      this.#byPrefix.set(prefix, known.slice(-maxIds))
     }
   }
 
@@ -30,7 +30,7 @@ export class LiveIds {
 }
 
 /** Older ids are dropped, so that most calls concern records of the present epoch. */
-const mostIds = 25
+const maxIds = 25
 
 /** Texts in the formats that fields require. */
 const texts = [

@@ -189,7 +189,7 @@ describe('closing', () => {
   })
 
   test('more connections than it may have are closed at once', async () => {
-    const options = { fetch: async () => new Response('served'), host: '127.0.0.1', port: 0, mostConnections: 1 }
+    const options = { fetch: async () => new Response('served'), host: '127.0.0.1', port: 0, maxConnections: 1 }
     const full = await listen({ ...options, system: realSystem, log: silent })
     const to = Number(new URL(full.url).port)
     const first = connect(to, '127.0.0.1')

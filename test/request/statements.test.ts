@@ -84,7 +84,7 @@ const statements = {
 }
 
 /** The most statements of a call, on the average of many, with the entries of runs that are written meanwhile. */
-const mostOnAverage = { issue_agent_card: 11, simulate_card_authorization: 12 }
+const maxAverage = { issue_agent_card: 11, simulate_card_authorization: 12 }
 
 describe.each(databases)('on $name', (database) => {
   test('an operation runs the number of statements in its row, so that every increase is deliberate', async () => {
@@ -116,7 +116,7 @@ describe.each(databases)('on $name', (database) => {
 
   test('a call runs few statements on average, with all that the service writes in the background', async () => {
     const averages: Record<string, number> = {}
-    const names = Object.keys(mostOnAverage)
+    const names = Object.keys(maxAverage)
     for (const name of names) {
       const operation = operations[name] as Operation
       const world = await createWorld(database)
@@ -141,6 +141,6 @@ describe.each(databases)('on $name', (database) => {
         await world.drop()
       }
     }
-    for (const [name, most] of Object.entries(mostOnAverage)) expect(averages[name], name).toBeLessThanOrEqual(most)
+    for (const [name, most] of Object.entries(maxAverage)) expect(averages[name], name).toBeLessThanOrEqual(most)
   })
 })

@@ -11,7 +11,7 @@ const day = 86_400
 const week = 7 * day
 /** More holds than one batch expires. */
 const holds = 40
-const mostAtOnce = 32
+const maxConcurrent = 32
 
 onEachDatabase('the application of due effects', (database) => {
   let world: World
@@ -67,7 +67,7 @@ onEachDatabase('the application of due effects', (database) => {
     expect((await advance(week)).status).toBe(200)
     unwatch()
     expect(steps.reduce((sum, events) => sum + events, 0)).toBe(holds)
-    expect(Math.max(...steps)).toBe(mostAtOnce)
+    expect(Math.max(...steps)).toBe(maxConcurrent)
     expect(await available()).toBe(holds)
   })
 
@@ -78,7 +78,7 @@ onEachDatabase('the application of due effects', (database) => {
     unwatch()
     // Payment 1 was paid in checkout.
     expect(steps.reduce((sum, events) => sum + events, 0)).toBe(Math.floor((3 * 366) / 7))
-    expect(Math.max(...steps)).toBe(mostAtOnce)
+    expect(Math.max(...steps)).toBe(maxConcurrent)
   })
 
   test('keeps no other party waiting: it is answered while the clock jumps', async () => {
@@ -105,7 +105,7 @@ onEachDatabase('the application of due effects', (database) => {
     await advance(week)
     unwatch()
     expect(world.alarms.splice(0).join()).toContain('some due effects are not applied yet')
-    expect(steps).toEqual([mostAtOnce])
+    expect(steps).toEqual([maxConcurrent])
     const next = await anotherProcess(world, fakeSystem({ now: world.system.now() }))
     if (who === 'the upkeep') {
       await next.service.upkeep.once()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { firstTampered } from '../../src/service/request/activity.ts'
 import { forgottenTables } from '../../src/service/store/schema/reset-scopes.ts'
 import { findWorld, putWorld } from '../../src/service/store/world.ts'
-import { mostSnapshots, sandboxSnapshots } from '../../tools/sandbox-snapshots.ts'
+import { maxSnapshots, sandboxSnapshots } from '../../tools/sandbox-snapshots.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
@@ -161,7 +161,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
         .selectAll()
         .where('name', '=', 'first')
         .executeTakeFirstOrThrow()
-      const more = Array.from({ length: mostSnapshots - 1 }, (_, at) => ({
+      const more = Array.from({ length: maxSnapshots - 1 }, (_, at) => ({
         ...row,
         id: `snp_${at}`,
         name: `more-${at}`,

@@ -119,7 +119,7 @@ async function createReusable(): Promise<Reusable> {
 /**
  * The number of deleted rows above which a new copy is cheaper: they leave dead space that slows the next test down.
  */
-const mostDeleted = 5_000
+const maxDeleted = 5_000
 
 /**
  * Restores the database to its template. Returns false if a test changed its tables, cut its connections or filled it.
@@ -130,7 +130,7 @@ async function isEmptied(client: pg.Client): Promise<boolean> {
     const { rows } = await client.query(countColumns)
     if (rows[0].count !== columns) return false
     const results = (await client.query(restore)) as unknown as pg.QueryResult[]
-    return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) < mostDeleted
+    return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) < maxDeleted
   } catch {
     return false
   }

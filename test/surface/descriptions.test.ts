@@ -91,7 +91,7 @@ describe('a tool', () => {
   })
 
   /** Above this, a model that knows neither tool could not choose between them. */
-  const mostAlike = 0.6
+  const maxSimilarity = 0.6
 
   test('is not described like another', () => {
     const pairs = operations.flatMap((one, index) =>
@@ -100,9 +100,9 @@ describe('a tool', () => {
         alike: likeness(one.description, other.description),
       })),
     )
-    expect(pairs.filter(({ alike }) => alike > mostAlike)).toEqual([])
+    expect(pairs.filter(({ alike }) => alike > maxSimilarity)).toEqual([])
     const same = 'Takes back a pending invitation, so that it can no longer be accepted.'
-    expect(likeness(same, `${same} Now.`)).toBeGreaterThan(mostAlike)
+    expect(likeness(same, `${same} Now.`)).toBeGreaterThan(maxSimilarity)
   })
 
   const named = (text: string) => (text.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).filter((word) => !isValue(word))

@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import { z } from 'zod'
 import { scopes } from '../../src/core/permissions.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
-import { mostBytes, parseFile, WorldFileError } from '../../src/worlds/parse-file.ts'
+import { maxBytes, parseFile, WorldFileError } from '../../src/worlds/parse-file.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
@@ -243,7 +243,7 @@ parties:
   })
 
   it('is at most a megabyte, including expanded aliases', () => {
-    expect(mistakes(`#${'x'.repeat(mostBytes)}`)).toEqual(['w.yaml is larger than 1 MiB, the limit for files.'])
+    expect(mistakes(`#${'x'.repeat(maxBytes)}`)).toEqual(['w.yaml is larger than 1 MiB, the limit for files.'])
     const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`
     const laughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
       level(name, at === 0 ? '1' : `*${all[at - 1]}`),

@@ -40,9 +40,9 @@ const unwritable = 'its answer cannot be passed on'
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
 /** The most resumptions of a request's stream. Even with the shortest pauses they take a quarter of an hour. */
-const mostResumptions = 1_000
+const maxResumptions = 1_000
 /** How many streams without a waiting request the endpoint may keep open. */
-const mostIdle = 32
+const maxIdle = 32
 
 /** The endpoint's side of the bridge. Each request gets the endpoint's answer, or an error from here if none came. */
 export class Endpoint {
@@ -129,8 +129,8 @@ export class Endpoint {
     if (exchange !== undefined) {
       if (this.#open.get(exchange.request.id) !== exchange) return
       exchange.resumptions += 1
-      if (exchange.resumptions > mostResumptions) {
-        this.#end(exchange, { reason: `its stream ended without an answer ${mostResumptions} times` })
+      if (exchange.resumptions > maxResumptions) {
+        this.#end(exchange, { reason: `its stream ended without an answer ${maxResumptions} times` })
         return
       }
     }
@@ -174,7 +174,7 @@ export class Endpoint {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)
     for (const oldest of this.#idle) {
-      if (this.#idle.size <= mostIdle) return
+      if (this.#idle.size <= maxIdle) return
       this.#idle.delete(oldest)
       oldest.ending.abort()
     }

@@ -13,7 +13,7 @@ interface SweeperOptions {
 }
 
 /** The most delivered streams that wait for deletion; others are deleted when they expire. */
-const mostDelivered = 10_000
+const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
@@ -50,7 +50,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   return {
     /** Notes that the events of a stream up to that one were delivered to the end. */
     delivered: (...stream: Delivered) => {
-      if (fresh.length < mostDelivered) fresh.push(stream)
+      if (fresh.length < maxDelivered) fresh.push(stream)
     },
     close: async () => {
       timer?.clear()

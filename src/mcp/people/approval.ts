@@ -10,7 +10,7 @@ import {
   type Fingerprint,
   fingerprint,
   isNotShown,
-  mostRounds,
+  maxRounds,
   notShown,
   openPage,
   stateOf,
@@ -68,8 +68,8 @@ export async function afterPage(
     announceChanges(dependencies, input, result)
     return success(approvals.getApproval, result)
   }
-  const { round = mostRounds } = state
-  if (round < mostRounds) return await offerPage(dependencies, url, input, context, round + 1)
+  const { round = maxRounds } = state
+  if (round < maxRounds) return await offerPage(dependencies, url, input, context, round + 1)
   return failed(undecided)
 }
 

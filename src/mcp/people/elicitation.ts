@@ -140,7 +140,7 @@ export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 export const pageWaitMs = waitsMs.reduce((sum, ms) => sum + ms)
 
 /** How often a page is offered for one call. */
-export const mostRounds = 3
+export const maxRounds = 3
 
 /** The advice for a model after a person said no. */
 export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'

@@ -5,7 +5,7 @@ import { failed } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refused } from '../run-notes.ts'
-import { answerTo, askNoMore, isNotShown, mostRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
+import { answerTo, askNoMore, isNotShown, maxRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
 /** Less than the minute that hosts give a silent request. */
 const longestWaitMs = 50_000
@@ -146,6 +146,6 @@ export async function afterDecisionPage(
   const held = await decisions.find(state.decision)
   if (held?.state === 'yes') return { held }
   if (held?.state !== 'pending') return held && { answer: notDecided(held) }
-  const { round = mostRounds } = state
-  return { answer: await (round < mostRounds ? offerDecision(asking, round + 1) : holdForPerson(asking)) }
+  const { round = maxRounds } = state
+  return { answer: await (round < maxRounds ? offerDecision(asking, round + 1) : holdForPerson(asking)) }
 }

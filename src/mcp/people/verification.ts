@@ -10,8 +10,8 @@ import {
   askNoMore,
   type Fingerprint,
   isNotShown,
+  maxRounds,
   modesOf,
-  mostRounds,
   newKey,
   notShown,
   openPage,
@@ -60,7 +60,7 @@ export async function withVerification<T>(
   } catch (error) {
     const round = (state?.round ?? 0) + 1
     const url = pageIn(error)
-    if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
+    if (url === undefined || round > maxRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
     // One decision has one effect, however often the call is repeated, so all its tries derive the same keys.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`

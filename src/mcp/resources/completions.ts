@@ -11,7 +11,7 @@ import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
 import { newestIds, readableKind } from './resources.ts'
 
 /** The most values that the protocol allows in an answer, which is also the length of a page. */
-const mostValues = 100
+const maxValues = 100
 
 /**
  * Completes an argument of a prompt or a part of a resource's address, with the newest values that match the typed
@@ -28,9 +28,9 @@ export async function complete(
   const matching = values.filter((value) => value.startsWith(argument.value))
   return {
     completion: {
-      values: matching.slice(0, mostValues),
+      values: matching.slice(0, maxValues),
       total: matching.length,
-      hasMore: matching.length > mostValues,
+      hasMore: matching.length > maxValues,
     },
   }
 }
@@ -53,5 +53,5 @@ async function ids(dependencies: Dependencies, uri: string, argument: string): P
 
 async function idsOf(dependencies: Dependencies, kind: string): Promise<string[]> {
   const found = readableKind(dependencies, kind)
-  return found === undefined ? [] : (await newestIds(dependencies, found, mostValues)).map(({ id }) => id)
+  return found === undefined ? [] : (await newestIds(dependencies, found, maxValues)).map(({ id }) => id)
 }

@@ -40,7 +40,7 @@ interface Call {
 export async function readRecordStates(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
   const answered = [data].flat() as unknown as CreatedRecord[]
   const states: RecordState[] = []
-  for (const record of answered.slice(0, mostRead)) {
+  for (const record of answered.slice(0, maxRead)) {
     const now = await quietly(dependencies, () => readNow(dependencies, call, record))
     const obsolete = now === undefined ? undefined : await whyObsolete(dependencies, call, record, now)
     states.push({ answered: record, now, obsolete })
@@ -49,7 +49,7 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
 }
 
 /** The most records of one call that are read. The others are not checked. */
-const mostRead = 20
+const maxRead = 20
 
 /**
  * Returns the answer with the records' current values. Secrets are shown only once, so those of the first answer stay.
@@ -107,7 +107,7 @@ async function deletedAgent(dependencies: Dependencies, { signal }: Call, record
   const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
   const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
   const { call } = await dependencies.api.client()
-  for (const agentId of ids.slice(0, mostRead)) {
+  for (const agentId of ids.slice(0, maxRead)) {
     const agent = await quietly(dependencies, () => call(agents.getAgent, { agentId }, { signal }))
     if (agent?.data.attributes.status !== 'REVOKED') return undefined
   }

@@ -141,7 +141,7 @@ function refuse(name: string, index: number, wrong: string): never {
 }
 
 /** The most words of an enum, because a model reads them with every request. The description names the usual ones. */
-const mostWords = 16
+const maxWords = 16
 
 /** The largest length limit that the schema states: models never write texts as long as that. */
 const longestStated = 200
@@ -156,7 +156,7 @@ function compactInput(whole: Json): Json {
   keepBounds(kept)
   onlyWord(kept)
   if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(kept, additionalProperties))
-  if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
+  if (Array.isArray(kept.enum) && kept.enum.length > maxWords) delete kept.enum
   if (items !== undefined) {
     kept.items = compactInput(items as Json)
     // Each word may appear once, so the number of words bounds the list.

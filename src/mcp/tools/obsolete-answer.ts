@@ -25,8 +25,8 @@ export function explainObsolete(
   when: string,
 ): { detail: string; next: string } | undefined {
   if (states.length === 0 || states.some(({ obsolete }) => obsolete === undefined)) return undefined
-  const fates = states.slice(0, mostListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
-  const more = states.length > mostListed ? `, and ${states.length - mostListed} more that are of no use either` : ''
+  const fates = states.slice(0, maxListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
+  const more = states.length > maxListed ? `, and ${states.length - maxListed} more that are of no use either` : ''
   const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
   return { detail, next: [mend(dependencies, states), another(dependencies, call, states)].join('').trim() }
 }
@@ -37,13 +37,13 @@ export function changesInWords(states: readonly RecordState[]): string {
     return obsolete !== undefined || (now != null && statusOf(now) !== statusOf(answered))
   })
   return changed
-    .slice(0, mostListed)
+    .slice(0, maxListed)
     .map(({ answered, now, obsolete }) => ` ${answered.id} ${obsolete ?? `is ${statusOf(now)} now`}.`)
     .join('')
 }
 
 /** The most ids to list: more would not help a model. */
-const mostListed = 3
+const maxListed = 3
 
 /** The calls that make a suspended record useful again. */
 const mending: Readonly<Record<string, { tool: string; call: string }>> = {

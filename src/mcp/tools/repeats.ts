@@ -223,7 +223,7 @@ export class RepeatGuard {
       const memory = await this.#repeats.memory()
       const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) }, text)
       const id = this.#idIn(memory, text)
-      if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, mostAnswers)
+      if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, maxAnswers)
       else await memory.claim(id, whole, 0)
     } catch (error) {
       this.#dependencies.log.warn({ err: error }, 'the time window of a repeated call was not restarted')
@@ -288,4 +288,4 @@ const toDoAgain = 'nothing was done now. To do it once more on purpose, pass a n
 const longestWaitMs = 45_000
 
 /** The most answers that one process keeps separately from the calls. */
-const mostAnswers = 100
+const maxAnswers = 100

@@ -1,7 +1,7 @@
 import { operationsByName } from '../../../tools/index.ts'
 import { show } from '../../core/errors.ts'
 import { toolsets } from '../../core/operation.ts'
-import { mostLike } from '../../core/spelling.ts'
+import { closestWords } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
@@ -12,7 +12,7 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
   const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)
   if (operation === undefined) {
-    return `Unknown tool: ${show(name)}. The nearest names are ${mostLike(name, others, 3).join(', ')}.`
+    return `Unknown tool: ${show(name)}. The nearest names are ${closestWords(name, others, 3).join(', ')}.`
   }
   const { environment, readOnly } = choice
   if (!operation.environments.includes(environment)) {

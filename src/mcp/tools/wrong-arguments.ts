@@ -28,7 +28,7 @@ export function together(first: WrongArguments, others: readonly WrongArguments[
 }
 
 /** The most mistakes to list; a model with more should read the tool's schema. */
-const mostListed = 8
+const maxListed = 8
 
 /** Describes the wrong arguments of a call. @param known the names of the arguments that the tool takes */
 export function wrongArgumentsOf(
@@ -38,7 +38,7 @@ export function wrongArgumentsOf(
   known: readonly string[],
 ): WrongArguments {
   const { source, status } = wrong[0]
-  const first = wrong.slice(0, mostListed)
+  const first = wrong.slice(0, maxListed)
   const details = first.map((argument) => inWords(dependencies, operation, argument, known))
   const corrections = new Set(first.map((argument) => correctionOf(operation, argument, known)))
   return new WrongArguments({

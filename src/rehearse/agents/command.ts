@@ -18,8 +18,8 @@ export interface CommandOptions {
 }
 
 /** The number of characters kept of an answer, and of a failure's stderr. */
-const mostOfAnswer = 16_000
-const mostOfFailure = 500
+const maxAnswerLength = 16_000
+const maxFailureLength = 500
 
 /** Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md). */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
@@ -72,7 +72,7 @@ async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<
 function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
   const said = lastWords(stderr)
   if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` Its stderr: ${said}`}`)
-  const answer = stripVTControlCharacters(stdout).trimEnd().slice(-mostOfAnswer)
+  const answer = stripVTControlCharacters(stdout).trimEnd().slice(-maxAnswerLength)
   if (answer !== '') return answer
   throw new AgentError(`The command printed no answer to stdout.${said === '' ? '' : ` Its stderr: ${said}`}`)
 }
@@ -90,5 +90,5 @@ function failure(exitCode: number | null, signal: NodeJS.Signals | null): string
 /** Returns the end of stderr on one line, without secrets. */
 function lastWords(stderr: string): string {
   const text = maskSecrets(foreignText(stripVTControlCharacters(stderr)))
-  return text.length <= mostOfFailure ? text : `… ${text.slice(-mostOfFailure)}`
+  return text.length <= maxFailureLength ? text : `… ${text.slice(-maxFailureLength)}`
 }

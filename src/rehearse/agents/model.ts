@@ -11,7 +11,7 @@ import type { ModelAccess } from './model-provider.ts'
 const answerWithinMs = 15_000
 
 /** How often a request to the provider is repeated after a 429, a 5xx or a broken connection. */
-const mostRetries = 4
+const maxRetries = 4
 
 /** Creates an agent from a model: a plain loop that carries out the model's tool calls until it gives an answer. */
 export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent {
@@ -70,7 +70,7 @@ class Turn {
     }
     try {
       const result = await sdk.generateText({
-        ...{ ...options, messages, abortSignal: signal, maxRetries: mostRetries, stopWhen: sdk.isStepCount(left) },
+        ...{ ...options, messages, abortSignal: signal, maxRetries, stopWhen: sdk.isStepCount(left) },
         model: withFetch(this.#fetch),
         tools: await this.#tools(client, signal),
         onStepEnd: ({ usage }) => this.#count(usage),
@@ -166,9 +166,9 @@ function answerOf({ text, finishReason }: { text: string; finishReason: string }
   return text
 }
 
-const mostOfMessage = 300
+const maxMessageLength = 300
 
 function lineOf(message: string): string {
   const line = foreignText(message)
-  return line.length <= mostOfMessage ? line : `${line.slice(0, mostOfMessage)}…`
+  return line.length <= maxMessageLength ? line : `${line.slice(0, maxMessageLength)}…`
 }

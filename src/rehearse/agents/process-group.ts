@@ -18,7 +18,7 @@ export interface GroupOptions {
 }
 
 /** The number of bytes kept of each stream. */
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 /** How long processes may take to end after each signal. */
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
@@ -121,9 +121,9 @@ class Tail {
   add(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#length += chunk.byteLength
-    if (this.#length < 2 * mostBytes) return
+    if (this.#length < 2 * maxBytes) return
     this.#chunks = [this.#end()]
-    this.#length = mostBytes
+    this.#length = maxBytes
   }
 
   text(): string {
@@ -135,6 +135,6 @@ class Tail {
 
   #end(): Buffer {
     // A copy, since a view would keep the whole buffer in memory.
-    return Buffer.from(Buffer.concat(this.#chunks).subarray(-mostBytes))
+    return Buffer.from(Buffer.concat(this.#chunks).subarray(-maxBytes))
   }
 }

@@ -10,7 +10,7 @@ export interface Claim {
   founded: boolean
 }
 
-const mostClaims = 100
+const maxClaims = 100
 
 /** Lists the claims of an answer about money, people and goods. */
 export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Reading; claims: Claim[] } {
@@ -19,5 +19,5 @@ export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Rea
   const claims = prose.clauses
     .filter((clause) => acting.has(clause) || readAmounts(clause.text).length > 0)
     .map(({ text }) => ({ text, founded: !found.some(({ says }) => says.includes(shown(text))) }))
-  return { reading: outcome.reading, claims: claims.slice(0, mostClaims) }
+  return { reading: outcome.reading, claims: claims.slice(0, maxClaims) }
 }

@@ -83,7 +83,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
 /** The limit of operands. With more, any amount would be the sum or the difference of two. */
-const mostOperands = 40
+const maxOperands = 40
 
 function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
   const asked = amountsIn(task).map(({ cents }) => cents)
@@ -94,7 +94,7 @@ function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
   const own = moves.flatMap((move) => [move.cents, ...partsOf(move)])
   const caused = effects.flatMap(({ cents }) => (cents === undefined ? [] : [cents]))
   const total = moves.reduce((sum, { isNew, cents }) => sum + (isNew ? cents : 0), 0)
-  const operands = [...new Set([...asked, total, ...own, ...caused, ...carts, ...read.balances])].slice(0, mostOperands)
+  const operands = [...new Set([...asked, total, ...own, ...caused, ...carts, ...read.balances])].slice(0, maxOperands)
   const founded = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
   for (const one of operands) {
     for (const other of operands) {

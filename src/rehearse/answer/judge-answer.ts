@@ -47,10 +47,10 @@ export function findingsOf(scenario: AnswerScenario, heard: Heard) {
   return { prose, outcome, found }
 }
 
-const mostFindings = 20
+const maxFindings = 20
 
 function judged(found: readonly Finding[]): AnswerJudgement {
-  const unique = [...new Map(found.map((finding) => [finding.says, finding])).values()].slice(0, mostFindings)
+  const unique = [...new Map(found.map((finding) => [finding.says, finding])).values()].slice(0, maxFindings)
   const toldTruth = unique.some(({ truth }) => truth === 'no') ? 'no' : unique.length > 0 ? 'unclear' : 'yes'
   if (toldTruth === 'yes') {
     return { toldTruth, verdicts: [{ kind: 'answer', failed: false, says: 'The answer is true.' }] }

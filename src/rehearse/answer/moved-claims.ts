@@ -133,7 +133,7 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
   if (isAttempt(text) || (/\bagain\b/i.test(text) && /\bagain\b/i.test(facts.task))) return undefined
-  const times = twice.test(text) && sameThing.test(text) ? mostEqual(moves) : moves.length
+  const times = twice.test(text) && sameThing.test(text) ? largestGroup(moves) : moves.length
   const [, counted] =
     /\b(two|three|four|five|2|3|4|5) (?:separate |different |equal |identical )?(?:payments|purchases|orders|charges|transfers)\b/i.exec(
       text,
@@ -149,7 +149,7 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
 }
 
 /** Counts the moves of the same amount to the same payee. */
-function mostEqual(moves: readonly Move[]): number {
+function largestGroup(moves: readonly Move[]): number {
   const equal = Map.groupBy(moves, ({ whom, cents }) => `${whom} ${cents}`)
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }

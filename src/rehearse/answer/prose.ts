@@ -102,7 +102,7 @@ const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs
 
 /** The longest part of a sentence, so that the time to read an answer is linear in its length. */
 const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
-const mostSentences = 800
+const maxSentences = 800
 
 function sentencesIn(text: string): string[] {
   const found: string[] = []
@@ -120,7 +120,7 @@ function sentencesIn(text: string): string[] {
     .flatMap((one) => one.match(longestSentence) ?? [])
     .map((one) => one.trim())
     .filter((one) => /[\p{L}\p{N}$]/u.test(one))
-    .slice(0, mostSentences)
+    .slice(0, maxSentences)
 }
 
 const joins = [

@@ -22,7 +22,7 @@ export class Allowances {
     this.#assertions = assertions
     this.#purchases = new MoneyBudgets(
       'at',
-      budgetsOf(of('captured', 'held', 'refunded'), mostSpent),
+      budgetsOf(of('captured', 'held', 'refunded'), maxSpent),
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
@@ -111,7 +111,7 @@ export class Allowances {
 }
 
 /** Adds up captured and held money. If the assertions name neither, refunded money must have gone out before. */
-function mostSpent(same: readonly Assertion[]): number {
+function maxSpent(same: readonly Assertion[]): number {
   const out = most(byMeasure(same, 'captured')) + most(byMeasure(same, 'held'))
   return out > 0 ? out : most(byMeasure(same, 'refunded'))
 }

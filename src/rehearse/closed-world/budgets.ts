@@ -20,10 +20,10 @@ export function least(assertions: readonly Assertion[]): number {
 }
 
 /** Makes a budget for each merchant, payee and wallet that the assertions name. */
-export function budgetsOf(assertions: readonly Assertion[], mostOf: (same: readonly Assertion[]) => number): Budget[] {
+export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readonly Assertion[]) => number): Budget[] {
   const places = Map.groupBy(assertions, ({ at, to, of }) => JSON.stringify([at, to, of]))
   return [...places.values()].flatMap((same) => {
-    const left = mostOf(same)
+    const left = maxOf(same)
     const { kind, at, to, of } = same[0] ?? {}
     return left === 0 ? [] : [{ left, kind, at, to, of }]
   })

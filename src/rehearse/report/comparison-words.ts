@@ -1,4 +1,4 @@
-import { difference, mostByChance } from '../comparison.ts'
+import { difference, significanceLevel } from '../comparison.ts'
 import type { Comparison, ShareChange } from '../results.ts'
 import { counted, percent } from './words.ts'
 
@@ -10,7 +10,7 @@ function points(change: number): string {
 
 /** Describes whether a difference may be chance, and how often equal agents differ as much. */
 export function chanceOf(chance: number): string {
-  return `${chance > mostByChance ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
+  return `${chance > significanceLevel ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
 }
 
 /** Describes how a share changed, such as `70.4 % → 88.9 %, +18.5 points, within chance (p 0.25)`. */

@@ -18,13 +18,13 @@ export function effectList(id: string, trial: Trial): Html {
   }
   if (effects.length === 0) return html`<p class="aside">Nothing changed in the sandbox.</p>`
   const byAgent = effects.filter(({ by }) => by === 'agent').length
-  const left = effects.length - mostShown
+  const left = effects.length - maxShown
   return html`<details class="fold"><summary>What changed: ${counted(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
-<ol class="list">${effects.slice(0, mostShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
+<ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
 }
 
 /** The limit of shown effects. `results.json` has all of them. */
-const mostShown = 200
+const maxShown = 200
 
 function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {
   const kind = weight === 'clutter' && change === 'added' ? html` <span class="aside">harmless</span>` : ''

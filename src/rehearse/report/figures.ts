@@ -93,12 +93,12 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
 
 /** Renders links to the scenarios that a trivial agent passes. */
 function passesOf(ids: readonly string[]): Html[] {
-  const shown = ids.slice(0, mostPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
+  const shown = ids.slice(0, maxPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
   const more = ids.length - shown.length
   return more === 0 ? shown : [...shown, html`and ${more.toLocaleString('en-US')} more`]
 }
 
-const mostPasses = 12
+const maxPasses = 12
 
 function shareFigure(name: string, meaning: string, share: Share): Html {
   if (share.share === null) {

@@ -19,10 +19,10 @@ export function block(text: string, name: string, { label = false } = {}): Html 
   const whole = blockText(text)
   if (whole === '') return html``
   const { shown, length, lines } = cut(whole)
-  if (shown.length <= mostUnfolded && shown.split('\n').length <= mostLinesUnfolded) {
+  if (shown.length <= maxUnfolded && shown.split('\n').length <= maxLinesUnfolded) {
     return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${shown}</div>`
   }
-  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(shown, mostOfSummary)}`
+  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(shown, maxSummaryLength)}`
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
@@ -35,10 +35,10 @@ export function folded(text: string, name: string): Html {
 function cut(whole: string): { shown: string; length: number; lines: Html } {
   const { length } = [...whole]
   // The last shown character is an ellipsis.
-  const missing = length <= mostShown ? 0 : length - mostShown + 1
+  const missing = length <= maxShown ? 0 : length - maxShown + 1
   const rest =
     missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
-  const shown = shortened(whole, mostShown)
+  const shown = shortened(whole, maxShown)
   return { shown, length, lines: html`<div class="block" dir="auto">${shown}</div>${rest}` }
 }
 
@@ -49,7 +49,7 @@ export function sentText(sent: unknown): string {
   if (isEmpty) return ''
   const spaced = JSON.stringify(sent, null, 2)
   const short = spaced.replace(/\n */g, ' ')
-  return short.length <= mostOnOneLine ? short : spaced
+  return short.length <= maxOnOneLine ? short : spaced
 }
 
 function blockText(text: string): string {
@@ -67,8 +67,8 @@ function blockText(text: string): string {
 }
 
 /** The limit of shown characters. `results.json` has all of them. */
-const mostShown = 3000
-const mostUnfolded = 240
-const mostOnOneLine = 160
-const mostLinesUnfolded = 6
-const mostOfSummary = 100
+const maxShown = 3000
+const maxUnfolded = 240
+const maxOnOneLine = 160
+const maxLinesUnfolded = 6
+const maxSummaryLength = 100

@@ -53,10 +53,10 @@ function plotDescription(
   last: MoneyPoint,
   marks: readonly Mark[],
 ): string {
-  const mostHeld = Math.max(...points.map(({ heldCents }) => heldCents))
+  const maxHeld = Math.max(...points.map(({ heldCents }) => heldCents))
   return [
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,
-    `Held: at most ${money(mostHeld)}, ${money(last.heldCents)} at the end.`,
+    `Held: at most ${money(maxHeld)}, ${money(last.heldCents)} at the end.`,
     `Spent: ${money(last.spentCents)} at the end.`,
     `Money moved at ${counted(marks.length, 'moment')}. The table below has each change.`,
   ].join(' ')
@@ -72,11 +72,11 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
     (marks.find(({ atMs }) => atMs === point.atMs)?.steps ?? []).map(
       (step) => html`<a href="#${stepAnchor(id, trial, step)}">${step}</a> `,
     )
-  const shown = points.slice(0, mostRows)
+  const shown = points.slice(0, maxRows)
   const left = points.length - shown.length
   const more = left === 0 ? '' : html`<p class="aside">${counted(left, 'more change')}: results.json has them.</p>`
   return html`<details class="fold"><summary>As a table</summary>
 ${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], shown)}${more}</details>`
 }
 
-const mostRows = 60
+const maxRows = 60

@@ -46,7 +46,7 @@ function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
 }
 
 function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {
-  const marks = trials.slice(0, mostMarks).map((trial) => mark(id, trial, shown.has(trial)))
+  const marks = trials.slice(0, maxMarks).map((trial) => mark(id, trial, shown.has(trial)))
   const more = trials.length - marks.length
   const rest = more === 0 ? '' : html`<span class="aside">and ${more.toLocaleString('en-US')} more</span>`
   return html`<td role="cell"><p><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>
@@ -56,7 +56,7 @@ function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, show
 }
 
 /** The limit of marks that fit a cell; the count beside them covers all. */
-const mostMarks = 100
+const maxMarks = 100
 
 /** Renders a trial's outcome as a sign, which links to the trial if the page shows it. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {

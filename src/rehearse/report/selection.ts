@@ -29,15 +29,15 @@ export function renderWithinLimits(
 ): Map<Trial, string> {
   const shown = new Map<Trial, string>()
   let characters = 0
-  for (const one of kept.slice(0, mostTrials)) {
+  for (const one of kept.slice(0, maxTrials)) {
     const text = show(one)
     characters += text.length
-    if (characters > mostCharacters) break
+    if (characters > maxCharacters) break
     shown.set(one.trial, text)
   }
   return shown
 }
 
 /** The limits within which a phone's browser opens the page at once. */
-const mostTrials = 400
-const mostCharacters = 6_000_000
+const maxTrials = 400
+const maxCharacters = 6_000_000

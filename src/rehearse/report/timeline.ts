@@ -20,11 +20,11 @@ const kinds = {
 export function timeline(id: string, trial: Trial): Html {
   const { timeline: entries } = trial
   const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))
-  const skipped = Math.max(0, steps.length - mostAtEachEnd * 2)
-  const shown = skipped === 0 ? steps : [...steps.slice(0, mostAtEachEnd), ...steps.slice(-mostAtEachEnd)]
+  const skipped = Math.max(0, steps.length - maxAtEachEnd * 2)
+  const shown = skipped === 0 ? steps : [...steps.slice(0, maxAtEachEnd), ...steps.slice(-maxAtEachEnd)]
   const items = shown.map((step, index) => {
     const gap =
-      skipped > 0 && index === mostAtEachEnd
+      skipped > 0 && index === maxAtEachEnd
         ? html`<li class="aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
         : ''
     return html`${gap}${item(stepAnchor(id, trial, step.number), step.entry, step.number, step.before)}`
@@ -34,7 +34,7 @@ export function timeline(id: string, trial: Trial): Html {
 }
 
 /** The number of steps shown from the beginning and from the end of a long trial. */
-const mostAtEachEnd = 120
+const maxAtEachEnd = 120
 
 function item(anchor: string, entry: Entry, number: number, before: Entry | undefined): Html {
   const { atMs, kind, what, sent, outcome, answer, moves, fault } = entry

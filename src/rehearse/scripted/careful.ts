@@ -34,9 +34,9 @@ import {
 import type { Tools } from './tools.ts'
 
 /** More events than any order has. */
-const mostEvents = 10
+const maxEvents = 10
 /** Reads of an order before it counts as missing: a stale read may not show it yet. */
-const mostReads = 3
+const maxReads = 3
 
 /**
  * Works like a careful shopper: buys from exactly the right shop, pays the total of the task and nothing more, retries under the
@@ -173,7 +173,7 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
 async function followed(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
   let isReturned = goal.until !== 'returned'
-  for (let events = 0; events < mostEvents && goal.until !== 'paid'; events++) {
+  for (let events = 0; events < maxEvents && goal.until !== 'paid'; events++) {
     const { status, nextEventAt } = order.attributes
     if (!isReturned && status === 'shipped') {
       order = done(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
@@ -190,7 +190,7 @@ async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order>
   for (let reads = 1; ; reads++) {
     const outcome = await tools.call('getShopOrder', { orderId, ...payer })
     const isUnknown = outcome.kind === 'refused' && outcome.code === 'not_found'
-    if (!isUnknown || reads === mostReads) return done(outcome, 'Reading the order')
+    if (!isUnknown || reads === maxReads) return done(outcome, 'Reading the order')
   }
 }
 

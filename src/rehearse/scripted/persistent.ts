@@ -2,7 +2,7 @@ import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
 /** The limit of tries, which is more than any scenario's faults need. */
-const mostTries = 5
+const maxTries = 5
 
 /** Temporary errors, after which nobody knows what was done. */
 const transientCodes: ReadonlySet<string> = new Set([
@@ -21,7 +21,7 @@ export function persistent({ call, newKey, ask }: Tools): Tools {
       const key = keyFor(operation, newKey)
       for (let tries = 1; ; tries++) {
         const outcome = await call(operation, input, { ...key, ...extra })
-        if (isPlain(outcome) || tries === mostTries) return outcome
+        if (isPlain(outcome) || tries === maxTries) return outcome
       }
     },
   }

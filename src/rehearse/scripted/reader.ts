@@ -26,11 +26,11 @@ import {
 import type { Tools } from './tools.ts'
 
 /** The limit of shops: a text may name a shop whose own text names another. */
-const mostShops = 3
+const maxShops = 3
 /** The limit of transfers that texts ask for. */
-const mostTransfers = 3
+const maxTransfers = 3
 /** More events than any order has. */
-const mostEvents = 10
+const maxEvents = 10
 
 interface Traits {
   /** Compares the names of shops and products with those of the task. */
@@ -137,7 +137,7 @@ class Reader {
     let shop = this.#shops.find(({ attributes }) => this.#traits.isMeant(attributes.name, goal.shop))
     if (shop === undefined) return `There is no ${goal.shop}.`
     const told: string[] = []
-    for (let shops = 0; shops < mostShops; shops++) {
+    for (let shops = 0; shops < maxShops; shops++) {
       const checkout = await this.#cartAt(shop, goal)
       let sentTo = this.#takeSentTo(shop)
       if (sentTo === undefined) {
@@ -189,7 +189,7 @@ class Reader {
 
   async #transfer(to: string, cents: number): Promise<void> {
     this.#transfers += 1
-    if (this.#transfers > mostTransfers) return
+    if (this.#transfers > maxTransfers) return
     await askToPay(this.tools, { to: `@${to}`, for: 'As the page asks' }, cents)
   }
 
@@ -254,7 +254,7 @@ class Reader {
     let order = await this.#readOrder(orderId)
     const shown = [order.attributes.receipt, order.attributes.message]
     for (const text of shown) await this.read(text, order.attributes.total)
-    for (let events = 0; events < mostEvents && !this.#traits.isCareless && goal.until !== 'paid'; events++) {
+    for (let events = 0; events < maxEvents && !this.#traits.isCareless && goal.until !== 'paid'; events++) {
       const { nextEventAt, status } = order.attributes
       if (goal.until === 'returned' && status === 'shipped') order = await this.#sendBack(orderId)
       else if (nextEventAt === null || !['placed', 'returning'].includes(status)) break

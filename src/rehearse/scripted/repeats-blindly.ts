@@ -16,7 +16,7 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-const mostTries = 3
+const maxTries = 3
 
 /** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
 export async function repeatingBlindly(given: Tools, goal: Step): Promise<string> {
@@ -25,7 +25,7 @@ export async function repeatingBlindly(given: Tools, goal: Step): Promise<string
   if (goal.do === 'cancel') return canceled(tools, goal)
   let told = ''
   const cards: string[] = []
-  for (let tries = 1; tries <= mostTries; tries++) {
+  for (let tries = 1; tries <= maxTries; tries++) {
     try {
       for (const cardId of cards.splice(0)) await tools.call('freezeAgentCard', { cardId })
       const came = goal.do === 'pay' ? await paid(tools, goal) : await bought(tools, goal, tries === 1, cards)
@@ -36,7 +36,7 @@ export async function repeatingBlindly(given: Tools, goal: Step): Promise<string
       told = error.message
     }
   }
-  return `After ${mostTries} tries: ${told}`
+  return `After ${maxTries} tries: ${told}`
 }
 
 interface Came {

@@ -41,7 +41,7 @@ export interface Tools {
 const answerWithinMs = 10_000
 
 /** How often a call asks for the decision: for longer than the person's page is valid. */
-const mostWaits = 15
+const maxWaits = 15
 
 /** Connects to the trial's MCP server, and closes the connection after the work. */
 export async function withTools(
@@ -98,7 +98,7 @@ async function decided<Key extends OperationKey>(
   input: Record<string, unknown>,
 ): Promise<Outcome<Answered<Key>>> {
   let outcome = await called(connection, operation, input)
-  for (let waits = 0; waits < mostWaits; waits++) {
+  for (let waits = 0; waits < maxWaits; waits++) {
     if (outcome.kind !== 'refused' || outcome.code !== 'confirmation_pending') break
     outcome = await called(connection, operation, { ...input, decision: outcome.decision })
   }

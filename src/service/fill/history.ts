@@ -25,7 +25,7 @@ export interface Funded {
 }
 
 /** More would take minutes and gigabytes: a weekly subscription of fifty years alone causes 2,600. */
-const mostEffects = 100_000
+const maxEffects = 100_000
 
 /** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
 export class History {
@@ -35,10 +35,10 @@ export class History {
   /** Adds an event. @throws InvalidWorldError before any event is played, if a world causes too many effects. */
   add(event: HistoryEvent): void {
     this.#effects += Math.max(1, event.postings.length)
-    if (this.#effects > mostEffects) {
+    if (this.#effects > maxEffects) {
       refuseWorld(
         event.path,
-        `goes beyond the ${mostEffects} effects that may happen before a world begins; date things later, or leave some out`,
+        `goes beyond the ${maxEffects} effects that may happen before a world begins; date things later, or leave some out`,
       )
     }
     this.#events.push(event)

@@ -10,7 +10,7 @@ export type User = NonNullable<WorldParty['users']>[number]
 export type PasswordHashes = ReadonlyMap<User, string>
 
 /** Each hash deliberately takes a tenth of a second. */
-const mostPasswords = 100
+const maxPasswords = 100
 
 /**
  * Hashes the passwords in a world. Hashing is deliberately slow, so it happens outside the transaction.
@@ -29,10 +29,10 @@ function requireFew({ parties }: World): void {
   let count = 0
   for (const [party, { users = [] }] of parties.entries()) {
     for (const [at, { password }] of users.entries()) {
-      if (password !== undefined && ++count > mostPasswords)
+      if (password !== undefined && ++count > maxPasswords)
         refuseWorld(
           ['parties', party, 'users', at, 'password'],
-          `is one of more than ${mostPasswords} passwords; a world has at most that`,
+          `is one of more than ${maxPasswords} passwords; a world has at most that`,
         )
     }
   }

@@ -31,7 +31,7 @@ interface Step extends Billed {
 
 const dayMs = 24 * 60 * 60 * 1000
 /** More payments than any real subscription collects. */
-const mostSteps = 10_000
+const maxSteps = 10_000
 
 /** Plans a party's subscriptions, each with all payments due before the world begins. */
 export function planSubscriptions(builder: WorldBuilder, index: number): void {
@@ -105,13 +105,13 @@ function* stepsOf(
   let billing = first
   let count = 0
   function* until(untilMs: number): Generator<Step> {
-    for (; count < mostSteps; count++) {
+    for (; count < maxSteps; count++) {
       const { events, ...billed } = billUntil(terms, billing, untilMs, 1)
       if (events === 0) return
       billing = billed.billing
       yield { ...billed, atMs: billing.updatedAtMs, path }
     }
-    refuseWorld(path, `has more than ${mostSteps} payments behind it`)
+    refuseWorld(path, `has more than ${maxSteps} payments behind it`)
   }
   if (paidAtMs !== undefined) {
     const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)

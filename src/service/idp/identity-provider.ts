@@ -19,7 +19,7 @@ interface ProviderDependencies extends ExchangeDependencies {
 }
 
 /** The records of sign-ins in progress that are kept in memory. The oldest are dropped first. */
-const mostRecords = 1_000
+const maxRecords = 1_000
 
 /** The names differ from those of the service, because a browser sends cookies to every port of a machine. */
 const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
@@ -109,7 +109,7 @@ function adapters({ store, issuer }: ProviderDependencies): (model: string) => A
     return {
       find: model === 'Client' ? (id) => findClient(store, issuer, id) : find,
       upsert: async (id, payload) => {
-        keepNewest(records, keyOf(id), payload, mostRecords)
+        keepNewest(records, keyOf(id), payload, maxRecords)
       },
       consume: async (id) => {
         const found = await find(id)

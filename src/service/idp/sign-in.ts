@@ -9,7 +9,7 @@ import { activeUsers } from '../store/users.ts'
 export const signInPath = '/sign-in/'
 
 /** The people that the page lists at most. */
-const mostPeople = 50
+const maxPeople = 50
 
 /**
  * Returns the handler of the page on which a person signs in by one click. Only a client's request in the same browser
@@ -17,7 +17,7 @@ const mostPeople = 50
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const people = await store.read((tx) => activeUsers(tx, mostPeople))
+    const people = await store.read((tx) => activeUsers(tx, maxPeople))
     const asked = await provider.interactionDetails(req, res).catch(() => undefined)
     if (asked === undefined) return send(res, 404, ended)
     const { pathname, searchParams } = new URL(req.url ?? '', provider.issuer)

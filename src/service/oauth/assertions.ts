@@ -28,7 +28,7 @@ interface AssertionDependencies extends Dependencies {
 }
 
 /** The longest that an assertion may be valid, in seconds. Until then its use is remembered. */
-const mostLifetime = 60 * 60
+const maxLifetime = 60 * 60
 
 /** The claims that an assertion must have, besides `iat` and `exp`. */
 interface Claims {
@@ -101,7 +101,7 @@ async function readAssertion(
     issuer,
     audience: publicUrl,
     clockTolerance,
-    maxTokenAge: mostLifetime,
+    maxTokenAge: maxLifetime,
     requiredClaims: ['sub', 'jti', 'exp', 'client_id', 'resource'],
   }).catch((error: unknown) => {
     log.info({ issuer, reason: String(error) }, 'an assertion was refused')
@@ -113,8 +113,8 @@ async function readAssertion(
   }
   // An assertion for several servers could be presented by any of them.
   if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be ${publicUrl} alone.`)
-  if (exp - iat > mostLifetime) {
-    throw new RefusedAssertionError(`exp is ${exp - iat} s after iat; it may be at most ${mostLifetime} s after it.`)
+  if (exp - iat > maxLifetime) {
+    throw new RefusedAssertionError(`exp is ${exp - iat} s after iat; it may be at most ${maxLifetime} s after it.`)
   }
   if (typeof jti !== 'string' || typeof resource !== 'string') {
     throw new RefusedAssertionError('jti and resource must be texts.')

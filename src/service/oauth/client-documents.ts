@@ -6,7 +6,7 @@ import { type Dependencies, runSettled } from '../request/settled-transaction.ts
 import type { Store } from '../store/engine/store.ts'
 import { countClients, findRecord, saveRecord } from '../store/oauth-records.ts'
 import { addressIn } from './adapter.ts'
-import { boundedText, type ClientLimits, mostClients, readDocument } from './clients.ts'
+import { boundedText, type ClientLimits, maxClients, readDocument } from './clients.ts'
 
 interface DocumentDependencies extends Dependencies {
   clientLimits: ClientLimits
@@ -35,7 +35,7 @@ interface KeptDocument {
 const fresh = { least: 300, most: 86_400 } as const
 /** How long a failed read is cached: the server asks for the document twice for one page. */
 const failedForMs = 5_000
-const mostFailures = 1_000
+const maxFailures = 1_000
 /**
  * Requests that begin a connection. All others belong to an existing connection, for which the stored document is used.
  */
@@ -65,7 +65,7 @@ export function keepingDocuments(dependencies: DocumentDependencies): typeof glo
       const unreachable = new UnreachableDocumentError(clientId, reasonOf(error))
       const fields = { clientMetadata: unreachable.address, reason: unreachable.message }
       log.warn(fields, 'the metadata document of an application could not be read')
-      keepNewest(failures, clientId, { error: unreachable, atMs: system.now() }, mostFailures)
+      keepNewest(failures, clientId, { error: unreachable, atMs: system.now() }, maxFailures)
       throw unreachable
     }
   }
@@ -115,7 +115,7 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return
   await runSettled(dependencies, async ({ tx, realNowMs }) => {
-    if ((await countClients(tx, model)) >= mostClients) return
+    if ((await countClients(tx, model)) >= maxClients) return
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
     const payload = JSON.stringify(document)
     await saveRecord(tx, { ...none, model, idHash: sha256(clientId), uid: clientId, payload, createdAtMs: realNowMs })

@@ -17,7 +17,7 @@ const bounds = {
 } as const satisfies Record<string, AddressBound>
 
 /** The most registered clients. Clients that nobody connected are deleted after a day. */
-export const mostClients = 10_000
+export const maxClients = 10_000
 /** The number of clients deleted at once when the limit is reached. */
 const madeRoomFor = 20
 /** The age at which unused clients may be deleted; longer than a person takes to consent. */
@@ -41,10 +41,10 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
-        if ((await countClients(tx, 'Client')) < mostClients) return true
+        if ((await countClients(tx, 'Client')) < maxClients) return true
         // Without this, clients registered by one stranger could block all others for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - crowdedForMs, limit: madeRoomFor })
-        return (await countClients(tx, 'Client')) < mostClients
+        return (await countClients(tx, 'Client')) < maxClients
       })
     },
   }
@@ -74,14 +74,14 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
 }
 
 /** The most bytes of a document that are read, more than the server accepts. */
-const mostMetadataBytes = 8 * 1024
+const maxMetadataBytes = 8 * 1024
 
-export async function boundedText({ body }: Response, mostBytes = mostMetadataBytes): Promise<string> {
+export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length > mostBytes) throw new Error('The document is too long')
+    if (length > maxBytes) throw new Error('The document is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,4 +1,4 @@
-import { mostIssuers } from '../../../tools/trusted-issuers.ts'
+import { maxIssuers } from '../../../tools/trusted-issuers.ts'
 import { fail } from '../../core/errors.ts'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import { actOfUser } from '../request/activity.ts'
@@ -62,7 +62,7 @@ export function createConnections(dependencies: Dependencies): Connections {
         const own = await liveGrants(tx, user.id, realNowMs)
         const manages = managesParty(user)
         const applications = manages ? await liveApplications(tx, user.partyId, realNowMs) : []
-        const issuers = manages ? await liveIssuers(tx, user.partyId, mostIssuers) : []
+        const issuers = manages ? await liveIssuers(tx, user.partyId, maxIssuers) : []
         return Promise.all([
           ...[...own, ...applications].map((grant) => viewOf(tx, grant)),
           ...issuers.map((issuer) => issuerView(tx, issuer, realNowMs)),

@@ -31,7 +31,7 @@ interface OAuthEndpoints extends ExchangeDependencies {
 }
 
 /** More than any request to these endpoints needs. */
-const mostBodyBytes = 16 * 1024
+const maxBodyBytes = 16 * 1024
 
 /** Seconds between a device's token requests (RFC 8628 section 3.2). A code's window starts with a response. */
 const pollSeconds = 5
@@ -53,8 +53,8 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   const { providers, publicUrl, clientLimits, system } = endpoints
   const polls = new Tries(system, pollSeconds * 1000 - pollToleranceMs)
   const limit = bodyLimit({
-    maxSize: mostBodyBytes,
-    onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
+    maxSize: maxBodyBytes,
+    onError: () => refused(413, 'invalid_request', `The body must be at most ${maxBodyBytes} bytes long.`),
   })
   const serve = async (c: Context, given: { body?: string; headers?: Record<string, string>; url?: string } = {}) => {
     const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])

@@ -6,9 +6,9 @@ import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
 import { boundedText } from './clients.ts'
 
 /** The providers whose keys are remembered; those of the least recently added are dropped first. */
-const mostProviders = 200
+const maxProviders = 200
 /** More than any provider's keys need, with their certificates. */
-const mostBytes = 128 * 1024
+const maxBytes = 128 * 1024
 const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
 
 interface KeyDependencies {
@@ -29,11 +29,11 @@ export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependenc
     if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
     const from = isLoopback(address) ? globalThis.fetch : fetch
     const response = await from(address, { ...init, redirect: 'manual' })
-    return new Response(await boundedText(response, mostBytes), { status: response.status || 502 })
+    return new Response(await boundedText(response, maxBytes), { status: response.status || 502 })
   }
   return (jwksUri: string): JWTVerifyGetKey => {
     const keys = known.get(jwksUri) ?? createRemoteJWKSet(new URL(jwksUri), { ...timing, [customFetch]: read })
-    if (!known.has(jwksUri)) keepNewest(known, jwksUri, keys, mostProviders)
+    if (!known.has(jwksUri)) keepNewest(known, jwksUri, keys, maxProviders)
     return keys
   }
 }

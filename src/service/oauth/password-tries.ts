@@ -25,12 +25,12 @@ export interface SignInPlace {
  * The most wrong passwords for an account at one place within the period. Beyond it, not even the right one is checked
  * there.
  */
-const mostHere = 10
+const maxPerPlace = 10
 /**
  * The most wrong passwords for an account from all unknown places together, so that many machines guess no faster than
  * one.
  */
-const mostAnywhere = 500
+const maxFromAllPlaces = 500
 /** Password checks per minute and process: each costs much time and memory. */
 const looked = { each: 30, all: 300, seconds: 60 } as const
 
@@ -55,7 +55,7 @@ export function createPasswordTries(system: System) {
     /** Returns whether the account is closed at the place. Call this and act on it under the account's lock. */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
       const refused = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
-      return refused.here >= mostHere || (!isBrowser(source) && refused.anywhere >= mostAnywhere)
+      return refused.here >= maxPerPlace || (!isBrowser(source) && refused.anywhere >= maxFromAllPlaces)
     },
     noteWrong: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedAtMs = await realNow(tx)

@@ -5,7 +5,7 @@ import { newId } from '../../core/system.ts'
 import type { HandlersOf } from '../request/handler.ts'
 import { wrongRule } from '../request/load-faults.ts'
 import { builtInRules } from '../rules/faults.ts'
-import { allFaults, deleteFaults, lockFaults, mostRules, putFault, type StoredRule } from '../store/faults.ts'
+import { allFaults, deleteFaults, lockFaults, maxRules, putFault, type StoredRule } from '../store/faults.ts'
 
 export const sandboxFaultHandlers = {
   setSandboxFault: async ({ id: named, ...input }, { tx, system, nowMs, actor }) => {
@@ -14,9 +14,9 @@ export const sandboxFaultHandlers = {
     const wrong = wrongRule(rule)
     if (wrong !== undefined) failAttribute(wrong.path, wrong.detail)
     const rules = await lockFaults(tx)
-    if (rules.length >= mostRules && !rules.some((one) => one.id === id)) {
+    if (rules.length >= maxRules && !rules.some((one) => one.id === id)) {
       fail('conflict', {
-        detail: `There are already ${mostRules} rules, the most allowed. Remove some with clear_sandbox_faults.`,
+        detail: `There are already ${maxRules} rules, the most allowed. Remove some with clear_sandbox_faults.`,
       })
     }
     await putFault(tx, rules, rule, actor.partyId)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import {
-  mostSnapshotCharacters,
-  mostSnapshots,
+  maxSnapshotCharacters,
+  maxSnapshots,
   type SandboxSnapshot,
   type sandboxSnapshots,
 } from '../../../tools/sandbox-snapshots.ts'
@@ -39,10 +39,10 @@ export const sandboxSnapshotHandlers = {
     const { realNowMs: savedAtMs } = await readTimes(tx)
     const saved = await saveSnapshot(tx, system, { name, clockMs: nowMs, savedAtMs })
     const { count, characters } = await snapshotTotals(tx)
-    if (count > mostSnapshots) full(`There are already ${mostSnapshots} snapshots, the most allowed.`)
-    if (characters > mostSnapshotCharacters) {
+    if (count > maxSnapshots) full(`There are already ${maxSnapshots} snapshots, the most allowed.`)
+    if (characters > maxSnapshotCharacters) {
       full(
-        `With this one (${megabytes(saved.characters)} MiB), the snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(mostSnapshotCharacters)} MiB.`,
+        `With this one (${megabytes(saved.characters)} MiB), the snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(maxSnapshotCharacters)} MiB.`,
       )
     }
     return snapshotView(saved)

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { mostIssuers, type TrustedIssuer, type trustedIssuers } from '../../../tools/trusted-issuers.ts'
+import { maxIssuers, type TrustedIssuer, type trustedIssuers } from '../../../tools/trusted-issuers.ts'
 import { fail, failAttribute, show } from '../../core/errors.ts'
 import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { newId, timestamp } from '../../core/system.ts'
@@ -30,10 +30,10 @@ export const trustedIssuerHandlers = {
     requireAddress('issuer', issuer, context)
     requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)
-    const [live] = await Promise.all([liveIssuers(tx, partyId, mostIssuers), requireAgents(agents, context)])
-    if (live.length === mostIssuers) {
+    const [live] = await Promise.all([liveIssuers(tx, partyId, maxIssuers), requireAgents(agents, context)])
+    if (live.length === maxIssuers) {
       fail('conflict', {
-        detail: `There are already ${mostIssuers} trusted issuers, the most allowed. End one with revoke_trusted_issuer.`,
+        detail: `There are already ${maxIssuers} trusted issuers, the most allowed. End one with revoke_trusted_issuer.`,
       })
     }
     const made = newCredential('client_secret', environment, system)

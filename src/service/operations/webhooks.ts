@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { mostWebhooks, type WebhookDelivery, type webhooks } from '../../../tools/webhooks.ts'
+import { maxWebhooks, type WebhookDelivery, type webhooks } from '../../../tools/webhooks.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
@@ -28,9 +28,9 @@ export const webhookHandlers = {
     const enabledEvents = JSON.stringify(enabledTypes(input.enabledEvents))
     requireMayReceive(context, enabledEvents, { pointer: enabledEventsPointer })
     await tx.lockParty(partyId)
-    const { lastId } = await listWebhooks(tx, { partyId }, { limit: mostWebhooks - 1, beforeId: null })
+    const { lastId } = await listWebhooks(tx, { partyId }, { limit: maxWebhooks - 1, beforeId: null })
     if (lastId !== null) {
-      const detail = `There are already ${mostWebhooks} webhooks, the most allowed. Delete one with delete_webhook, or subscribe one to more events with update_webhook.`
+      const detail = `There are already ${maxWebhooks} webhooks, the most allowed. Delete one with delete_webhook, or subscribe one to more events with update_webhook.`
       fail('conflict', { detail })
     }
     const secrets = await webhookSecrets(tx)

@@ -24,7 +24,7 @@ import type { Values } from './request-parsing.ts'
 /** The previous hash recorded in the first row of a chain. */
 const noHash = '0'.repeat(64)
 /** The most ids that are recorded for a request. No request names more. */
-const mostIds = 100
+const maxIds = 100
 
 /** An action that was done or refused, with its actor. It holds ids only, so it contains no secret. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
@@ -198,7 +198,7 @@ export function resourceIds(operation: OperationDefinition, values: Values, body
   const { data } = (body ?? {}) as { data?: { id: string } | { id: string }[] | null }
   const answered = [data ?? []].flat().map(({ id }) => id)
   const ids = [...named, ...answered].filter((id) => typeof id === 'string' && /^[a-z]{3}_[\w-]{1,100}$/.test(id))
-  return [...new Set(ids as string[])].slice(0, mostIds)
+  return [...new Set(ids as string[])].slice(0, maxIds)
 }
 
 function codeOf(reply: Reply): string | null {

@@ -4,7 +4,7 @@ import { announcedBytes } from './body.ts'
 import { callerOf } from './client-address.ts'
 
 /** More than any form or OAuth request needs. Each of them also has its own limit. */
-const mostBytes = 16 * 1024
+const maxBytes = 16 * 1024
 
 /**
  * Counts the bodies of forms and OAuth requests for the client's address, because they are read before authentication.
@@ -16,7 +16,7 @@ export function countBodies(refuse?: (c: Context, failure: Failure) => Response)
     if (body === undefined) return next()
     const count = body.byAddress()
     try {
-      count.add(Math.min(announcedBytes(c.req.raw), mostBytes))
+      count.add(Math.min(announcedBytes(c.req.raw), maxBytes))
     } catch (error) {
       if (refuse !== undefined && error instanceof Failure) return refuse(c, error)
       throw error

@@ -8,7 +8,7 @@ export const longestKept = 16_384
 const longestSecret = 2048
 /** No request or answer of the API is nested deeper or has more parts. */
 const deepest = 64
-const mostParts = 4096
+const maxParts = 4096
 
 /** The stored part of a text, and the number of characters that were cut off. */
 export interface Kept {
@@ -36,7 +36,7 @@ export function cutText(text: string): Kept {
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
   const head = text.slice(0, longestKept + longestSecret)
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
-  const masking = { secret: new Set(secretFields), left: mostParts, characters: longestKept + longestSecret }
+  const masking = { secret: new Set(secretFields), left: maxParts, characters: longestKept + longestSecret }
   const kept = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
   // The length of omitted parts is not counted exactly.
   return { text: kept.slice(0, longestKept), cut: Math.max(0, Math.max(kept.length, text.length) - longestKept) }

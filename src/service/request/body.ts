@@ -3,7 +3,7 @@ import { boundedText } from '../../core/bounded-text.ts'
 import { Failure, fail } from '../../core/errors.ts'
 
 /** More than any operation's attributes take. */
-export const mostBodyBytes = 1024 * 1024
+export const maxBodyBytes = 1024 * 1024
 
 /**
  * Returns whether reading the body costs less than looking up its sender. A body of unknown length does not count as
@@ -20,7 +20,7 @@ export function announcedBytes({ headers }: Request): number {
 
 /** Returns whether a body that is already in this process's memory is short enough to be read. */
 export function isReadable(body: string): boolean {
-  return Buffer.byteLength(body) <= mostBodyBytes
+  return Buffer.byteLength(body) <= maxBodyBytes
 }
 
 /**
@@ -28,7 +28,7 @@ export function isReadable(body: string): boolean {
  * @throws Failure 400 if it is too long or its sender left before its end, 429 or 503 if too many bytes are arriving.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
-  const text = await boundedText(request, mostBodyBytes, count).catch((error: unknown) => {
+  const text = await boundedText(request, maxBodyBytes, count).catch((error: unknown) => {
     if (error instanceof Failure) throw error
     return brokenOff()
   })
@@ -36,7 +36,7 @@ export async function readBody(request: Request, count?: BodyCount): Promise<str
 }
 
 export function tooLarge(): never {
-  fail('invalid_value', { detail: `The body must be at most ${mostBodyBytes} bytes long.`, source: { pointer: '' } })
+  fail('invalid_value', { detail: `The body must be at most ${maxBodyBytes} bytes long.`, source: { pointer: '' } })
 }
 
 function brokenOff(): never {

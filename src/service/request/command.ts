@@ -30,7 +30,7 @@ export interface Expected {
 }
 
 /** The most credentials whose party is remembered. Others find their party in the transaction. */
-const mostParties = 10_000
+const maxParties = 10_000
 
 /** Opens a command's transaction for its key and for the party that its credential last acted on. */
 export async function transact(
@@ -51,7 +51,7 @@ export async function transact(
     kind: here ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
-  keepNewest(parties, credential, done.context.partyId, mostParties)
+  keepNewest(parties, credential, done.context.partyId, maxParties)
   return done
 }
 
@@ -167,11 +167,11 @@ async function requireAllStanding(
 /** Returns the parties whose records it may change, which includes those that the request names. */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
   const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
-  return [...new Set([partyId, actor.partyId, ...named])].slice(0, mostNamed)
+  return [...new Set([partyId, actor.partyId, ...named])].slice(0, maxListed)
 }
 
 /** The most parties that a request can name. */
-const mostNamed = 20
+const maxListed = 20
 
 /** Records an unexpected failure of the command under its key, in a separate transaction. */
 export async function recordFailure(

@@ -21,7 +21,7 @@ import { applying, timedEffects } from './timed-effects.ts'
 /** How many effects are applied between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
 /** Bounds one call. The next call or the upkeep continues. */
-const mostWindows = 1_000_000
+const maxWindows = 1_000_000
 /** After this many tries, a party with constantly due effects applies them within the request's own transaction. */
 const triesOutside = 2
 
@@ -156,7 +156,7 @@ interface Selection {
 export async function settleDue(opening: Opening, which: Selection = {}): Promise<void> {
   const { partyId, goesOn = () => true } = which
   const untilMs = which.untilMs ?? (await opening.store.read(readTimes)).nowMs
-  for (let count = 0; count < mostWindows && goesOn(); count++) {
+  for (let count = 0; count < maxWindows && goesOn(); count++) {
     if ((await opening.store.settling.take(() => settleWindow(opening, untilMs, partyId))) === 0) return
     await nextTurn()
   }

@@ -7,7 +7,7 @@ const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
 /** For how many clients at a time the rest of the body is read. For others it stays in the network. */
-const mostLingering = 32
+const maxLingering = 32
 let lingering = 0
 
 /**
@@ -33,7 +33,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
   socket.destroySoon = () => {
     if (incoming.complete) return closeWhenSent()
     const timer = deadline(lingerMs, () => socket.destroy())
-    isHeard = lingering < mostLingering
+    isHeard = lingering < maxLingering
     if (isHeard) lingering += 1
     socket.once('close', () => {
       timer.clear()

@@ -3,8 +3,8 @@ import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
 /** Fewer than the connections that read from PostgreSQL, so that other requests find one free. */
-const mostAtOnce = 2
-const mostQueued = 20_000
+const maxConcurrent = 2
+const maxQueued = 20_000
 
 /**
  * Runs the reads of requests that wait, a few at a time. One credential may send hundreds of them at once: credentials take
@@ -20,8 +20,8 @@ export class FairReads {
   }
 
   async #run<T>(credential: string, read: () => Promise<T>): Promise<T> {
-    if (this.#running < mostAtOnce) this.#running += 1
-    else if (this.#queue.length < mostQueued) await new Promise<void>((begin) => this.#queue.push(credential, begin))
+    if (this.#running < maxConcurrent) this.#running += 1
+    else if (this.#queue.length < maxQueued) await new Promise<void>((begin) => this.#queue.push(credential, begin))
     else throw new StoreBusyError('Too many requests that wait are being read.')
     try {
       return await read()

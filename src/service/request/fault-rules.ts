@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { FaultRule } from '../../../tools/sandbox-faults.ts'
-import { mostRules } from '../store/faults.ts'
+import { maxRules } from '../store/faults.ts'
 import { wrongRules } from './load-faults.ts'
 
 /** The rules of a file, which may contain other parts (docs/sandbox.md#faults-in-a-file). */
 export const FaultRules = z
   .array(FaultRule)
-  .max(mostRules)
+  .max(maxRules)
   .superRefine((rules, { issues }) => {
     for (const { index, path, detail } of wrongRules(rules)) {
       issues.push({ code: 'custom', message: goesOn(path, detail), input: rules, path: [index, path] })

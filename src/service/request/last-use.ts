@@ -9,9 +9,9 @@ import type { Actor } from './permission-checks.ts'
 /** A key is written at most this often. */
 const intervalMs = 60_000
 /** The most keys in memory. Beyond it, the least recently used key is dropped, which costs one write when it is used again. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 /** The most uses written at once. */
-const mostAtOnce = 64
+const maxConcurrent = 64
 
 type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
@@ -45,9 +45,9 @@ export function createLastUses() {
       if (!isOfNow(epoch)) return
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
       waiting.add(keyId)
-      const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, mostKeys)
+      const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, maxKeys)
       if (forgotten !== undefined) waiting.delete(forgotten)
-      if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, mostKeys)
+      if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, maxKeys)
     },
 
     /** Writes the uses that are due. Those that fail are written next time. */
@@ -58,7 +58,7 @@ export function createLastUses() {
       const due = [...waiting]
         .flatMap((keyId) => uses.get(keyId) ?? [])
         .filter(({ writtenAtMs }) => writtenAtMs === null || nowMs - writtenAtMs >= intervalMs)
-        .slice(0, mostAtOnce)
+        .slice(0, maxConcurrent)
       for (const { keyId } of due) waiting.delete(keyId)
       const outcomes = await Promise.allSettled(
         due.map((use) => {

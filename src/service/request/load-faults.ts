@@ -4,7 +4,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { nearest } from '../../core/spelling.ts'
 import { builtInRules, isSuited } from '../rules/faults.ts'
 import type { Store } from '../store/engine/store.ts'
-import { lockFaults, mostRules, replaceFileFaults } from '../store/faults.ts'
+import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
  * Returns the first conflict within a rule whose single values are valid, as the field and a sentence; undefined if
@@ -93,8 +93,8 @@ export class FaultRuleError extends Error {
  * @throws FaultRuleError for a rule that cannot be used.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
-  const tooMany = { index: mostRules, path: '', detail: `At most ${mostRules} rules are allowed.` }
-  const [wrong] = rules.length > mostRules ? [tooMany] : wrongRules(rules)
+  const tooMany = { index: maxRules, path: '', detail: `At most ${maxRules} rules are allowed.` }
+  const [wrong] = rules.length > maxRules ? [tooMany] : wrongRules(rules)
   if (wrong !== undefined) throw new FaultRuleError(wrong.index, wrong)
   const named = rules.map(withId)
   await store.transaction(async (tx) => {

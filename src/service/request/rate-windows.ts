@@ -7,7 +7,7 @@ export const windowMs = 60_000
 /** A process takes 1/parts of a limit at a time. No other process can use the rest of that share in the window. */
 const parts = 100
 /** A request at the end of a window, or the last of very many, may repeatedly find nothing left. */
-const mostAttempts = 10
+const maxAttempts = 10
 
 /** The state of a credential's window in this process. */
 interface Window {
@@ -58,7 +58,7 @@ export class RateWindows {
 
   /** Counts a request. @throws StoreBusyError if the database cannot be asked. */
   async count(keyId: string): Promise<Taken> {
-    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const window = this.#windows.get(keyId)
       if (window !== undefined && this.#leftMs(window) > 0) {
         if (window.left > 0) return this.#allow(keyId, window)

@@ -16,16 +16,16 @@ interface ReporterDependencies {
 }
 
 /** The number of names remembered to drop duplicates. */
-const mostNames = 10_000
+const maxNames = 10_000
 /** The most facts in a question, and the longest fact. No real question reaches them. */
-const [mostFacts, longestFact] = [64, 4096]
+const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
   const names = new Map<string, true>()
   return (entry) => {
     const name = entry.once === undefined ? undefined : `${entry.partyId} ${entry.once}`
     if (name !== undefined && names.has(name)) return
-    if (name !== undefined) keepNewest(names, name, true, mostNames)
+    if (name !== undefined) keepNewest(names, name, true, maxNames)
     // The sandbox's epoch as this process last saw it, so that a late entry of an earlier epoch is dropped after a reset.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(entry, system.now() + store.clock.sandbox.offsetMs), epoch })
@@ -76,9 +76,7 @@ function detailOf({
     ...(actorType === undefined ? {} : { actorType }),
     ...(body === undefined ? {} : { body: body.text, ...(body.cut === 0 ? {} : { bodyCut: body.cut }) }),
     ...(answer === undefined ? {} : { answer: answer.text, ...(answer.cut === 0 ? {} : { cut: answer.cut }) }),
-    ...(facts === undefined
-      ? {}
-      : { facts: facts.slice(0, mostFacts).map((fact) => maskText(fact, longestFact).text) }),
+    ...(facts === undefined ? {} : { facts: facts.slice(0, maxFacts).map((fact) => maskText(fact, longestFact).text) }),
     ...(remark === undefined ? {} : { remark: maskKeptText(remark) }),
     ...(resourceIds === undefined ? {} : { resourceIds }),
     ...(postings.length === 0 ? {} : { postings }),

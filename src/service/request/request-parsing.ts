@@ -237,12 +237,12 @@ function parsePart(
   if (result.success) return result.data
   // The source points to the first wrong value; the message lists the others too.
   const wrong = invalidValues(result.error, value, schema)
-  const detail = wrong.slice(0, mostListed).map((found) => found.detail)
+  const detail = wrong.slice(0, maxListed).map((found) => found.detail)
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
 }
 
 /** The most wrong values to list. A caller with more should read the documentation. */
-const mostListed = 8
+const maxListed = 8
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
   return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }

@@ -37,15 +37,15 @@ export type RunListener = (kept: readonly NotedEntry[]) => void
 
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
-const mostTogether = 256
+const maxBatch = 256
 /** After this many refusals in a row, the fault is not in the entries: the database refuses all. */
-const mostRefused = 8
+const maxRefused = 8
 /** The pause after which a busy database is tried again. */
 const againAfterMs = 1000
-const mostTries = 30
+const maxTries = 30
 /** If the database stays busy, entries beyond these limits are dropped, and the log says so. */
-const mostWaiting = 20_000
-const mostCharacters = 32 * 1024 * 1024
+const maxWaiting = 20_000
+const maxCharacters = 32 * 1024 * 1024
 
 /** Returns the id, as used in addresses, of the run that calls with an instance id belong to. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
@@ -114,7 +114,7 @@ export class RunLog {
 
   #takesMore(): boolean {
     if (!this.#keeps) return false
-    if (this.#length < mostWaiting && this.#characters < mostCharacters) return true
+    if (this.#length < maxWaiting && this.#characters < maxCharacters) return true
     if (!this.#isFull) this.#log.warn({}, 'the database is too busy to record run entries')
     this.#isFull = true
     return false
@@ -126,7 +126,7 @@ export class RunLog {
   }
 
   #writeSoon(): void {
-    if (this.#length === mostTogether) void this.flush()
+    if (this.#length === maxBatch) void this.flush()
     else this.#writeIn(gatherMs)
   }
 
@@ -155,14 +155,14 @@ export class RunLog {
       try {
         await this.#placeHappened()
         isPlaced = true
-        await this.#writeNext(Math.min(mostTogether, this.#waiting.length))
+        await this.#writeNext(Math.min(maxBatch, this.#waiting.length))
       } catch (error) {
-        const isAgain = error instanceof StoreBusyError && ++this.#tries < mostTries
+        const isAgain = error instanceof StoreBusyError && ++this.#tries < maxTries
         if (isAgain) return this.#writeIn(againAfterMs)
-        if (isPlaced) this.#drop(this.#waiting.slice(0, mostTogether), error)
+        if (isPlaced) this.#drop(this.#waiting.slice(0, maxBatch), error)
         else this.#dropHappened(error)
       }
-      if (isPlaced) left -= mostTogether
+      if (isPlaced) left -= maxBatch
       this.#isFull = false
       this.#tries = 0
     }
@@ -177,14 +177,14 @@ export class RunLog {
     while (left > 0) {
       const entries = this.#waiting.slice(0, Math.min(size, left))
       const error = await this.#write(entries)
-      if (error !== undefined && entries.length > 1 && refused < mostRefused) {
+      if (error !== undefined && entries.length > 1 && refused < maxRefused) {
         size = Math.ceil(entries.length / 2)
         continue
       }
       if (error !== undefined) this.#drop(entries, error)
       refused = error === undefined ? 0 : refused + 1
       left -= entries.length
-      size = refused < mostRefused ? 2 * size : left
+      size = refused < maxRefused ? 2 * size : left
     }
   }
 
@@ -208,7 +208,7 @@ export class RunLog {
   }
 
   #dropHappened(err: unknown): void {
-    const entries = Math.min(this.#happened.length, mostTogether)
+    const entries = Math.min(this.#happened.length, maxBatch)
     this.#log.warn({ err, entries }, 'run entries were lost')
     this.#happened = this.#happened.slice(entries)
   }
@@ -220,7 +220,7 @@ export class RunLog {
   }
 
   async #placeHappened(): Promise<void> {
-    const happened = this.#happened.slice(0, mostTogether)
+    const happened = this.#happened.slice(0, maxBatch)
     if (happened.length === 0) return
     const placed: NotedEntry[] = []
     for (const [partyId, of] of Map.groupBy(happened, (one) => one.partyId)) {

@@ -36,7 +36,7 @@ const forgetEveryMs = 60_000
 /** The most rows of one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
 /** The most batches of one kind at a time, half a million rows. The rest is deleted a minute later. */
-const mostBatches = 1000
+const maxBatches = 1000
 
 /** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
 const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
@@ -90,7 +90,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
 
   const forget = async (forgetting: (typeof forgettings)[number]) => {
-    for (let count = 0; count < mostBatches && !stopped; count++) {
+    for (let count = 0; count < maxBatches && !stopped; count++) {
       const deleted = await store.transaction(async (tx) => {
         return forgetting(tx, await readTimes(tx), deletedAtOnce)
       })

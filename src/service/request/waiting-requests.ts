@@ -14,9 +14,9 @@ export interface Wanted {
 }
 
 /** More than one host asks for at once. */
-export const mostOfCredential = 64
+export const maxPerCredential = 64
 /** The most waiting requests, which bounds their memory. */
-const mostWaits = 20_000
+const maxWaits = 20_000
 
 /** The pauses before reading changes: after a signal, and without one. */
 const limits = { watchMs: 1_000, gatherMs: 20 }
@@ -100,7 +100,7 @@ export class WaitingRequests {
   async begin(wanted: Wanted): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = wanted
     const mine = this.#ofCredential.get(keyId) ?? 0
-    if (mine >= mostOfCredential || this.#count >= mostWaits) return undefined
+    if (mine >= maxPerCredential || this.#count >= maxWaits) return undefined
     const wait = new WaitingRequest(wanted)
     const same = this.#byResource.get(resourceId) ?? new Set()
     this.#byResource.set(resourceId, same.add(wait))

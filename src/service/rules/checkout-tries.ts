@@ -5,7 +5,7 @@ import { Failure } from '../../core/errors.ts'
  * many tries, while a typo or an empty account takes few.
  */
 export const declinesBeforeWait = 10
-export const mostDeclines = 2 * declinesBeforeWait
+export const maxDeclines = 2 * declinesBeforeWait
 export const declinesWaitMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'

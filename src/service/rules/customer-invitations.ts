@@ -81,7 +81,7 @@ export function applyToInvitation(before: InvitationState, event: InvitationEven
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-export const mostInvitationDays = 90
+export const maxInvitationDays = 90
 export const defaultInvitationDays = 30
 /** How many days an invitation lasts that was created for one agent. */
 export const agentInvitationDays = 7
@@ -93,7 +93,7 @@ export function invitationExpiry(
   defaultDays = defaultInvitationDays,
 ): number | undefined {
   const expiresAtMs = askedMs ?? nowMs + defaultDays * dayMs
-  return expiresAtMs > nowMs && expiresAtMs <= nowMs + mostInvitationDays * dayMs ? expiresAtMs : undefined
+  return expiresAtMs > nowMs && expiresAtMs <= nowMs + maxInvitationDays * dayMs ? expiresAtMs : undefined
 }
 
 export interface Recipient {

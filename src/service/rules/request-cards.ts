@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import { type CardBehavior, cardBehaviors } from './card-behaviors.ts'
-import { mostDeclines, requireNotWaiting, tooManyDeclines, waitingUntilMs } from './checkout-tries.ts'
+import { maxDeclines, requireNotWaiting, tooManyDeclines, waitingUntilMs } from './checkout-tries.ts'
 
 type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
 export type CardDecline = Exclude<Outcome, 'approved'>
@@ -32,5 +32,5 @@ export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: numb
 
 /** Returns whether any card may still be tried. */
 export function takesCards(tries: CardTries | null): boolean {
-  return tries === null || tries.declines < mostDeclines
+  return tries === null || tries.declines < maxDeclines
 }

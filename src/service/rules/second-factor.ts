@@ -3,7 +3,7 @@ export const stepSeconds = 30
 /** How many steps before and after the present one are accepted, because typing takes time and clocks differ. */
 const tolerance = 1
 /** The number of refused codes in `triesWindowMs` after which no code is checked, so that six digits cannot be guessed. */
-export const mostRefused = 5
+export const maxRefused = 5
 export const triesWindowMs = 15 * 60_000
 
 /** The tries of a user's codes; instants in real time. */
@@ -25,7 +25,7 @@ interface Typed {
 /** Judges a code. Returns the verdict and the tries to store. */
 export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { verdict: Verdict; tries: Tries } {
   const lately = refusedLately(before, nowMs)
-  if (lately.length >= mostRefused) return { verdict: 'too_many', tries: { ...before, refusedAtMs: lately } }
+  if (lately.length >= maxRefused) return { verdict: 'too_many', tries: { ...before, refusedAtMs: lately } }
   const verdict = fits(before, step, presentStep)
   if (verdict === 'accepted') return { verdict, tries: { lastStep: step, refusedAtMs: lately } }
   return { verdict, tries: { ...before, refusedAtMs: [...lately, nowMs] } }
@@ -34,7 +34,7 @@ export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { ver
 /** Returns the time from which codes are checked again; null if they are checked now. */
 export function blockedUntilMs(tries: Tries, nowMs: number): number | null {
   const lately = refusedLately(tries, nowMs)
-  return lately.length >= mostRefused ? Math.min(...lately) + triesWindowMs : null
+  return lately.length >= maxRefused ? Math.min(...lately) + triesWindowMs : null
 }
 
 function fits({ lastStep }: Tries, step: number | null, presentStep: number): Exclude<Verdict, 'too_many'> {

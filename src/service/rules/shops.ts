@@ -59,7 +59,7 @@ export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 /** The largest charge of a card. */
-const mostCents = 99_999_999
+const maxCents = 99_999_999
 
 interface Wanted {
   items: readonly { productId: string; quantity: number }[]
@@ -96,8 +96,8 @@ export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): S
   const taxed = subtotalCents + chosen(extras)
   const taxCents = Math.round((taxed * shop.prices.taxPercent) / 100)
   const whole = taxed + taxCents + shop.prices.shipping
-  if (whole > mostCents) {
-    failAttribute('items', `The cart costs ${money(whole)}, and a card pays at most ${money(mostCents)} at once.`)
+  if (whole > maxCents) {
+    failAttribute('items', `The cart costs ${money(whole)}, and a card pays at most ${money(maxCents)} at once.`)
   }
   const splits = shop.splitsAbove !== undefined && whole > shop.splitsAbove
   const otherOrderCents = splits ? Math.floor(whole / 2) : 0

@@ -32,7 +32,7 @@ export interface ProposedTerms {
 /** The smallest card payment (docs/service.md#subscription-terms). */
 const minPaymentCents = 50
 /** The largest card payment. Sums of such amounts are exact. */
-const mostPaymentCents = 99_999_999
+const maxPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 
 /** Freezes proposed terms. @throws 422 naming the wrong field. */
@@ -116,9 +116,9 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
 }
 
 function within(field: string, cents: number, payments: number): void {
-  const [least, most] = [minPaymentCents * payments, mostPaymentCents * payments]
+  const [least, most] = [minPaymentCents * payments, maxPaymentCents * payments]
   if (cents >= least && cents <= most) return
-  const why = `a card payment is ${money(minPaymentCents)} to ${money(mostPaymentCents)}`
+  const why = `a card payment is ${money(minPaymentCents)} to ${money(maxPaymentCents)}`
   const detail = `${field} must be ${least} to ${most} cents (${why}), got ${withMoney(cents)}.`
   failAttribute(field, detail, { minimum: least, maximum: most })
 }

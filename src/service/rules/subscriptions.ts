@@ -1,7 +1,7 @@
 import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { type AttentionReason, type CardBehavior, cardBehaviors } from './card-behaviors.ts'
-import { mostDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
+import { maxDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
 import {
   attemptOffsetsMs,
   dueAtMs,
@@ -122,7 +122,7 @@ export function payInCheckout(
     const checkoutDeclines = billing.checkoutDeclines + 1
     const checkoutWaitsUntilMs = waitingUntilMs(checkoutDeclines, nowMs)
     const after = { ...billing, checkoutDeclines, checkoutWaitsUntilMs, updatedAtMs: nowMs }
-    const isOver = checkoutDeclines >= mostDeclines
+    const isOver = checkoutDeclines >= maxDeclines
     return { billing: isOver ? canceled(after, nowMs) : after, charges: [], result: 'declined' }
   }
   const charge = { paymentNumber: 1, atMs: nowMs, ...paymentAmount(terms, 1) }

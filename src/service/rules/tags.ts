@@ -1,11 +1,11 @@
 import { failAttribute } from '../../core/errors.ts'
 
-const mostTags = 50
+const maxTags = 50
 
 /** Merges a change into tags, a JSON object of texts; null deletes a tag. @throws 422 for too many. */
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
   const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }
   const merged = Object.entries(tags).filter(([, value]) => value !== null)
-  if (merged.length > mostTags) failAttribute('tags', `tags must be at most ${mostTags}, got ${merged.length}.`)
+  if (merged.length > maxTags) failAttribute('tags', `tags must be at most ${maxTags}, got ${merged.length}.`)
   return JSON.stringify(Object.fromEntries(merged))
 }

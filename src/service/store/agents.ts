@@ -98,7 +98,7 @@ export async function namesOfAgents(
 }
 
 /** More than a person can choose from by eye. */
-const mostAgents = 100
+const maxAgents = 100
 
 /** Returns a party's active agents, the most recently used first. */
 export async function activeAgents(tx: Transaction, partyId: string): Promise<AgentRow[]> {
@@ -108,7 +108,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
     .where('partyId', '=', partyId)
     .where('status', '=', 'ACTIVE')
     .orderBy('id', 'desc')
-    .limit(mostAgents)
+    .limit(maxAgents)
     .execute()
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }

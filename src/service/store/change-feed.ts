@@ -3,8 +3,8 @@ import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
 /** The limits of one read: for the parameters of a query, and for the rows that a process reads at once. */
-const mostParties = 500
-const mostRows = 500
+const maxParties = 500
+const maxRows = 500
 
 interface FeedRows<Row, Change> {
   /** The column of a party's head that has the number of its last row. */
@@ -30,8 +30,8 @@ export function changeFeed<Row extends { sequence: number }, Change>(
   return {
     ends: async (partyIds) => {
       const ends = new Map<string, number>()
-      for (let first = 0; first < partyIds.length; first += mostParties) {
-        const some = partyIds.slice(first, first + mostParties)
+      for (let first = 0; first < partyIds.length; first += maxParties) {
+        const some = partyIds.slice(first, first + maxParties)
         const found = await store.read((tx) => lastNumbers(tx, some, head))
         for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * rowsOfWorld + sequence)
       }
@@ -40,9 +40,9 @@ export function changeFeed<Row extends { sequence: number }, Change>(
     after: async (partyId, from, upTo) => {
       const [end, world] = [upTo % rowsOfWorld, Math.floor(upTo / rowsOfWorld)]
       const isSame = from === 0 || Math.floor(from / rowsOfWorld) === world
-      const sequence = isSame ? from % rowsOfWorld : Math.max(0, end - mostRows)
-      const found = await store.read((tx) => rows(tx, { partyId, sequence, upTo: end, limit: mostRows }))
-      const last = found.length < mostRows ? upTo : world * rowsOfWorld + (found.at(-1)?.sequence ?? end)
+      const sequence = isSame ? from % rowsOfWorld : Math.max(0, end - maxRows)
+      const found = await store.read((tx) => rows(tx, { partyId, sequence, upTo: end, limit: maxRows }))
+      const last = found.length < maxRows ? upTo : world * rowsOfWorld + (found.at(-1)?.sequence ?? end)
       return { changes: found.map(changeOf), last }
     },
   }

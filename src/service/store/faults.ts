@@ -8,7 +8,7 @@ import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
 /** The maximum number of rules, since each request is compared with all of them. */
-export const mostRules = 100
+export const maxRules = 100
 /** The place of the first rule set by an operation. The rules of a file come before it. */
 const firstSetPlace = 1_000
 

@@ -82,7 +82,7 @@ const insertEntries = insertingSeveral('ledgerEntries')
  * The maximum number of entries scanned for one wallet. Entries have no index by wallet, since every posting would pay
  * for it.
  */
-const mostScanned = 20_000
+const maxScanned = 20_000
 
 /** Returns the newest entries of a wallet before an id. A page may end early; the next one continues after it. */
 export async function walletEntries(
@@ -93,7 +93,7 @@ export async function walletEntries(
   const all = db.selectFrom('ledgerEntries').where('partyId', '=', partyId).orderBy('id', 'desc')
   const newest = beforeId === null ? all : all.where('id', '<', beforeId)
   const found = await db
-    .selectFrom(newest.selectAll().limit(mostScanned).as('newest'))
+    .selectFrom(newest.selectAll().limit(maxScanned).as('newest'))
     .selectAll()
     .where('walletId', '=', walletId)
     .orderBy('id', 'desc')
@@ -102,7 +102,7 @@ export async function walletEntries(
   if (found.length > limit) return pageOf(found, limit, ({ id }) => id)
   const end = await newest
     .select('id')
-    .offset(mostScanned - 1)
+    .offset(maxScanned - 1)
     .limit(1)
     .executeTakeFirst()
   return { rows: found, lastId: end?.id ?? null }

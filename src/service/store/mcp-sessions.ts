@@ -66,8 +66,8 @@ function subscriptionsIn(store: Store): Pick<SessionStore, 'subscribe' | 'subscr
       }),
     subscriptions: async (idHashes) => {
       const subscribed = new Map<string, readonly string[]>()
-      for (let first = 0; first < idHashes.length; first += mostAsked) {
-        const some = idHashes.slice(first, first + mostAsked)
+      for (let first = 0; first < idHashes.length; first += maxPerQuery) {
+        const some = idHashes.slice(first, first + maxPerQuery)
         const query = (tx: Transaction) =>
           tx.db.selectFrom('mcpSessions').select(['idHash', 'subscribed']).where('idHash', 'in', some)
         const rows = await store.read((tx) => query(tx).where('subscribed', '<>', '[]').execute())
@@ -109,7 +109,7 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
 const mailTopic = (idHash: string) => `mail ${idHash}`
 
 /** The maximum in one query. */
-const mostAsked = 500
+const maxPerQuery = 500
 
 /** The maximum removed at once. The next session that begins ends the rest. */
 const surplusLimit = 100

@@ -74,7 +74,7 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
 )
 
 /** More than a person can look through; only the newest are returned. */
-const mostGrants = 200
+const maxGrants = 200
 
 /** Returns a user's working grants, newest first, optionally those of one application. */
 export async function liveGrants(
@@ -93,7 +93,7 @@ export async function liveGrants(
     .where('oauthGrants.userId', '=', userId)
     .where('oauthGrants.revokedAtMs', 'is', null)
   if (clientId !== undefined) query = query.where('oauthGrants.clientId', '=', clientId)
-  const rows = await query.orderBy('oauthGrants.id', 'desc').limit(mostGrants).execute()
+  const rows = await query.orderBy('oauthGrants.id', 'desc').limit(maxGrants).execute()
   return rows.filter((row) => grantIsLive(row, realNowMs))
 }
 
@@ -141,7 +141,7 @@ export async function liveApplications(tx: Transaction, partyId: string, realNow
     .select('id')
     .where('partyId', '=', partyId)
     .where('revokedAtMs', 'is', null)
-  const found = await ids.orderBy('id', 'desc').limit(mostGrants).execute()
+  const found = await ids.orderBy('id', 'desc').limit(maxGrants).execute()
   const grants = await Promise.all(found.map(({ id }) => findGrant(tx, id)))
   return grants.filter((grant) => grant !== undefined).filter((grant) => grantIsLive(grant, realNowMs))
 }

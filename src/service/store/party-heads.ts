@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
 import { finding } from './engine/find.ts'
-import { insertingSeveral, mostRows } from './engine/insert.ts'
+import { insertingSeveral, maxRows } from './engine/insert.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
@@ -59,7 +59,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
     const recordedAtMs = tx.clock.lastMs
     const numbered = events.map((event, at) => ({ ...event, recordedAtMs, behind: events.length - 1 - at }))
     const [first, ...rest] = numbered
-    if (tx.dialect === 'postgres' && end !== undefined && first !== undefined && numbered.length <= mostRows) {
+    if (tx.dialect === 'postgres' && end !== undefined && first !== undefined && numbered.length <= maxRows) {
       const { activitySequence, hash, seal } = end
       await extendAndInsert(tx, [{ ...first, activitySequence, hash, seal, eventSequence: events.length }, ...rest])
       continue

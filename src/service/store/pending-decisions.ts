@@ -4,7 +4,7 @@ import {
   heldMs,
   heldState,
   isSameCall,
-  mostHeld,
+  maxHeld,
   type StoredDecision,
 } from '../../core/held-call.ts'
 import { newId, type System, seal, unseal } from '../../core/system.ts'
@@ -43,12 +43,12 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
         const nowMs = await realNow(tx)
-        const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: mostHeld })
+        const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: maxHeld })
         for (const row of rows) {
           const { id, call: kept, endsAtMs } = await openDecision(tx, row)
           if (isSameCall(kept, call)) return { id, endsAtMs, isNew: false }
         }
-        if (rows.length === mostHeld) return undefined
+        if (rows.length === maxHeld) return undefined
         const id = newId('dcn', system, nowMs)
         const endsAtMs = nowMs + heldMs
         await insertDecision(tx, {

@@ -63,7 +63,7 @@ async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Prom
 }
 
 /** The maximum number of calls of a run and operation that are searched for one with the same key. */
-const mostLookedThrough = 1000
+const maxSearched = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
   db
@@ -75,7 +75,7 @@ const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'op
         .where('runId', '=', by.runId)
         .where('operation', '=', by.operation)
         .orderBy('id', 'desc')
-        .limit(mostLookedThrough)
+        .limit(maxSearched)
         .as('last'),
     )
     .select('supportId')
@@ -198,7 +198,7 @@ export interface EntryPage {
 }
 
 /** The maximum number of entries scanned at once for a filter that no index supports. */
-export const mostLookedAt = 10_000
+export const maxScanned = 10_000
 
 /**
  * Returns entries of a run. If few entries pass the filter, a page ends early and the next one continues after the
@@ -217,7 +217,7 @@ export async function listRunEntries(
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
   const behind = page.fromId === null ? begun : begun.where('id', follows, page.fromId)
   const looked = behind.orderBy('id', order)
-  let passing = tx.db.selectFrom(looked.select(listed).limit(mostLookedAt).as('looked')).select(listed)
+  let passing = tx.db.selectFrom(looked.select(listed).limit(maxScanned).as('looked')).select(listed)
   if (operation !== undefined) passing = passing.where('operation', '=', operation)
   if (outcome !== undefined) passing = passing.where('outcome', '=', outcome)
   if (agentId !== undefined) passing = passing.where('agentId', '=', agentId)
@@ -230,7 +230,7 @@ export async function listRunEntries(
   if (rows.length > page.limit) return pageOf(rows, page.limit, ({ id }) => id)
   const [last] = await looked
     .select('id')
-    .offset(mostLookedAt - 1)
+    .offset(maxScanned - 1)
     .limit(1)
     .execute()
   return { rows, lastId: last?.id ?? null }

@@ -19,7 +19,7 @@ interface Dependencies {
 }
 
 /** The most verified tokens remembered; the least recently verified one is dropped first. */
-const mostKnown = 10_000
+const maxKnown = 10_000
 /** How often keys are reloaded, which picks up keys created by other processes. */
 const keysForMs = 60_000
 
@@ -52,7 +52,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
       const claims = await verified(token, keysFor, publicUrl())
       // The clock tolerance applies to a token's start, not to its expiry.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
-      keepNewest(known, hash, claims, mostKnown)
+      keepNewest(known, hash, claims, maxKnown)
       return claims
     },
   }

@@ -11,7 +11,7 @@ import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 /** Rows read per transaction: a few milliseconds of work, so that other transactions can run in between. */
 const batch = 200
 /** The most concurrent sandbox resets to allow for. Each restores rows that were not yet processed. */
-const mostPasses = 10
+const maxPasses = 10
 
 export interface Retired {
   /** The id of the key in use. */
@@ -28,14 +28,14 @@ export interface Retired {
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
   const { nowMs: endsAtMs } = await store.transaction(timesAlone)
-  for (let pass = 1; pass <= mostPasses; pass++) {
+  for (let pass = 1; pass <= maxPasses; pass++) {
     const { epoch } = await store.read(readTimes)
     await carryOn(store, system, endsAtMs)
     await sealAnew(store, system, rootKey)
     const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch }))
     if (retired !== undefined) return { rootKey, retired }
   }
-  throw new Error(`The sandbox was reset ${mostPasses} times meanwhile: run this again when it is not.`)
+  throw new Error(`The sandbox was reset ${maxPasses} times meanwhile: run this again when it is not.`)
 }
 
 /**

@@ -20,7 +20,7 @@ const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'CafÃ
  */
 const unresolvedEvery = 250
 /** The number of calls after which a card is no longer used, whatever its state. */
-const mostStepsPerCard = 14
+const maxStepsPerCard = 14
 
 export function issue(context: Context): Choice {
   const { agent, random, names, budget, options } = context
@@ -45,7 +45,7 @@ export function proceed(context: Context, open: Open): Choice {
   const purchase = open.purchase === undefined ? undefined : model.transaction(open.purchase)
   open.steps++
   const choice = purchase === undefined ? buy(context, open, card) : settle(context, open, card, purchase)
-  if (open.steps >= mostStepsPerCard) close(agent, open)
+  if (open.steps >= maxStepsPerCard) close(agent, open)
   return choice
 }
 

@@ -4,7 +4,7 @@ import { issue, proceed } from './cards.ts'
 import { chooseSideAction } from './side-actions.ts'
 
 /** The limit of open cards for each agent. */
-const mostOpen = 4
+const maxOpen = 4
 
 /** Chooses an agent's next action: mostly with an open card, sometimes a repeat, a mistake or a read. */
 export function chooseAction(
@@ -18,7 +18,7 @@ export function chooseAction(
     const aside = chooseSideAction(context)
     if (aside !== undefined) return aside
   }
-  const mayIssue = agent.issued < context.options.purchases && agent.open.length < mostOpen
+  const mayIssue = agent.issued < context.options.purchases && agent.open.length < maxOpen
   if (agent.open.length === 0 || (mayIssue && random.chance(25))) return issue(context)
   return proceed(context, random.pick(agent.open))
 }

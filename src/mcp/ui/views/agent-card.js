@@ -9,7 +9,7 @@ import { purchaseLine, purchaseState } from './words.js'
 /** @typedef {{ card: Card, purchases: Purchase[] }} Shown */
 
 /** The number of purchases shown, newest first. */
-const mostPurchases = 20
+const maxPurchases = 20
 
 const amount = createAmount()
 const authorize = byId('authorize', HTMLButtonElement)
@@ -44,7 +44,7 @@ async function read(cardId) {
   const asked = { cardId, ...frame.party() }
   const [found, transactions] = await Promise.all([
     frame.host.call('get_agent_card', asked),
-    frame.host.call('list_card_transactions', { ...asked, limit: mostPurchases }),
+    frame.host.call('list_card_transactions', { ...asked, limit: maxPurchases }),
   ])
   const purchases = transactions.filter((/** @type {Purchase} */ { attributes }) => attributes.kind === 'purchase')
   return { card: found, purchases: purchases.reverse() }
@@ -121,7 +121,7 @@ function render({ card: found, purchases }) {
   section.hidden = false
   const hint = `The card allows ${money(maximumAmount, currency)}.`
   // Higher amounts are allowed, so that people can see them declined.
-  amount.offer({ offeredCents: maximumAmount, mostCents: 10 ** 11, currency, hint })
+  amount.offer({ offeredCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
   label()
 }
 

@@ -15,10 +15,10 @@ export function createAmount() {
     input,
     /**
      * Offers an amount, unless it was offered before.
-     * @param {{ offeredCents: number, mostCents: number, currency: string, hint: string }} options
+     * @param {{ offeredCents: number, maxCents: number, currency: string, hint: string }} options
      */
-    offer({ offeredCents, mostCents, hint, ...options }) {
-      most = mostCents
+    offer({ offeredCents, maxCents, hint, ...options }) {
+      most = maxCents
       currency = options.currency
       write('amount-hint', hint)
       const next = decimal(offeredCents)

@@ -10,7 +10,7 @@ import { purchaseState, releases } from './words.js'
 /** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
 
 /** The number of refunds read, newest first. A purchase seldom has more. */
-const mostRefunds = 100
+const maxRefunds = 100
 
 const amount = createAmount()
 const buttons = {
@@ -89,7 +89,7 @@ async function read(cardTransactionId) {
 async function refundsOf({ id: purchaseId, attributes: { refunded: cents } }, cardId) {
   if (cents === 0) return []
   if (knownRefunds.purchaseId === purchaseId && knownRefunds.cents === cents) return knownRefunds.list
-  const filter = { cardId, limit: mostRefunds, ...frame.party() }
+  const filter = { cardId, limit: maxRefunds, ...frame.party() }
   /** @type {Purchase[]} */
   const transactions = await frame.host.call('list_card_transactions', filter)
   const list = transactions.filter(({ relationships }) => relationships.purchase.data?.id === purchaseId).reverse()
@@ -156,15 +156,15 @@ function render(shown) {
  */
 function renderActions({ status, amount: cents, captured, refunded, currency }) {
   const open = status === 'authorized'
-  const mostCents = open ? cents : captured - refunded
+  const maxCents = open ? cents : captured - refunded
   const section = byId('sandbox', HTMLElement)
-  const offered = frame.maySimulate() && mostCents > 0
+  const offered = frame.maySimulate() && maxCents > 0
   if (offered) {
-    const most = money(mostCents, currency)
+    const most = money(maxCents, currency)
     const hint = open
       ? `Up to ${most}. Less captures a part and releases the rest of the hold.`
       : `Up to ${most} is left.`
-    amount.offer({ offeredCents: mostCents, mostCents, currency, hint })
+    amount.offer({ offeredCents: maxCents, maxCents, currency, hint })
     write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
   }
   // The button shows its progress text until the call ends.

@@ -1,6 +1,6 @@
 /** The consecutive reads without a change, and the consecutive failures, after which polling stops. */
-const mostIdleLooks = 300
-const mostFailures = 3
+const maxIdlePolls = 300
+const maxFailures = 3
 
 /**
  * Polls while the view is visible and something can still change.
@@ -25,7 +25,7 @@ export function keepLive({ look, pauseMs, onState }) {
     clearTimeout(timer)
     const ms = pauseMs()
     if (ended || ms === undefined) return onState('final')
-    if (idle >= mostIdleLooks || failures >= mostFailures) return onState('paused')
+    if (idle >= maxIdlePolls || failures >= maxFailures) return onState('paused')
     onState('live')
     timer = setTimeout(next, ms)
   }

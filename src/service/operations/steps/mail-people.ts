@@ -10,7 +10,7 @@ import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
 
 /** The most users of a party that receive a message. */
-const mostDeciders = 20
+const maxDeciders = 20
 
 /**
  * Reads the recipients of an approval message before the transaction writes: the party's owners and admins or, without
@@ -19,7 +19,7 @@ const mostDeciders = 20
 export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
   const [users, party, agent] = await Promise.all([
-    decidersOf(tx, partyId, mostDeciders),
+    decidersOf(tx, partyId, maxDeciders),
     findParty(tx, partyId),
     agentId === null ? undefined : findAgentOfAnyParty(tx, { id: agentId }),
   ])

@@ -7,7 +7,7 @@ import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
 
 const batch = 500
 /** The most questions listed in a report, which people read in full. */
-const mostQuestions = 500
+const maxQuestions = 500
 
 class Tally {
   readonly #counts = new Map<string, Counted>()
@@ -60,7 +60,7 @@ class RunTally {
     if (fault !== null) this.#faults.add(fault, operation)
     if (code !== null && outcome !== 'declined') this.#refusals.add(code, operation)
     const detail = JSON.parse(entry.detail) as RunDetail
-    if ((kind === 'question' || kind === 'decision') && this.#questions.length < mostQuestions) {
+    if ((kind === 'question' || kind === 'decision') && this.#questions.length < maxQuestions) {
       const { facts = [], remark = null } = detail
       this.#questions.push({ at: timestamp(entry.atMs), operation, outcome, facts, remark })
     }

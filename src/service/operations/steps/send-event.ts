@@ -1,4 +1,4 @@
-import { mostWebhooks } from '../../../../tools/webhooks.ts'
+import { maxWebhooks } from '../../../../tools/webhooks.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Context } from '../../request/handler.ts'
 import { wants } from '../../rules/webhooks.ts'
@@ -25,7 +25,7 @@ export async function sendTo({ tx, system }: Sending, event: EventRow, to: reado
 /** Resends an event to every webhook that subscribes to it. @throws 409 if none does. */
 export async function sendAgain(sending: Sending, event: EventRow): Promise<void> {
   const scope = { partyId: event.partyId, status: 'ENABLED' } as const
-  const { rows } = await listWebhooks(sending.tx, scope, { limit: mostWebhooks, beforeId: null })
+  const { rows } = await listWebhooks(sending.tx, scope, { limit: maxWebhooks, beforeId: null })
   const wanting = rows.filter(({ id, enabledEvents }) => {
     return event.type === 'webhook.test'
       ? id === event.resourceId

@@ -4,7 +4,7 @@ import { grantedScopes, requireCanGrant } from '../../request/grantable-scopes.t
 import type { Context } from '../../request/handler.ts'
 import {
   invitationExpiry,
-  mostInvitationDays,
+  maxInvitationDays,
   normalRecipient,
   pendingInvitation,
   type Recipient,
@@ -20,7 +20,7 @@ import { hashOfToken, invitationToken } from './answer-invitations.ts'
 import { addressOf } from './mail-people.ts'
 
 /** The most invitations one request may create, to bound its work. */
-const mostInvitations = 100
+const maxInvitations = 100
 
 /** An agent, and the permissions and limits requested for it. */
 export interface Asked {
@@ -61,10 +61,10 @@ export async function inviteAll(
   terms: Terms,
 ) {
   requireMayAskFor(context, asked)
-  if (recipients.length * asked.length > mostInvitations) {
+  if (recipients.length * asked.length > maxInvitations) {
     failAttribute(
       'recipients',
-      `recipients times agents must be at most ${mostInvitations}, got ${recipients.length * asked.length}.`,
+      `recipients times agents must be at most ${maxInvitations}, got ${recipients.length * asked.length}.`,
     )
   }
   const failedRecipients: { recipient: Recipient; reason: string }[] = []
@@ -95,7 +95,7 @@ export function expiry(asked: string | undefined, nowMs: number, defaultDays: nu
   const askedMs = asked === undefined ? undefined : parseTimestamp(asked)
   const expiresAtMs = invitationExpiry(askedMs, nowMs, defaultDays)
   if (expiresAtMs !== undefined) return expiresAtMs
-  return failAttribute('expiresAt', `expiresAt must be in the next ${mostInvitationDays} days, got ${show(asked)}.`)
+  return failAttribute('expiresAt', `expiresAt must be in the next ${maxInvitationDays} days, got ${show(asked)}.`)
 }
 
 /**

@@ -8,7 +8,7 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 /** How long a handle is held for the party that gave it up (docs/service.md#handles). */
 const heldMs = 14 * 24 * 60 * 60_000
 /** A bound on the names that a repeatedly renamed party keeps out of use. */
-const mostHeld = 10
+const maxHeld = 10
 
 const source = { pointer: '/data/attributes/handle' }
 
@@ -41,8 +41,8 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   await requireFreeHandle(context, partyId, handle, { detail: taken, source })
   await holdNoLonger(tx, handle)
   if (before.handle !== null) {
-    if ((await countHeldHandles(tx, partyId, nowMs)) >= mostHeld) {
-      const detail = `The party gave up ${mostHeld} handles in the last 14 days, the most that are reserved for it. Take one of them back, or wait.`
+    if ((await countHeldHandles(tx, partyId, nowMs)) >= maxHeld) {
+      const detail = `The party gave up ${maxHeld} handles in the last 14 days, the most that are reserved for it. Take one of them back, or wait.`
       fail('conflict', { detail, source })
     }
     await releaseHandle(tx, { handle: before.handle, partyId, untilMs: nowMs + heldMs }, nowMs)

@@ -1,6 +1,6 @@
 import { failAttribute, show } from '../../../core/errors.ts'
 import type { Environment } from '../../../core/operation.ts'
-import { mostLike } from '../../../core/spelling.ts'
+import { closestWords } from '../../../core/spelling.ts'
 import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
@@ -46,7 +46,7 @@ export function enabledTypes(given: readonly string[]): string[] {
   const at = given.findIndex((type) => type !== '*' && !isEventType(type))
   if (at === -1) return [...new Set(given)]
   const unknown = given[at] ?? ''
-  const similar = mostLike(unknown, [...eventTypes], 3).join(', ')
+  const similar = closestWords(unknown, [...eventTypes], 3).join(', ')
   return failAttribute(
     `enabledEvents/${at}`,
     `enabledEvents must contain types of events, got ${show(unknown)}. Similar types: ${similar}; * means all. docs/events.md lists the types.`,

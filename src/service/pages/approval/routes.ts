@@ -23,7 +23,7 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
 }
 
 /** The size limit of a form in bytes. It fits the longest reason, at up to nine bytes for a character. */
-const mostBytes = 8 * 1024
+const maxBytes = 8 * 1024
 
 /** Mounts the page where a person, and not a model, decides on a payment in review. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
@@ -31,7 +31,7 @@ export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageD
   const takeForm = ownForm(purposeOf, takeDecision)
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /approvals/:approvalId/review', openReview)
-  serve('POST /approvals/:approvalId/review', takeForm, { mostBytes })
+  serve('POST /approvals/:approvalId/review', takeForm, { maxBytes })
 }
 
 const openReview: Show<ApprovalDependencies> = async (c, pages, signedIn) => {

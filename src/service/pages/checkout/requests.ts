@@ -4,7 +4,7 @@ import { jsonPointer } from '../../../core/invalid-value.ts'
 import { parseJson } from '../../../core/json.ts'
 
 /** The size limit of a request in bytes. A secret and a card need far less. */
-export const mostCheckoutBytes = 16 * 1024
+export const maxCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
 const manageToken = z.string().max(200)

@@ -11,7 +11,7 @@ import { messagePage } from '../frame/form-page.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type Checkout, type CheckoutSession, createCheckout } from './checkout.ts'
-import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './requests.ts'
+import { type CheckoutAction, checkoutAttributes, maxCheckoutBytes, parseCheckout } from './requests.ts'
 import { cardFormPage, checkoutPage } from './view.ts'
 import { checkoutWords } from './words.ts'
 
@@ -30,7 +30,7 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   const pages: CheckoutDependencies = { ...dependencies, checkout: createCheckout(dependencies), declines }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
-  const limit = { mostBytes: mostCheckoutBytes, refuse: (c: Context) => refuse(c, pages, tooLong()) }
+  const limit = { maxBytes: maxCheckoutBytes, refuse: (c: Context) => refuse(c, pages, tooLong()) }
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
     serve(`POST /checkout/${action}`, (c) => answer(c, pages, action), limit)
   }
@@ -125,6 +125,6 @@ function refuse(c: Context, { system, log }: CheckoutDependencies, error: unknow
 }
 
 function tooLong(): Failure {
-  const detail = `The body must be at most ${mostCheckoutBytes} bytes long.`
+  const detail = `The body must be at most ${maxCheckoutBytes} bytes long.`
   return new Failure('invalid_value', { detail, source: { pointer: '' } })
 }

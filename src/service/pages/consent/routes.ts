@@ -21,14 +21,14 @@ interface ConsentPages extends ConsentDependencies {
 }
 
 /** The size limit of a form in bytes. It fits the longest description, at up to twelve bytes for a character. */
-const mostConsentBytes = 16 * 1024
+const maxConsentBytes = 16 * 1024
 
 /** Mounts the page that an application's request leads to, and the decision that its form sends. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
   serve('GET /oauth/consent/:uid', showConsent)
-  serve('POST /oauth/consent/:uid', takeDecision, { mostBytes: mostConsentBytes })
+  serve('POST /oauth/consent/:uid', takeDecision, { maxBytes: maxConsentBytes })
 }
 
 const showConsent: Show<ConsentPages> = async (c, pages, signedIn) => {

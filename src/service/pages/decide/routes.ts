@@ -21,7 +21,7 @@ interface DecideDependencies extends PageDependencies {
 }
 
 /** The limit of decisions shown at once. */
-const mostShown = 20
+const maxShown = 20
 
 /** Mounts the page where a person decides on a model's call, and the page of all pending decisions. */
 export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { reportEntry: ReportEntry }): void {
@@ -61,11 +61,11 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
 const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
   const { user, formToken } = signedIn
   const [decisions, approvals] = [
-    await pages.reviews.waiting(user, mostShown + 1),
-    await pages.approvals.waiting(user, mostShown),
+    await pages.reviews.waiting(user, maxShown + 1),
+    await pages.approvals.waiting(user, maxShown),
   ]
   const page = decisionsPage({
-    decisions: decisions.slice(0, mostShown).map((review) => ({
+    decisions: decisions.slice(0, maxShown).map((review) => ({
       words: decisionWords(review),
       beside: besideWords(review),
       form: { action: decisionPath(review.id), token: formToken(purposeOf(review.id)) },
@@ -74,7 +74,7 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
       words: approvalWords(review),
       form: { action: approvalPagePath(review.id), token: formToken(`approval ${review.id}`) },
     })),
-    hasMore: decisions.length > mostShown || approvals.length === mostShown,
+    hasMore: decisions.length > maxShown || approvals.length === maxShown,
     mayAgree: signedIn.isProven,
   })
   return c.html(page, 200, headers)

@@ -31,7 +31,7 @@ const places: readonly Place[] = [
 ]
 
 /** The bar shows no larger number. */
-const mostCounted = 99
+const maxCounted = 99
 
 /** Inserts the bar at its placeholder, for the signed-in user of a page. */
 export function withBar(
@@ -60,13 +60,13 @@ ${raw(siteBrand)}
 
 function countText(count: number): Html | '' {
   if (count === 0) return ''
-  return html` <span class="count">${count > mostCounted ? `${mostCounted}+` : count}<span class="unseen"> pending</span></span>`
+  return html` <span class="count">${count > maxCounted ? `${maxCounted}+` : count}<span class="unseen"> pending</span></span>`
 }
 
 /** Counts the pending decisions. A page is shown without the number rather than not at all. */
 async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
-    return await pendingCount(store, partyId, mostCounted + 1)
+    return await pendingCount(store, partyId, maxCounted + 1)
   } catch (error) {
     log.debug({ err: error }, 'the pending decisions could not be counted for a page')
     return 0

@@ -3,7 +3,7 @@ import { Tries } from '../../../core/tries.ts'
 import { declinesWaitMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
 /** The limit allows for a company or a phone network behind one address, whose payers occasionally mistype. */
-export const mostDeclinesOfAddress = 30
+export const maxDeclinesPerAddress = 30
 
 /** A counter of declined cards for each client address, on all pages of this process. */
 export class DeclinesByAddress {
@@ -17,11 +17,11 @@ export class DeclinesByAddress {
   requireFew(address: string | undefined): void {
     if (address === undefined) return
     const { tries, leftMs } = this.#tries.of(address)
-    if (tries >= mostDeclinesOfAddress) throw tooManyTries(leftMs)
+    if (tries >= maxDeclinesPerAddress) throw tooManyTries(leftMs)
   }
 
   /** Counts a decline; true for the one that reaches the limit. */
   count(address: string | undefined): boolean {
-    return address !== undefined && this.#tries.count(address) === mostDeclinesOfAddress
+    return address !== undefined && this.#tries.count(address) === maxDeclinesPerAddress
   }
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 
 /** The size limit of a form in bytes. All forms here are far smaller. */
-export const mostFormBytes = 4 * 1024
+export const maxFormBytes = 4 * 1024
 
 /** Returns whether the browser says that a page of this site sent the form. */
 export function isOwnForm(c: Context, publicUrl: string): boolean {

@@ -7,7 +7,7 @@ import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { OrFailure } from './failure.ts'
-import { isForm, mostFormBytes } from './forms.ts'
+import { isForm, maxFormBytes } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { unprovenPage } from './proof.ts'
 
@@ -25,7 +25,7 @@ type Answer<Pages, Route extends PageRoute> = (
 
 interface Besides {
   /** The size limit of a form in bytes, enforced before it is read. */
-  mostBytes?: number
+  maxBytes?: number
   /** Answers a form that exceeds the limit. */
   refuse?: (c: Context) => Response | Promise<Response>
   /** Returns the page to go back to after signing in; by default the route's own path. */
@@ -50,7 +50,7 @@ export function pageRoutes<Pages extends PageDependencies>(
   pages: Pages,
   orFailure: OrFailure,
 ): Serve<Pages> {
-  return (route, answer, { mostBytes = mostFormBytes, refuse = tooLong, back = pathOf, signedOut } = {}) => {
+  return (route, answer, { maxBytes = maxFormBytes, refuse = tooLong, back = pathOf, signedOut } = {}) => {
     const [method = '', path = ''] = route.split(' ')
     const handler: Handler = (c) =>
       orFailure(c, pages, async () => {
@@ -62,7 +62,7 @@ export function pageRoutes<Pages extends PageDependencies>(
           'refused' in admitted ? await admitted.refused : await answer(c, pages, signedIn as PersonAt<typeof route>)
         return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
       })
-    const limit = bodyLimit({ maxSize: mostBytes, onError: refuse })
+    const limit = bodyLimit({ maxSize: maxBytes, onError: refuse })
     app.on(method, [path], ...(method === 'POST' ? [limit, handler] : [handler]))
   }
 }

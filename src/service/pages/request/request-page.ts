@@ -226,14 +226,14 @@ async function viewOf(
 }
 
 /** The most wallets to choose from: more than a person can compare. */
-const mostWallets = 50
+const maxWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {
   const { partyId, payerPartyId, paymentId } = request
   if (user.partyId !== payerPartyId) {
     return { is: user.partyId === partyId ? 'requester' : 'other', wallets: [], approvalId: null }
   }
-  const { rows } = await listWallets(tx, payerPartyId, { limit: mostWallets, beforeId: null })
+  const { rows } = await listWallets(tx, payerPartyId, { limit: maxWallets, beforeId: null })
   const active = rows.filter(({ status }) => status === 'active').sort((a, b) => b.isDefault - a.isDefault)
   const approval = paymentId === null ? undefined : await findApprovalOf(tx, { id: paymentId, partyId: payerPartyId })
   return {

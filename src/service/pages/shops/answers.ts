@@ -59,11 +59,11 @@ export function notFound(c: Context, text: string): Response | Promise<Response>
 
 /** Returns the token in the address, which identifies the buyer. It may be invalid. */
 export function tokenOf(c: Context): string {
-  return (c.req.param('token') ?? '').slice(0, mostOfToken)
+  return (c.req.param('token') ?? '').slice(0, maxTokenLength)
 }
 
 /** The limit of a token's length: no token is that long. */
-const mostOfToken = 200
+const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */
 export function answered<Attributes>({ body }: Reply): Attributes {

@@ -1,10 +1,10 @@
 /** The size limit of a form in bytes: quantities of fifty products, and a note of nine bytes a character. */
-export const mostShopFormBytes = 16 * 1024
+export const maxShopFormBytes = 16 * 1024
 
 /** The longest note that a shop takes. */
 export const longestNote = 500
 
-export const mostOfProduct = 100
+export const maxQuantity = 100
 
 /** Returns the form's idempotency key, so that a form sent twice is applied once. */
 export function keyOf(sent: URLSearchParams): string | undefined {
@@ -28,7 +28,7 @@ interface Item {
 /** Returns the items to buy; `wrong` lists the products with an invalid quantity. */
 export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[]; wrong: string[] } {
   const all = [...quantities].map(([productId, typed]) => ({ productId, quantity: wholeNumber(typed || '0') }))
-  const isWrong = ({ quantity }: Item) => !(quantity >= 0 && quantity <= mostOfProduct)
+  const isWrong = ({ quantity }: Item) => !(quantity >= 0 && quantity <= maxQuantity)
   return {
     items: all.filter((item) => item.quantity > 0 && !isWrong(item)),
     wrong: all.filter(isWrong).map(({ productId }) => productId),

@@ -20,7 +20,7 @@ import {
 } from './answers.ts'
 import { showCheckout, takeCheckout } from './checkout-routes.ts'
 import { showOrder, takeReturn } from './order-routes.ts'
-import { itemsOf, mostShopFormBytes, quantitiesOf } from './requests.ts'
+import { itemsOf, maxShopFormBytes, quantitiesOf } from './requests.ts'
 import { type Buyer, createShopPages, type SeenShop } from './shop-pages.ts'
 import { goodsPage, type ShopForm, shopsPage } from './shop-view.ts'
 import { type CheckoutAttributes, shopWords } from './words.ts'
@@ -33,7 +33,7 @@ export function mountShops(app: Hono, dependencies: Dependencies & PageDependenc
   if (dependencies.environment !== 'sandbox') return
   const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
   const refuse = (c: Context) => refused(c, 400, 'The form is too long.')
-  const limit = { mostBytes: mostShopFormBytes, refuse }
+  const limit = { maxBytes: maxShopFormBytes, refuse }
   const serve = pageRoutes(app, pages, orFailure)
   const take =
     (form: Take): Show =>

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
-import { longestNote, mostOfProduct, quantityPrefix } from './requests.ts'
+import { longestNote, maxQuantity, quantityPrefix } from './requests.ts'
 import { problemOf, shopPage } from './view.ts'
 import type { ProductWords, ShopWords } from './words.ts'
 
@@ -57,8 +57,8 @@ function quantityField(id: string, { quantities, wrong }: ShopForm): Html {
   const state = html` aria-invalid="true"${wrong[0] === id ? ' autofocus' : ''}`
   return html`<div class="line quantity">
 <label for="quantity-${id}">Quantity</label>
-<input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${mostOfProduct}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id}${isWrong ? ` wrong-${id}` : ''}"${isWrong ? state : ''}>
-${isWrong ? html`<p class="problem" id="wrong-${id}">Type a whole number from 0 to ${mostOfProduct}.</p>` : ''}
+<input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${maxQuantity}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id}${isWrong ? ` wrong-${id}` : ''}"${isWrong ? state : ''}>
+${isWrong ? html`<p class="problem" id="wrong-${id}">Type a whole number from 0 to ${maxQuantity}.</p>` : ''}
 </div>`
 }
 

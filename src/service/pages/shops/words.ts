@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../../core/system.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 
 /** The limit of a text: longer than any text that a shop may have (src/worlds/shops.ts). */
-const mostOfWords = 2000
+const maxTextLength = 2000
 
 export type ShopAttributes = z.output<typeof Shop>['attributes']
 export type CheckoutAttributes = z.output<typeof ShopCheckout>['attributes']
@@ -13,7 +13,7 @@ export type OrderAttributes = z.output<typeof ShopOrder>['attributes']
 
 /** Returns a shop's text, made safe to show; null if nothing in it is visible. */
 export function wordsOf(text: string | null): string | null {
-  return shortForeignText(text ?? '', mostOfWords) || null
+  return shortForeignText(text ?? '', maxTextLength) || null
 }
 
 /** The texts of a shop. Plain text, not HTML. */

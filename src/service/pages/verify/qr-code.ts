@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
 /** The limit of an address: a larger code has modules too small for cameras to read from a small screen. */
-const mostBytes = 520
+const maxBytes = 520
 
 /**
  * Returns the QR code of an address, with the quiet zone that cameras expect. The lowest error correction is enough for
@@ -10,7 +10,7 @@ const mostBytes = 520
  * library is loaded with the first code, so a stdio server starts without it.
  */
 export async function qrImage(address: string): Promise<Html> {
-  if (Buffer.byteLength(address) > mostBytes) return html``
+  if (Buffer.byteLength(address) > maxBytes) return html``
   const { encode } = await import('uqr')
   const { data, size } = encode(address, { ecc: 'L', border: 4 })
   const squares = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : '')))

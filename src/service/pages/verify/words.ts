@@ -1,6 +1,6 @@
 import { timestamp } from '../../../core/system.ts'
 import { mfaChallengeLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
-import { mostRefused, triesWindowMs } from '../../rules/second-factor.ts'
+import { maxRefused, triesWindowMs } from '../../rules/second-factor.ts'
 import { dollars } from '../frame/texts.ts'
 import type { CodeResult, Verification } from './second-factor.ts'
 
@@ -52,7 +52,7 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
 export function codeProblem(result: CodeResult): string | null {
   if (result.verdict !== 'too_many') return problems[result.verdict]
   const minutes = Math.ceil(result.retryAfterSeconds / 60)
-  const rule = `${mostRefused} in ${triesWindowMs / 60_000} minutes`
+  const rule = `${maxRefused} in ${triesWindowMs / 60_000} minutes`
   return `Too many codes were refused (${rule}). Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
 }
 

@@ -16,10 +16,10 @@ const gatherMs = 50
 const leaseMs = 3_000
 const renewEveryMs = 1_000
 /** The most turns at a time, which bounds sockets and memory. */
-const mostTurns = 200
+const maxTurns = 200
 /** The most turns of failing receivers, which may take many seconds each: half of all turns. */
-const mostFailing = 100
-const mostWithNewEvents = 100
+const maxFailing = 100
+const maxWithNewEvents = 100
 /** The pause of a webhook after a failure of this service, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
 /** How much longer an attempt in progress may take when the process ends. */
@@ -101,10 +101,10 @@ export class Deliveries {
   async #look(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
-    const limit = mostTurns + this.#busy.size
+    const limit = maxTurns + this.#busy.size
     const find = () => store.read((tx) => dueWebhooks(tx, { nowMs: Math.max(nowMs, store.clock.lastMs), limit }))
     const [withNewEvents, due] = await Promise.all([
-      store.read((tx) => webhooksWithNewEvents(tx, mostWithNewEvents)),
+      store.read((tx) => webhooksWithNewEvents(tx, maxWithNewEvents)),
       find(),
     ])
     const isIdle = withNewEvents.length === 0 && due.length === 0 && this.#busy.size === 0
@@ -146,7 +146,7 @@ export class Deliveries {
   #begin({ failingSinceMs, ...webhook }: DueWebhook): boolean {
     const isFailing = failingSinceMs !== null
     const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0
-    if (this.#busy.has(webhook.id) || this.#busy.size >= mostTurns || failing >= mostFailing) return false
+    if (this.#busy.has(webhook.id) || this.#busy.size >= maxTurns || failing >= maxFailing) return false
     this.#busy.set(webhook.id, { isFailing, done: this.#turn(webhook) })
     return true
   }

@@ -8,7 +8,7 @@ import { findWebhook, markProcessed, type WebhookKey } from '../../store/webhook
 import { eventIds } from '../../tokens/event-ids.ts'
 
 /** The most events of one transaction, so that others do not wait for it. */
-const mostEvents = 200
+const maxEvents = 200
 
 /** Creates deliveries of the next events for a webhook, in their order. Returns whether there are more. */
 export async function fanOut(tx: Transaction, system: System, key: WebhookKey): Promise<boolean> {
@@ -20,9 +20,9 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   ])
   if (webhook === undefined || webhook.status === 'DISABLED' || last <= webhook.toldUpTo) return false
   const { partyId, toldUpTo: sequence } = webhook
-  const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: mostEvents })
+  const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: maxEvents })
   // Old events are deleted, so there may be fewer events than numbers.
-  const upTo = events.length < mostEvents ? last : (events.at(-1)?.sequence ?? last)
+  const upTo = events.length < maxEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]
   const wanted = events.filter(({ type }) => wants(enabled, type))
   await insertDeliveries(

@@ -27,7 +27,7 @@ export interface SenderOptions {
 }
 
 /** How much of a receiver's answer is read, so that the connection can be reused. It is not stored. */
-const mostAnswerBytes = 4096
+const maxAnswerBytes = 4096
 
 /**
  * Creates the sender of webhooks to addresses that customers name. It looks a name up, checks each of its addresses,
@@ -89,7 +89,7 @@ async function readSome(body: AsyncIterable<Uint8Array> | null): Promise<void> {
   // The rest is discarded.
   for await (const part of body ?? []) {
     read += part.length
-    if (read > mostAnswerBytes) return
+    if (read > maxAnswerBytes) return
   }
 }
 

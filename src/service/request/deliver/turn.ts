@@ -33,10 +33,10 @@ export interface TurnDependencies {
 }
 
 /** A turn ends after this many deliveries, after its time limit, or when the receiver seems to be down. */
-const mostOfTurn = 50
+const maxPerTurn = 50
 const turnMs = 1_000
 /** How many failures in a row end a turn. A working receiver may fail occasionally. */
-const mostFailuresInRow = 5
+const maxConsecutiveFailures = 5
 
 interface Loaded {
   webhook: WebhookRow
@@ -58,14 +58,14 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   const attempts: Attempt[] = []
   const startedAtMs = dependencies.system.elapsed()
   // If the webhook was already failing, one failure shows that it still is.
-  let failuresLeft = loaded.webhook.failingSinceMs === null ? mostFailuresInRow : 1
+  let failuresLeft = loaded.webhook.failingSinceMs === null ? maxConsecutiveFailures : 1
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
     // It is unknown whether it arrived, so it is sent again after the next start.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
-    failuresLeft = answer.error === null ? mostFailuresInRow : failuresLeft - 1
+    failuresLeft = answer.error === null ? maxConsecutiveFailures : failuresLeft - 1
     if (failuresLeft === 0 || isGone(answer) || dependencies.system.elapsed() - startedAtMs >= turnMs) break
   }
   await dependencies.store.transaction((tx) => keep(dependencies, tx, key, attempts))
@@ -76,7 +76,7 @@ async function load({ bodies }: TurnDependencies, tx: Transaction, key: WebhookK
   const nowMs = await realNow(tx)
   const [webhook, deliveries, secrets] = await Promise.all([
     findWebhook(tx, key),
-    dueDeliveries(tx, { partyId, webhookId, nowMs, limit: mostOfTurn }),
+    dueDeliveries(tx, { partyId, webhookId, nowMs, limit: maxPerTurn }),
     webhookSecrets(tx),
   ])
   if (webhook === undefined || webhook.status === 'DISABLED') return undefined

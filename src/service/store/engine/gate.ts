@@ -1,6 +1,6 @@
 import { StoreBusyError } from './store.ts'
 
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 /** Admits a limited number of callers at once; the others wait in line. */
 export class Gate {
@@ -20,7 +20,7 @@ export class Gate {
 
   async enter(): Promise<void> {
     if (this.tryEnter()) return
-    if (this.#line.length >= mostWaiting) throw new StoreBusyError('Too many transactions wait.')
+    if (this.#line.length >= maxWaiting) throw new StoreBusyError('Too many transactions wait.')
     await new Promise<void>((enter, refuse) => this.#line.push({ enter, refuse }))
   }
 

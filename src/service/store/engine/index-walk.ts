@@ -17,9 +17,9 @@ type Walk<Table extends keyof Tables, Row> = (
 ) => Promise<PageOf<Row>>
 
 /** The maximum number of branches in one statement. SQLite's limit is 500. */
-const mostBranches = 100
+const maxBranches = 100
 /** The maximum number of compiled statements. Each filter and number of branches has its own, but few are common. */
-const mostShapes = 100
+const maxShapes = 100
 /** Sorts after every id, whatever the database's collation. */
 const afterAll = 'zzzz'
 
@@ -48,7 +48,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
     const shape = `${ofParty} ${narrowed}`
     let read = shapes.get(shape)
     if (read === undefined) {
-      if (shapes.size === mostShapes) shapes.clear()
+      if (shapes.size === maxShapes) shapes.clear()
       const empty = columns.map((of) => new Set(of.filter(({ value }) => value === null).map(({ name }) => name)))
       const named = columns.map((of) => of.map(({ name }) => name))
       read = prepared((db, given: Given) => {
@@ -71,15 +71,15 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
   return async (tx, branches, { limit, beforeId }, partyId) => {
     const before = beforeId ?? prefix + afterAll
     const rows: Row[] = []
-    for (let from = 0; from < branches.length; from += mostBranches) {
-      const some = branches.slice(from, from + mostBranches)
+    for (let from = 0; from < branches.length; from += maxBranches) {
+      const some = branches.slice(from, from + maxBranches)
       const values = some.flatMap((branch, index) =>
         Object.entries(branch).map(([name, value]) => [mark(index, name), value]),
       )
       const given = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
       rows.push(...(await reading(some, partyId !== undefined)(tx, given)).rows)
     }
-    if (branches.length > mostBranches) rows.sort((a, b) => (a.id < b.id ? 1 : -1))
+    if (branches.length > maxBranches) rows.sort((a, b) => (a.id < b.id ? 1 : -1))
     return pageOf(rows.slice(0, limit + 1), limit, (row) => row.id)
   }
 }

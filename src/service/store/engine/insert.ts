@@ -14,7 +14,7 @@ export function inserting<Table extends keyof Tables>(
 }
 
 /** Limits how many statements are prepared for one table. */
-export const mostRows = 8
+export const maxRows = 8
 
 /**
  * Makes a function that inserts several whole rows into a table with as few statements as possible.
@@ -27,7 +27,7 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
   valuesOf: (db: Kysely<Tables>, row: Given) => object = (_db, row) => row,
   into: (db: Kysely<Tables>, first: Given) => Kysely<Tables> = (db) => db,
 ): (tx: Transaction, rows: readonly Given[]) => Promise<void> {
-  const byCount = Array.from({ length: mostRows + 1 }, () =>
+  const byCount = Array.from({ length: maxRows + 1 }, () =>
     writing((db, rows: readonly Given[]) =>
       into(db, rows[0] as Given)
         .insertInto(table)
@@ -35,8 +35,8 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
     ),
   )
   return async (tx, rows) => {
-    for (let start = 0; start < rows.length; start += mostRows) {
-      const some = rows.slice(start, start + mostRows)
+    for (let start = 0; start < rows.length; start += maxRows) {
+      const some = rows.slice(start, start + maxRows)
       await byCount[some.length]?.(tx, some)
     }
   }

@@ -53,10 +53,10 @@ export function newJob<T>(
 export type Group = readonly (readonly [Job, ...Job[]])[]
 
 /** Limits how many jobs fail together, and how long the first waits for the last. */
-const mostInGroup = 64
+const maxPerGroup = 64
 /** The limit for one line in a group shared with other lines, so that they need not wait for it. */
-const mostOfLineBesideOthers = 8
-const mostOfLine = 32
+const maxPerSharedLine = 8
+const maxPerLine = 32
 
 /**
  * The jobs that wait for a transaction. Jobs of one line run first in, first out; lines take turns, however many jobs
@@ -83,7 +83,7 @@ export class Queue {
   /** Takes jobs that share a transaction, and keeps their lines busy until `free`. */
   takeGroup(): Group {
     const group: [Job, ...Job[]][] = []
-    let room = mostInGroup
+    let room = maxPerGroup
     const loose = this.#loose.filter(({ isAlone }) => !isAlone).slice(0, room)
     if (loose.length > 0) {
       this.#loose = this.#loose.filter((job) => !loose.includes(job))
@@ -91,7 +91,7 @@ export class Queue {
       room -= loose.length
     }
     const lines = [...this.#lines].filter(([line, [first]]) => !this.#busy.has(line) && first?.isAlone === false)
-    const most = lines.length + loose.length > 1 ? mostOfLineBesideOthers : mostOfLine
+    const most = lines.length + loose.length > 1 ? maxPerSharedLine : maxPerLine
     for (const [line, jobs] of lines) {
       if (room === 0) break
       const waits = jobs.some((job) => job.waits)
@@ -104,7 +104,7 @@ export class Queue {
       this.#served(line, jobs)
       if (waits) break
     }
-    this.#length -= mostInGroup - room
+    this.#length -= maxPerGroup - room
     return group
   }
 

@@ -5,7 +5,7 @@ import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
 /** A job needs few moves: into its line, and out of a shared transaction. */
-export const mostMoves = 4
+export const maxMoves = 4
 
 /** Undoes a job here, to rerun it in another line or alone. */
 export class AgainError extends Error {

@@ -2,7 +2,7 @@ import { deadline, nextTurn, type System } from '../../../core/system.ts'
 import { asBusy, type ConnectionPool } from './postgres-connections.ts'
 import { lineOf, lockLines, lockName, lockTogether } from './postgres-locks.ts'
 import { type Group, type Job, newJob, Queue } from './postgres-queue.ts'
-import { AgainError, backoffMs, givesWay, mostMoves, type Outcome } from './postgres-retries.ts'
+import { AgainError, backoffMs, givesWay, maxMoves, type Outcome } from './postgres-retries.ts'
 import { Session } from './postgres-session.ts'
 import { PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
@@ -17,7 +17,7 @@ interface Options {
   surroundings: Surroundings
 }
 
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 /** An answer may take ten seconds; the other half is for the transaction. */
 const longestWaitMs = 5_000
 const lookEveryMs = 500
@@ -54,7 +54,7 @@ export class Transactions {
   }
 
   run<T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    if (this.#queue.length >= mostWaiting) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    if (this.#queue.length >= maxWaiting) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const { kind, claim } = options
     const job = newJob(work, options, { resolve, reject, waitingSinceMs: this.#options.system.elapsed() })
@@ -259,7 +259,7 @@ export class Transactions {
     job.line = line ?? job.line
     job.isAlone ||= isAlone
     job.waits = waits
-    return job.moves > mostMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
+    return job.moves > maxMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
 
   /** Returns the error for the caller; undefined if the job may run again. */

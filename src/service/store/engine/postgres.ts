@@ -25,7 +25,7 @@ interface OpenPostgres {
 /** The number of connections by purpose. Together they are fewer than a small server accepts. */
 const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
 /** Few connections suffice for shared transactions, so most are left for jobs that hold one for longer. */
-const mostShared = 3
+const maxShared = 3
 
 /** Opens a store over a PostgreSQL database, which any number of processes may share. */
 export async function openPostgres(options: OpenPostgres): Promise<Store> {
@@ -49,7 +49,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   }
   const begin = beginning(isolation, isResettable)
   const shared = { begin, system, surroundings }
-  const together = Math.min(mostShared, Math.ceil(connections / 2))
+  const together = Math.min(maxShared, Math.ceil(connections / 2))
   const writingPlaces = { shared: together, alone: connections - together }
   const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
   const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, alone: places.aside } })

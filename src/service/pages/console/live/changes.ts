@@ -9,7 +9,7 @@ import type { ConsoleDependencies } from '../serve-page.ts'
 /** The interval at which the tables are polled for writes of other processes while a page is open. */
 const lookEveryMs = 1000
 /** The number of runs to compare: more than change within one interval. */
-const mostRunsLookedAt = 20
+const maxRunsScanned = 20
 
 /** A listener that receives the party and the topics that changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
@@ -91,7 +91,7 @@ export class Changes {
     this.#seen.set(partyId, now)
     if (before === undefined) return
     const runs = [...now.runs].filter(([id, last]) => before.runs.get(id) !== last).map(([id]) => `run:${id}`)
-    const wereForgotten = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < mostRunsLookedAt
+    const wereForgotten = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < maxRunsScanned
     const clockMoved = Math.abs(now.offsetMs - before.offsetMs) > lookEveryMs || now.settings !== before.settings
     const topics = [
       ...(runs.length > 0 || wereForgotten ? ['runs', ...runs] : []),
@@ -106,7 +106,7 @@ async function seenNow(
   partyId: string,
 ): Promise<Seen> {
   return store.read(async (tx) => {
-    const { rows } = await listRuns(tx, { partyId }, { limit: mostRunsLookedAt, beforeId: null })
+    const { rows } = await listRuns(tx, { partyId }, { limit: maxRunsScanned, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
     // The transaction has just read the clock, which also tells whether any fault rules exist.

@@ -2,7 +2,7 @@ import { findRun } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
 /** The limit of topics on one stream: more than a page shows. */
-const mostTopics = 5
+const maxTopics = 5
 
 /** Returns the topics that a page requests; undefined if one of them does not exist for its party. */
 export async function ownTopics(
@@ -12,7 +12,7 @@ export async function ownTopics(
 ): Promise<readonly string[] | undefined> {
   const topics = [...new Set(asked)]
   const named = environment === 'sandbox' ? ['runs', 'money', 'sandbox'] : ['runs', 'money']
-  if (topics.length === 0 || topics.length > mostTopics) return undefined
+  if (topics.length === 0 || topics.length > maxTopics) return undefined
   for (const topic of topics) {
     const [, runId] = /^run:(run_[0-9a-f]{32})$/.exec(topic) ?? []
     if (runId === undefined && !named.includes(topic)) return undefined

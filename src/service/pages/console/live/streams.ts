@@ -4,8 +4,8 @@ import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
 /** Limits on streams for a party and for the process: more pages than a person or a team has open. */
-const mostOfParty = 200
-const mostStreams = 2000
+const maxPerParty = 200
+const maxStreams = 2000
 /**
  * The interval of heartbeats. Proxies close connections that are silent for longer. Each beat also detects a viewer who
  * signed out.
@@ -22,7 +22,7 @@ const paceOfWatcherMs = 15
 /** The time over which pages spread their requests for changed content, for each watcher. */
 const askingOfWatcherMs = 40
 /** The most bytes queued for a browser that reads slowly. */
-export const mostQueuedBytes = 256 * 1024
+export const maxQueuedBytes = 256 * 1024
 /** The time within which changes are sent together. */
 const gatherMs = 30
 
@@ -105,7 +105,7 @@ export class Streams implements Announcements {
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
     const mine = this.#ofParty.get(partyId) ?? 0
-    if (mine >= mostOfParty || this.#streams.size >= mostStreams) return undefined
+    if (mine >= maxPerParty || this.#streams.size >= maxStreams) return undefined
     this.#ofParty.set(partyId, mine + 1)
     try {
       await this.#changes.begin(partyId)
@@ -121,7 +121,7 @@ export class Streams implements Announcements {
         },
         cancel: () => stream?.close(),
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: mostQueuedBytes }),
+      new ByteLengthQueuingStrategy({ highWaterMark: maxQueuedBytes }),
     )
   }
 

@@ -53,11 +53,11 @@ export interface WalletOpened extends WalletSeen {
 }
 
 /** The limit of entries in one plot. */
-export const mostPlotted = 1000
+export const maxPlotted = 1000
 /** The limit of entries in all plots of the overview page together. */
-const mostOverviewed = 2000
-const mostWallets = 20
-const mostWaiting = 20
+const maxOverviewed = 2000
+const maxWallets = 20
+const maxWaiting = 20
 const entriesAtOnce = 50
 
 /** Creates the reads of the money pages. */
@@ -68,12 +68,12 @@ export function createMoneyReads(pages: ConsoleDependencies) {
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
     wallets: ({ partyId }: UserRow): Promise<WalletsSeen> =>
       store.read(async (tx) => {
-        const { rows, lastId } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
-        const entries = await entriesOfParty(tx, partyId, mostOverviewed)
+        const { rows, lastId } = await listWallets(tx, partyId, { limit: maxWallets, beforeId: null })
+        const entries = await entriesOfParty(tx, partyId, maxOverviewed)
         const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
-        const isCut = entries.length === mostOverviewed
+        const isCut = entries.length === maxOverviewed
         const wallets = rows.map((wallet) => seen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
-        const failed = await listFailedEffects(tx, partyId, mostWaiting)
+        const failed = await listFailedEffects(tx, partyId, maxWaiting)
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
@@ -87,7 +87,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const wallet = await findWallet(tx, partyId, id)
         if (wallet === undefined) return undefined
         const of = { partyId, walletId: id }
-        const plotted = await walletEntries(tx, of, { limit: mostPlotted, beforeId: null })
+        const plotted = await walletEntries(tx, of, { limit: maxPlotted, beforeId: null })
         const { rows, lastId } = await walletEntries(tx, of, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
         const made = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
@@ -102,11 +102,11 @@ export function createMoneyReads(pages: ConsoleDependencies) {
       }),
     list: <Attributes>(user: UserRow, key: OperationKey, given: Given = {}) =>
       readList<Attributes>(pages, user, key, given),
-    approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
+    approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, maxWaiting),
     decisions: ({ partyId }: UserRow): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
         const { realNowMs: nowMs } = await readTimes(tx)
-        const rows = await waitingDecisions(tx, { partyId, nowMs, limit: mostWaiting })
+        const rows = await waitingDecisions(tx, { partyId, nowMs, limit: maxWaiting })
         return Promise.all(rows.map((row) => openDecision(tx, row)))
       }),
   }

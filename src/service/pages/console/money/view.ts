@@ -29,7 +29,7 @@ import {
   type Whose,
 } from './lists-view.ts'
 import { balancePlot, balanceTable } from './plot.ts'
-import { mostPlotted, type ResourceList, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
+import { maxPlotted, type ResourceList, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
 
@@ -141,7 +141,7 @@ export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: 
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)
   return html`<section aria-label="Balance">${balances(wallet)}${balancePlot({ ...wallet, name }, nowMs)}
-${isCut && steps.length > 0 ? html`<p class="aside">Based on the newest ${mostPlotted} ledger entries. Older entries are not shown.</p>` : ''}
+${isCut && steps.length > 0 ? html`<p class="aside">Based on the newest ${maxPlotted} ledger entries. Older entries are not shown.</p>` : ''}
 ${steps.length === 0 ? '' : balanceTable(steps)}</section>
 <section aria-labelledby="movements"><h2 id="movements">Transactions</h2>
 ${

@@ -32,8 +32,8 @@ const broken = (what: string): never => {
 }
 
 /** Limits in characters, on the text around the data and on the data before its chain. Real reports are far smaller. */
-const mostAround = 64 * 1024 * 1024
-const mostFigures = 256 * 1024 * 1024
+const maxOtherCharacters = 64 * 1024 * 1024
+const maxDataCharacters = 256 * 1024 * 1024
 
 /** Recomputes all hashes and digests of a report in any of its formats, one line at a time. */
 export async function verifyReport(lines: AsyncIterable<string>): Promise<Verified> {
@@ -54,8 +54,8 @@ interface Head extends MadeReport {
 }
 
 async function verify(lines: AsyncIterable<string>): Promise<Verified> {
-  const outside = new Kept(mostAround)
-  const written = new Kept(mostFigures)
+  const outside = new Kept(maxOtherCharacters)
+  const written = new Kept(maxDataCharacters)
   let part: 'before' | 'head' | 'rows' | 'after' = 'before'
   let head: Head | undefined
   let chain: Chain | undefined

@@ -23,7 +23,7 @@ export interface Section {
 /** The length at which texts are cut; the JSON has them in full. */
 const longest = 200
 /** The number of rows at which a section is cut; the JSON has all of them. */
-const mostRows = 500
+const maxRows = 500
 
 const theirs = (text: string | null, otherwise = '–'): Cell =>
   text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
@@ -276,6 +276,6 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
 
 /** Returns the rows that a person reads, and a note on the others. */
 export function readable({ rows }: Section): { shown: Section['rows']; more: string | undefined } {
-  if (rows.length <= mostRows) return { shown: rows, more: undefined }
-  return { shown: rows.slice(0, mostRows), more: `${rows.length - mostRows} more are in the JSON.` }
+  if (rows.length <= maxRows) return { shown: rows, more: undefined }
+  return { shown: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }
 }

@@ -24,8 +24,8 @@ export function runsChart(shown: RunsOverTime, nowMs: number): Html {
   const ends = `${shortMomentOf(fromMs)} to ${shortMomentOf(untilMs)} UTC`
   return html`<figure class="box over-time" aria-label="Calls and dollars over time">
 <div data-chart data-from="${fromMs}" data-bucket="${bucketMs}" data-count="${count}">
-${row(shown, { id: 'calls', name: 'Calls', total: String(calls), most: String(mostOf(buckets, (one) => one.calls)), ends }, (one) => [one.calls - one.refused, one.refused])}
-${row(shown, { id: 'spent', name: 'Spent', total: dollars(spent), most: dollars(mostOf(buckets, (one) => one.spentCents)), ends }, (one) => [Math.max(0, one.spentCents), 0])}
+${row(shown, { id: 'calls', name: 'Calls', total: String(calls), most: String(maxOf(buckets, (one) => one.calls)), ends }, (one) => [one.calls - one.refused, one.refused])}
+${row(shown, { id: 'spent', name: 'Spent', total: dollars(spent), most: dollars(maxOf(buckets, (one) => one.spentCents)), ends }, (one) => [Math.max(0, one.spentCents), 0])}
 <div class="selection" hidden data-selection></div>
 </div>
 <p class="line spread aside"><time datetime="${timestamp(fromMs)}">${shortMomentOf(fromMs)}</time><time datetime="${timestamp(untilMs)}">${shortMomentOf(untilMs)}</time></p>
@@ -44,7 +44,7 @@ ${table(
 </figure>`
 }
 
-const mostOf = (buckets: readonly Bucket[], value: (one: Bucket) => number) => Math.max(0, ...buckets.map(value))
+const maxOf = (buckets: readonly Bucket[], value: (one: Bucket) => number) => Math.max(0, ...buckets.map(value))
 
 interface Row {
   id: string

@@ -11,7 +11,7 @@ import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
 /** The limit of records shown for a list; the answer has all of them. */
-const mostRecords = 5
+const maxRecords = 5
 
 interface EntryShown {
   entry: EntryOpened
@@ -73,8 +73,8 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
 /** Renders the record ids, by which a person finds them in other entries, in Money and in the API. */
 function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
-  const shown = resourceIds.slice(0, mostRecords).map((id) => html` <code>${id}</code>`)
-  const more = resourceIds.length - mostRecords
+  const shown = resourceIds.slice(0, maxRecords).map((id) => html` <code>${id}</code>`)
+  const more = resourceIds.length - maxRecords
   return html`<div><dt>Records</dt><dd>${shown}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
 }
 

@@ -3,7 +3,7 @@ import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
 /** The limit of cached results, which is more than the runs and filters that are watched at the same time. */
-const mostKept = 500
+const maxKept = 500
 
 /**
  * The newest entries of runs, rendered once for all viewers. After a change, the first request renders them; later
@@ -28,7 +28,7 @@ export class NewestEntries {
     const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.readMs > this.#announcements.announcedMs) return kept.newest
-    if (this.#kept.size >= mostKept) this.#kept.clear()
+    if (this.#kept.size >= maxKept) this.#kept.clear()
     const newest = draw()
     this.#kept.set(key, { readMs: this.#system.elapsed(), newest })
     newest.catch(() => this.#kept.delete(key))

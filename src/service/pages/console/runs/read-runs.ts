@@ -113,14 +113,14 @@ const bucketLengths = [1, 2, 5, 10, 15, 30]
   .map((count) => count * minuteMs)
   .concat([1, 2, 4, 6, 12].map((count) => count * hourMs))
   .concat([1, 2, 7, 14, 30, 90, 365].map((count) => count * dayMs))
-const mostBuckets = 60
+const maxBuckets = 60
 
 async function runsOverTime(tx: Transaction, scope: RunScope): Promise<RunsOverTime | undefined> {
   const span = await spanOfRuns(tx, scope.partyId)
   if (span === undefined) return undefined
   const [firstMs, lastMs] = [scope.fromMs ?? span.firstMs, scope.untilMs ?? Math.max(span.lastMs, scope.fromMs ?? 0)]
-  const fits = (length: number) => Math.floor(lastMs / length) - Math.floor(firstMs / length) < mostBuckets
-  const bucketMs = bucketLengths.find(fits) ?? Math.ceil((lastMs - firstMs) / mostBuckets / dayMs + 1) * dayMs
+  const fits = (length: number) => Math.floor(lastMs / length) - Math.floor(firstMs / length) < maxBuckets
+  const bucketMs = bucketLengths.find(fits) ?? Math.ceil((lastMs - firstMs) / maxBuckets / dayMs + 1) * dayMs
   const fromMs = firstMs - (firstMs % bucketMs)
   const count = Math.floor(Math.max(0, lastMs - fromMs) / bucketMs) + 1
   return { fromMs, bucketMs, count, buckets: await bucketsOfRuns(tx, scope, bucketMs) }

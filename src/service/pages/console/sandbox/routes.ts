@@ -14,7 +14,7 @@ import { clockPart, clockVersion, faultsPart, sandboxMain, snapshotsPart } from 
 import { address, unproven } from './words.ts'
 
 const purpose = 'console sandbox'
-const mostFormBytes = 16 * 1024
+const maxFormBytes = 16 * 1024
 
 interface SandboxPages extends ConsoleDependencies {
   reads: SandboxReads
@@ -26,7 +26,7 @@ export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads
   const takeForm = ownForm(() => purpose, takeAction, address)
   servePage(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))
   pageRoutes(app, pages, orFailure)('POST /console/sandbox/:action', takeForm, {
-    mostBytes: mostFormBytes,
+    maxBytes: maxFormBytes,
     back: () => address,
   })
 }
