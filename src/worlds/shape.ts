@@ -64,7 +64,7 @@ export const worldShape = z.strictObject({
   rehearsal: z
     .boolean()
     .default(false)
-    .describe('Whether an agent is rehearsed. Then agents cannot manage the sandbox'),
+    .describe('true if an agent is rehearsed in this world; agents then cannot manage the sandbox'),
   shops: OpenShops.optional().describe(
     "The shops that are open: package shops by name or id, and custom ones. Default: all of the package's",
   ),
