@@ -1,5 +1,6 @@
 import { StatementSync } from 'node:sqlite'
 import { createClient } from '../src/client/client.ts'
+import { databaseMemories } from '../src/commands/database-memory.ts'
 import { realSystem } from '../src/core/system.ts'
 import * as mcp from '../src/mcp/dependencies.ts'
 import { createMcpServer } from '../src/mcp/server.ts'
@@ -14,25 +15,38 @@ export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
   try {
     const cardId = await issueCard(sandbox)
-    const call = await toolCaller(sandbox)
-    const compared = {
-      get_agent_card: [{ cardId }, () => send(sandbox, 'GET', `/agent-cards/${cardId}`)],
-      issue_agent_card: [cardAttributes, () => issueCard(sandbox)],
-    } as const
-    const rows: Row[] = []
-    for (const [name, [input, direct]] of Object.entries(compared)) {
-      const tool = () => call('tools/call', { name, arguments: input })
-      const [ours, other] = await inTurns(
-        9,
-        [tool, direct].map((work) => () => processorMsOf(work)),
-      )
-      const measurement = `CPU of callTool in process, ${name}: against the same by fetch`
-      rows.push(compare({ measurement, unit: 'ms', ours, other, goal: { atMost: 1.4 } }))
-    }
+    const call = await toolCaller(sandbox, mcp.nothingRemembered)
+    const remembering = await toolCaller(sandbox, await remembered(sandbox))
+    const read = () => send(sandbox, 'GET', `/agent-cards/${cardId}`)
+    const issue = () => issueCard(sandbox)
+    const issueTool = { name: 'issue_agent_card', arguments: cardAttributes }
+    const rows = [
+      await callRow(
+        'get_agent_card',
+        () => call('tools/call', { name: 'get_agent_card', arguments: { cardId } }),
+        read,
+      ),
+      await callRow('issue_agent_card', () => call('tools/call', issueTool), issue),
+      await callRow('issue_agent_card, remembered', () => remembering('tools/call', issueTool), issue),
+    ]
     return [...rows, ...(await countStatements(sandbox))]
   } finally {
     await sandbox.close()
   }
+}
+
+async function callRow(what: string, tool: () => Promise<unknown>, direct: () => Promise<unknown>): Promise<Row> {
+  const works = [tool, direct].map((work) => () => processorMsOf(work))
+  const [ours, other] = await inTurns(9, works)
+  const measurement = `CPU of callTool in process, ${what}: against the same by fetch`
+  return compare({ measurement, unit: 'ms', ours, other, goal: { atMost: 1.4 } })
+}
+
+/** Returns the settings with which each call is first stored, so that a repeat of it is recognized. */
+async function remembered({ service, store, key }: Sandbox): Promise<mcp.RepeatSettings> {
+  const { keyId: id, partyId } = (await service.identify(key)) ?? { keyId: '', partyId: '' }
+  const memoryOf = databaseMemories(service, store)
+  return { windowMs: 900_000, run: undefined, memory: () => memoryOf({ id, partyId }) }
 }
 
 async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
@@ -78,10 +92,15 @@ async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>):
 }
 
 /** Returns a caller of the MCP server over a transport that only calls functions. */
-async function toolCaller({ service, key }: Sandbox) {
-  const { fetch } = service
-  const baseUrl = 'http://sandbox.invalid'
-  const client = createClient({ baseUrl, fetch, credential: () => key, instanceId: 'bench', system: realSystem })
+async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings) {
+  const client = createClient({
+    baseUrl: 'http://sandbox.invalid',
+    fetch: service.fetch,
+    carry: service.carry(),
+    credential: () => key,
+    instanceId: 'bench',
+    system: realSystem,
+  })
   const server = createMcpServer({
     version: '1',
     log: console,
@@ -89,7 +108,7 @@ async function toolCaller({ service, key }: Sandbox) {
     choice: mcp.everyTool('sandbox'),
     api: { client: async () => client, ways: { signIn: '', reach: '', offer: () => '' } },
     people: mcp.nobody,
-    repeats: mcp.nothingRemembered,
+    repeats,
     faults: mcp.noFaults,
     run: mcp.unknownRun,
     changes: mcp.ownChanges,

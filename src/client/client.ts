@@ -72,6 +72,8 @@ export interface CallResult<D extends OperationDefinition> {
   idempotencyKey: string | undefined
   /** The number of attempts, 1 to 4. */
   attempts: number
+  /** Whether the wallet had the maximum of the issued card available; undefined if the API is not in this process. */
+  isCovered?: boolean | undefined
 }
 
 /** A typed client of the payments API. */
@@ -211,7 +213,8 @@ export function createClient(options: ClientOptions): Client {
       })
     }
     const { data, meta } = answer.json
-    return { data, meta, replayed: answer.replayed, idempotencyKey, attempts } as CallResult<typeof operation>
+    const { replayed, isCovered } = answer
+    return { data, meta, replayed, idempotencyKey, attempts, isCovered } as CallResult<typeof operation>
   }
 
   let operations: Operations | undefined

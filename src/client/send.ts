@@ -11,6 +11,7 @@ export type Answer =
       /** The parsed body; undefined if it is not JSON. */
       json: unknown
       replayed: boolean
+      isCovered: boolean | undefined
       retryAfter: string | null
       requestId: string | null
     }
@@ -70,10 +71,11 @@ export async function fetched(
   return { status: response.status, headers: response.headers, body: await response.text() }
 }
 
-function answerFrom({ status, headers, body }: ApiAnswer): SentAnswer {
+function answerFrom({ status, headers, body, isCovered }: ApiAnswer): SentAnswer {
   return {
     kind: 'answer',
     status,
+    isCovered,
     json: parseJson(body),
     replayed: headers.get('X-Idempotency-Replayed') === 'true',
     retryAfter: headers.get('Retry-After'),

@@ -19,6 +19,8 @@ export interface ApiAnswer {
   status: number
   headers: Pick<Headers, 'get'>
   body: string
+  /** Whether the wallet covers the issued card. Only a service in this process says so, and it is never sent over HTTP. */
+  isCovered?: boolean | undefined
 }
 
 /**

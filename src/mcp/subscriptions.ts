@@ -13,6 +13,10 @@ export class Subscriptions {
   /** Whether the host is notified of changes by others. */
   isFollowing = false
 
+  get areNone(): boolean {
+    return this.#addresses.size === 0
+  }
+
   has(address: string): boolean {
     return this.#addresses.has(address)
   }

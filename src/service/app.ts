@@ -96,8 +96,8 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
     }
 }
 
-function arrived({ status, body, headers }: Reply): ApiAnswer {
-  return { status, body, headers: new Headers(headers) }
+function arrived({ status, body, headers, isCovered }: Reply): ApiAnswer {
+  return { status, body, headers: new Headers(headers), isCovered }
 }
 
 /** Reads small bodies immediately and leaves others unread. */

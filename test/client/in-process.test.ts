@@ -27,6 +27,29 @@ onEachDatabase("a client in the service's process", (database) => {
     await drop()
   })
 
+  it('learns whether the wallet covers a card, which is never sent over HTTP', async () => {
+    const { service, system, agentKey, drop } = await createWorld(database)
+    const fetch = (request: Request) => service.fetch(request)
+    const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
+    const { operations: carried } = createClient({ ...options, carry: service.carry() })
+    const { operations: fetched } = createClient(options)
+    const { data: wallets } = await carried.listWallets({})
+    const available = wallets[0]?.attributes.balance?.available ?? 0
+    expect(available).toBeGreaterThan(0)
+    const [all, more] = [
+      { ...card, maximumAmount: available },
+      { ...card, maximumAmount: available + 1 },
+    ]
+    const told = async (issue: typeof carried.issueAgentCard, attributes: typeof card | typeof all, key?: string) =>
+      (await issue(attributes, { idempotencyKey: key })).isCovered
+    expect(await told(carried.issueAgentCard, all, 'one key')).toBe(true)
+    expect(await told(carried.issueAgentCard, more)).toBe(false)
+    expect(await told(fetched.issueAgentCard, all)).toBeUndefined()
+    // A recorded answer is as old as its request, so it says nothing about the balance now.
+    expect(await told(carried.issueAgentCard, all, 'one key')).toBeUndefined()
+    await drop()
+  })
+
   it('gets the same refusals as over HTTP', async () => {
     const { service, agentKey, drop } = await createWorld(database)
     const headers = { Authorization: `Bearer ${agentKey}`, 'Idempotency-Key': 'one key', 'X-Instance-ID': 'run-1' }

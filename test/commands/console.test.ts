@@ -84,7 +84,6 @@ async function kept() {
       .selectFrom('runEntries')
       .innerJoin('runs', 'runs.id', 'runEntries.runId')
       .select(['runEntries.kind', 'runEntries.operation', 'runEntries.outcome', 'runs.host'])
-      .where('operation', '!=', 'get_wallet')
       .orderBy('runEntries.id')
       .execute(),
   )

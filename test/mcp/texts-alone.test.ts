@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import type { ApiTransport } from '../../src/core/api-transport.ts'
 import { toolsets } from '../../src/core/operation.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -114,6 +116,33 @@ onEachDatabase('with the texts alone', (database) => {
     )
     expect(said(beyond, 'status')).toBe('active')
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
+  })
+
+  test('the wallet is read for that warning only if the service in this process did not tell that it has enough', async () => {
+    const { service, system, agentKey } = world
+    const requests: string[] = []
+    const carry: ApiTransport = (request, signal) => {
+      requests.push(request.operation)
+      return service.carry()(request, signal)
+    }
+    const { fetch } = service
+    const beside = { baseUrl: 'http://sandbox.test', credential: () => agentKey, instanceId: 'beside', system }
+    const client = createClient({ fetch, carry, ...beside })
+    const { host, close } = await connected(world, hosts[0].open, { client: async () => client })
+    const available = cents(said(await agent('list_wallets'), 'balance.available'))
+    const issue = async (maximumAmount: number) => {
+      const { content } = await host.callTool('issue_agent_card', { merchant: { name: 'Boats' }, maximumAmount })
+      return [
+        content
+          .map(({ text }) => text)
+          .join()
+          .includes('less than'),
+        ...requests.splice(0),
+      ]
+    }
+    expect(await issue(available)).toEqual([false, 'issue_agent_card'])
+    expect(await issue(available + 1)).toEqual([true, 'issue_agent_card', 'get_wallet'])
+    await close()
   })
 
   test('a payment is made, and a larger one waits for an approval and gets it', async () => {

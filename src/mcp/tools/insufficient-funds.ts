@@ -9,15 +9,16 @@ import { related } from '../people/question.ts'
 
 /**
  * Returns a remark on a card whose maximum exceeds the balance of its wallet. The service issues such cards, and a
- * purchase then needs more money. Returns undefined if there is enough, or if the balance cannot be read.
+ * purchase then needs more money. Returns undefined if there is enough, or if the balance cannot be read. A service in
+ * this process tells beside its answer whether there is enough. Reading the wallet then costs half as much CPU again.
  */
 export async function insufficientFundsRemark(
   { api, log }: Dependencies,
   operation: OperationDefinition,
-  { data }: CallResult<OperationDefinition>,
+  { data, isCovered }: CallResult<OperationDefinition>,
   { input: { customerPartyId }, signal }: { input: Record<string, unknown>; signal: AbortSignal },
 ): Promise<string | undefined> {
-  if (operation.name !== agentCards.issueAgentCard.name) return undefined
+  if (operation.name !== agentCards.issueAgentCard.name || isCovered === true) return undefined
   const card = data as unknown as CallResult<typeof agentCards.issueAgentCard>['data']
   const walletId = related(card, 'wallet')?.id
   if (walletId === undefined) return undefined

@@ -1,5 +1,4 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import { z } from 'zod'
 import type { CallOptions, CallResult } from '../../client/client.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
@@ -9,8 +8,8 @@ import type { Repeated } from '../answers/results.ts'
 import type { CallMemory, Dependencies, KeptCall, RepeatSettings } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { canonical, newKey } from '../people/elicitation.ts'
+import { schemaOf } from './arguments.ts'
 import { readRecordStates, withCurrentValues } from './created-records.ts'
-import { shapeOf } from './inputs.ts'
 import { changesInWords, explainObsolete, ObsoleteAnswer } from './obsolete-answer.ts'
 import { isRefusal, isUndone, runsStill } from './refusals.ts'
 
@@ -68,7 +67,7 @@ export class RepeatGuard {
     this.#repeats = repeats
     this.#call = call
     this.#signal = context.mcpReq.signal
-    this.input = { ...call.input, ...z.object(shapeOf(call.operation)).safeParse(call.input).data }
+    this.input = { ...call.input, ...schemaOf(call.operation).safeParse(call.input).data }
     this.#knowsKeys = call.operation.idempotency === 'required'
     const own = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
     const equal = [repeats.run ?? null, call.operation.name, this.input]

@@ -34,7 +34,7 @@ const pageLifetimeMs = 10 * 60_000
 
 export const agentCardHandlers = {
   issueAgentCard: async (input, context) => {
-    const { tx, actor, partyId, instanceId, nowMs, system } = context
+    const { tx, actor, partyId, instanceId, nowMs, system, afterCommit } = context
     if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
     const { wallet, agent } = await requirePayingWallet(context)
     await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId, agent }, input.maximumAmount)
@@ -55,6 +55,7 @@ export const agentCardHandlers = {
       updatedAtMs: nowMs,
     }
     await insertAgentCard(tx, row)
+    afterCommit.isCovered = wallet.availableCents >= row.maximumAmountCents
     return cardView(row, nowMs)
   },
 

@@ -15,6 +15,8 @@ export interface AfterCommit {
   otherAnswer: OtherAnswer | undefined
   /** Entries for other runs than the request's. */
   reportedEntries: ReportedEntry[]
+  /** Whether the wallet covers the issued card, for a client in this process (`ApiAnswer`). */
+  isCovered: boolean | undefined
 }
 
 /** The answer of a shop that is slow, or that fails after charging the card (docs/shops.md#answers). */

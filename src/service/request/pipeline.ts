@@ -89,7 +89,7 @@ export async function answer(
   }
   let reply = await replyTo(dependencies, progress, gone)
   const { reached, limit } = progress
-  const { timeMoved, otherAnswer } = 'context' in reached ? reached.context.afterCommit : {}
+  const { timeMoved, otherAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
     // Entries of the effects that became due come after it.
     note(reply)
@@ -104,7 +104,8 @@ export async function answer(
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, reached, reply, ms)
   const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined
-  return { ...reply, by, reached, headers: { ...reply.headers, ...limit?.headers, ...requestId(supportId) } }
+  const headers = { ...reply.headers, ...limit?.headers, ...requestId(supportId) }
+  return { ...reply, by, reached, headers, isCovered }
 }
 
 function arrive(
@@ -261,7 +262,7 @@ async function parse(
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
   // If the transaction runs again, this is decided again.
-  const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [] }
+  const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', afterCommit } }
 }
 

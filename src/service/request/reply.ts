@@ -15,6 +15,8 @@ export interface Reply {
   value?: unknown
   /** Set by `mayContainSecret`. */
   mayContainSecret?: boolean
+  /** For a client in this process (`ApiAnswer`). */
+  isCovered?: boolean | undefined
 }
 
 /** Returns the value of a reply's body. The activity, the run log and the log read it, and share it. */
