@@ -49,7 +49,7 @@ export const Agent = resource(
 
 /** The agent's part of its handle, @party-slug. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
-const AgentDescription = Description(500).nullable().describe('What it does')
+const AgentDescription = Description(500).nullable().describe('Its task')
 const agentName = Text(100).describe('Name that people see')
 const agentParams = z.strictObject({ agentId: ArgumentId('agt') })
 

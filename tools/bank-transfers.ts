@@ -19,7 +19,7 @@ const command = {
 const details = {
   currency: RequestedCurrency.default('USD'),
   walletId: ArgumentId('wal', 'Omit for the default').optional(),
-  description: Description(80).describe('What it is for').optional(),
+  description: Description(80).describe('Purpose').optional(),
   tags: Tags.optional(),
   ...actingParty,
 }

@@ -16,7 +16,7 @@ export const PartyInvitation = resource(
     role: z.enum(roles),
     status: z.enum(partyInvitationStatuses),
     url: secret(z.url().nullable()).describe('The page to join or decline; null once the invitation has ended'),
-    expiresAt: Timestamp.describe('The person can join until then'),
+    expiresAt: Timestamp.describe('The person can join until this time'),
     acceptedAt: Timestamp.nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,

@@ -126,8 +126,8 @@ export const paymentRequests = {
           type: z.enum(counterpartyTypes).describe('Kind of value'),
           value: z.string().min(1).max(320).describe('Such as bob@example.com'),
         })
-        .describe('Who should pay you'),
-      description: Description(80).describe('What it is for; shown to the payer').optional(),
+        .describe('The person asked to pay'),
+      description: Description(80).describe('Purpose; shown to the payer').optional(),
       payerName: Text(32).describe('Your name for the payer').optional(),
       walletId: ArgumentId('wal', 'Wallet to be paid into; omit for the default').optional(),
       tags: Tags.optional(),
@@ -201,7 +201,7 @@ export const paymentRequests = {
               externalAccountId: ArgumentId('eac'),
             }),
           ])
-          .describe('Where the money comes from'),
+          .describe('Source of the money'),
         ...actingParty,
       }),
     ),

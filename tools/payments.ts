@@ -115,7 +115,7 @@ export const payments = {
           value: z.string().min(1).max(320).describe('e.g. bob@example.com'),
         })
         .describe('Recipient'),
-      description: Description(80).describe('Shown to both').optional(),
+      description: Description(80).describe('Shown to both sides').optional(),
       tags: Tags.optional(),
       walletId: ArgumentId('wal', 'Omit for the default').optional(),
       disableNotifications: z.boolean().describe('Send no emails').optional(),

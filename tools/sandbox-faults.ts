@@ -30,13 +30,13 @@ export const FaultRule = z.strictObject({
     .strictObject({
       nth: Count.optional().describe('Only the nth matching request'),
       every: Count.optional().describe('Every nth matching request'),
-      times: Count.optional().describe('Most hits of the rule'),
+      times: Count.optional().describe('Maximum number of hits'),
       probability: z.number().positive().max(1).optional().describe('Chance of a hit, drawn from the seed'),
       instanceId: z.string().min(1).max(1024).optional().describe('Only in this run'),
     })
     .optional()
     .describe('Conditions that must all hold'),
-  fault: FaultKind.describe('What happens to the request'),
+  fault: FaultKind.describe('Fault to inject'),
   code: Code.optional().describe('Error code, for the kind error'),
   afterMs: z.int().min(0).max(longestFaultMs).optional().describe('Delay of slow, or duration of hang'),
   seed: z.string().max(100).optional().describe('Seed for probability'),

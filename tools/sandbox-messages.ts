@@ -18,7 +18,7 @@ export const SandboxMessage = resource(
   'sandboxMessage',
   Id('msg'),
   {
-    kind: z.enum(messageKinds).describe('What it is about'),
+    kind: z.enum(messageKinds).describe('Topic'),
     channel: z.enum(['email', 'sms']),
     to: z.string().describe("The address, or payer: a subscription's payer, whose address is unknown"),
     subject: z.string(),

@@ -25,7 +25,7 @@ export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe('The time it restores'),
   savedAt: Timestamp.describe('In real time'),
-  size: z.int().nonnegative().describe('In characters'),
+  size: z.int().nonnegative().describe('Size in characters'),
 })
 
 const shared = {

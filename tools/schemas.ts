@@ -138,4 +138,4 @@ export const cause = {
   instanceId: z.string().nullable(),
 }
 
-export const Merchant = z.strictObject({ name: Text(100).describe('Its exact name') }).describe('Who is paid')
+export const Merchant = z.strictObject({ name: Text(100).describe('Its exact name') }).describe('The payee')

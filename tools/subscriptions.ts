@@ -149,7 +149,7 @@ export const subscriptions = {
     path: '/subscriptions',
     adds: true,
     attributes: z.strictObject({
-      description: Description(200).describe('What the payer pays for'),
+      description: Description(200).describe('Purpose, shown to the payer'),
       every: Every.describe('1 to 25 weeks or 1 to 5 months'),
       amount: RequestedCents.optional().describe('Cents per payment, tax included: 5000 is $50.00'),
       totalAmount: RequestedCents.optional().describe('Cents in total, tax included: 30000 is $300.00'),

@@ -118,7 +118,7 @@ export const transfers = {
       amount: RequestedCents,
       sourceWalletId: ArgumentId('wal', 'wal_… to take the money from'),
       destWalletId: ArgumentId('wal', 'wal_… to move the money to'),
-      description: Description(80).describe('What it is for').optional(),
+      description: Description(80).describe('Purpose').optional(),
       tags: Tags.optional(),
       ...actingParty,
     }),

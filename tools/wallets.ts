@@ -50,7 +50,7 @@ const read = {
 const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 
 const walletName = Text(32).describe('Name that people see')
-const walletDescription = Description(100).nullable().describe('What it is for')
+const walletDescription = Description(100).nullable().describe('Purpose')
 
 /** Commands on the lifecycle of wallets, which agents may never use (docs/service.md#agent-policy). */
 const command = {

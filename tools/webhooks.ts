@@ -70,7 +70,7 @@ const EnabledEvents = z
   .min(1)
   .max(100)
   .describe('* for all, or types such as payment.completed')
-const Words = Text(100).describe('What it is for')
+const Words = Text(100).describe('Purpose')
 
 const shared = {
   output: Webhook,
