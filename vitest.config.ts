@@ -32,7 +32,7 @@ const deepOnly = [
   'test/console/*browser.test.ts',
   'test/decisions/browser.test.ts',
   'test/mcp-apps/{agent-card,approval,card-purchase}.test.ts',
-  'test/pages/{axe,checkout,connect,home-browser,hostile-shops-browser,library,links-browser,oauth-browser,shops-browser}.test.ts',
+  'test/pages/{axe,checkout,connect,home-browser,hostile-shops-browser,library,links-browser,oauth-browser,register-browser,shops-browser}.test.ts',
   'test/rehearse/report-browser.test.ts',
   // Other tests call these commands within one process. The quick run starts `serve`, stdio, `setup` and `rehearse`.
   'test/auth/commands.test.ts',

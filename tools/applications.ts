@@ -43,7 +43,10 @@ const PublicKey = z.strictObject({
   alg: z.string().max(20).optional().describe('Such as ES256'),
   use: z.literal('sig').optional().describe('Signing'),
 })
-const PublicKeys = z.array(PublicKey).min(1).max(5)
+/** The members of a public key that are kept. Others, such as `key_ops`, mean nothing here (RFC 7517 section 4). */
+export const publicKeyMembers = Object.keys(PublicKey.shape)
+export const maxKeys = 5
+const PublicKeys = z.array(PublicKey).min(1).max(maxKeys)
 const Scopes = z.array(z.enum(applicationScopes)).max(applicationScopes.length)
 
 const params = z.strictObject({ applicationId: ArgumentId('ogr') })

@@ -6,6 +6,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { doorGrounds, type Grounds } from '../adversary/doors.ts'
 import { leftBehind } from '../adversary/left-behind.ts'
 import { codeAt, secretIn } from '../approvals/authenticator.ts'
+import { trust } from '../credentials/requests.ts'
 import { grounds, type Grounds as OperationGrounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
 import { permittedStatus, samples } from '../isolation/samples.ts'
@@ -214,6 +215,20 @@ const changes: Record<string, Record<string, Change>> = {
       const action = /action="(\/connections\/ogr_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
       const act = () => visitor.send(action, { action: 'narrow', scope: 'payments:read' })
       return { act, listed: [['narrow_connection', `user ${owner.id}`]] }
+    },
+  },
+  'POST /connections/new/application': {
+    'a person registers an application': async (on) => {
+      const agentId = String((await on.site.world.whoami()).agentId)
+      const fields = { name: 'Worker', agentId, scope: 'payments:read' }
+      return formOf(() => '/connections/new/application', fields, 'create_application')(on)
+    },
+  },
+  'POST /connections/new/identity-provider': {
+    'a person trusts an identity provider': async (on) => {
+      const agentId = String((await on.site.world.whoami()).agentId)
+      const fields = { ...trust, claim: 'sub', value: 'clerk', agentId, scope: 'payments:read' }
+      return formOf(() => '/connections/new/identity-provider', fields, 'create_trusted_issuer')(on)
     },
   },
   'POST /second-factor': {

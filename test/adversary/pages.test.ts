@@ -150,6 +150,14 @@ const doors: Record<string, Door> = {
   'POST /shops/orders/:token': { guessed: sent('shopOrder', { key: `idk_${'0'.repeat(32)}` }) },
   'GET /connections': { signedIn: () => [['/connections']] },
   'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
+  'GET /connections/new/application': { signedIn: () => [['/connections/new/application']] },
+  'POST /connections/new/application': {
+    signedIn: () => [['/connections/new/application', form({ name: 'Worker', scope: 'payments:read' })]],
+  },
+  'GET /connections/new/identity-provider': { signedIn: () => [['/connections/new/identity-provider']] },
+  'POST /connections/new/identity-provider': {
+    signedIn: () => [['/connections/new/identity-provider', form({ name: 'Chat', scope: 'payments:read' })]],
+  },
   'GET /sign-in': { public: 'a form' },
   'GET /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA?next=/console']] },
   'POST /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA', form({ next: '/console' })]] },
@@ -287,6 +295,8 @@ const isBounded = (row: string) =>
 /** Pages about the caller, with the same address for everyone. */
 const aboutOneself: ReadonlySet<string> = new Set([
   'GET /connections',
+  'GET /connections/new/application',
+  'GET /connections/new/identity-provider',
   'GET /decisions',
   'GET /second-factor',
   'GET /console',

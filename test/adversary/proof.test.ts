@@ -4,6 +4,7 @@ import { sha256 } from '../../src/core/system.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import type { ByAnswer, Level, PageRoute, pageNeeds } from '../../src/service/rules/page-needs.ts'
 import { insertSession } from '../../src/service/store/browser-sessions.ts'
+import { trust } from '../credentials/requests.ts'
 import { authorizationUrl, createApplication } from '../oauth/application.ts'
 import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase, type TestDatabase } from '../support/databases.ts'
@@ -43,6 +44,21 @@ const yes: Record<RoutesAt<'proven'>, Prepare> = {
   'POST /cards/:token': ({ grounds: { links } }) => {
     return { path: links.card, fields: {}, purpose: `card page ${links.card.split('/').at(-1)}` }
   },
+  'GET /connections/new/application': () => ({ path: '/connections/new/application' }),
+  'POST /connections/new/application': async ({ grounds: { site } }) => ({
+    path: '/connections/new/application',
+    fields: { name: 'Worker', agentId: String((await site.world.whoami()).agentId), scope: 'payments:read' },
+    purpose: '/connections/new/application',
+  }),
+  'GET /connections/new/identity-provider': () => ({ path: '/connections/new/identity-provider' }),
+  'POST /connections/new/identity-provider': async ({ grounds: { site } }) => ({
+    path: '/connections/new/identity-provider',
+    fields: {
+      ...{ ...trust, claim: 'sub', value: 'clerk', scope: 'payments:read' },
+      agentId: String((await site.world.whoami()).agentId),
+    },
+    purpose: '/connections/new/identity-provider',
+  }),
   'POST /approvals/:approvalId/review': ({ grounds: { paths } }) => ({
     path: paths.approval,
     fields: { decision: 'approve' },
@@ -206,7 +222,7 @@ onEachDatabase('an action of a page for a person', (database) => {
 
   test.each(Object.entries(yes))('is done with proof: %s', async (_, prepare) => {
     const done = await perform(on, prepare, await ownerBy('proof', on))
-    expect([200, 303]).toContain(done.status)
+    expect([200, 201, 303]).toContain(done.status)
     expect(String(done.location)).not.toMatch(/^\/sign-in/)
     expect(done.text).not.toContain('role="alert"')
   })

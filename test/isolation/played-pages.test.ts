@@ -63,6 +63,8 @@ const routes: Record<string, readonly Answering[] | string> = {
   'POST /console/sandbox/:action': 'the user who is signed in',
   'POST /decide/:decisionId': 'the user who is signed in',
   'POST /connections/:grantId': 'the user who is signed in',
+  'POST /connections/new/application': 'the user who is signed in',
+  'POST /connections/new/identity-provider': 'the user who is signed in',
   'POST /oauth/token': 'the application whose grant it is',
   'POST /oauth/register': 'an application',
   'POST /oauth/introspect': 'an application',

@@ -26,6 +26,8 @@ import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
 import { decisionWords } from '../../src/service/pages/frame/decision-words.ts'
 import type { Html } from '../../src/service/pages/frame/document.ts'
 import { joinPage } from '../../src/service/pages/join/view.ts'
+import { registeredPage } from '../../src/service/pages/register/registered.ts'
+import { applicationPage } from '../../src/service/pages/register/view.ts'
 import { requestPage } from '../../src/service/pages/request/view.ts'
 import { requestWords } from '../../src/service/pages/request/words.ts'
 import { checkoutPage as shopCheckoutPage } from '../../src/service/pages/shops/checkout-view.ts'
@@ -93,7 +95,16 @@ const pages: Record<string, (text: string) => Html | string> = {
     }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]
-    return connectionsPage({ connections, status: null })
+    return connectionsPage({ connections, mayRegister: true, status: null })
+  },
+  'registering an application': (text) => {
+    const agents = [{ id: 'agt_1', name: foreignName(text, 'agt_1', 100) }]
+    const entry = { name: 'Worker', agentId: '', scopes: [], proof: 'secret', keys: '' } as const
+    return applicationPage({ agents, entry, problems: {}, action: '/here', token: 'token' })
+  },
+  'an application that was registered': (text) => {
+    const made = { name: text, clientId: 'oap_1', clientSecret: null }
+    return registeredPage({ ...made, agentName: foreignName(text, 'agt_1', 100), baseUrl: 'http://127.0.0.1:4010' })
   },
   consent: (text) => {
     const client = { id: 'ocl_1', name: text, uri: null, redirectUri: 'https://app.example/' }

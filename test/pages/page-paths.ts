@@ -44,6 +44,8 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
     // Leads to the page that asks whether an application may connect.
     'GET /oauth/consent/:uid': pathname + search,
     'GET /connections': '/connections',
+    'GET /connections/new/application': '/connections/new/application',
+    'GET /connections/new/identity-provider': '/connections/new/identity-provider',
     'GET /console': '/console',
     'GET /console/find': '/console/find?id=run-that-is-not',
     'GET /console/requests/:id': `/console/requests/${supportId}`,

@@ -124,8 +124,8 @@ async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<Tr
   return issuer?.revokedAtMs === null ? issuer : undefined
 }
 
-/** Returns whether the user may end and limit what the party registered. Members use what others set up. */
-function managesParty({ role }: UserRow): boolean {
+/** Returns whether the user may register, limit and end applications of the party. Members use what others set up. */
+export function managesParty({ role }: Pick<UserRow, 'role'>): boolean {
   return role !== 'MEMBER'
 }
 

@@ -11,10 +11,12 @@ import { findApplication, insertGrant, listApplications, revokeGrant, updateGran
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import { newCredential } from '../tokens/secrets.ts'
 import { loadAgent } from './agents.ts'
+import { requireManager } from './steps/require-manager.ts'
 
 export const applicationHandlers = {
   createApplication: async ({ name, agentId, scopes = [...defaultOAuthScopes], publicKeys }, context) => {
     const { tx, actor, partyId, environment, nowMs, system } = context
+    await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
     // Deleting the agent takes the same lock, so a concurrent deletion also ends this application.
     await tx.lockParty(partyId)

@@ -21,11 +21,13 @@ import {
 import { jwtBearerGrant } from '../tokens/resources.ts'
 import { newCredential } from '../tokens/secrets.ts'
 import { loadAgent } from './agents.ts'
+import { requireManager } from './steps/require-manager.ts'
 
 export const trustedIssuerHandlers = {
   createTrustedIssuer: async (input, context) => {
     const { tx, actor, partyId, environment, nowMs, system } = context
     const { name, issuer, jwksUri, agents, scopes = [...defaultOAuthScopes] } = input
+    await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
     requireAddress('issuer', issuer, context)
     requireAddress('jwksUri', jwksUri, context)

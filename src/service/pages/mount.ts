@@ -18,6 +18,7 @@ import { DeclinesByAddress } from './frame/declines-by-address.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
 import { mountHome } from './home/routes.ts'
 import { mountJoin } from './join/routes.ts'
+import { mountRegister } from './register/routes.ts'
 import { mountPaymentRequests } from './request/routes.ts'
 import { mountShops } from './shops/routes.ts'
 import { mountSignIn } from './sign-in/routes.ts'
@@ -47,6 +48,7 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountSignIn(app, dependencies)
   mountConsent(app, dependencies)
   mountConnections(app, dependencies)
+  mountRegister(app, dependencies)
   mountCardPages(app, dependencies)
   mountApprovalPages(app, dependencies)
   mountDecisionPages(app, dependencies)

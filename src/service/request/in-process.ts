@@ -11,6 +11,8 @@ interface Sent {
   params: Record<string, string>
   query?: Record<string, string>
   attributes?: object
+  /** The records that the body names as relationships (docs/service.md#bodies). */
+  relationships?: object
 }
 
 /**
@@ -55,10 +57,10 @@ export function asActor(
   dependencies: Dependencies,
   actor: Actor,
   key: OperationKey,
-  { params, query: asked = {}, attributes, idempotencyKey, instanceId }: SentByActor,
+  { params, query: asked = {}, attributes, relationships, idempotencyKey, instanceId }: SentByActor,
 ): Promise<Reply> {
   const { method, path } = requestOf(key, params)
-  const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes } })
+  const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes, relationships } })
   const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
   if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
   const query = new URLSearchParams(asked)

@@ -74,6 +74,11 @@ export const pageNeeds = {
   'GET /connections': 'session',
   // Its forms only take permissions away.
   'POST /connections/:grantId': 'session',
+  // An application that is registered here acts as an agent without a person. Its secret is shown once.
+  'GET /connections/new/application': 'proven',
+  'POST /connections/new/application': 'proven',
+  'GET /connections/new/identity-provider': 'proven',
+  'POST /connections/new/identity-provider': 'proven',
   'GET /console': 'session',
   'GET /console/find': 'session',
   'GET /console/requests/:id': 'session',

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
-import { type Connections, createConnections } from '../../oauth/connections.ts'
+import { type Connections, createConnections, managesParty } from '../../oauth/connections.ts'
 import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
@@ -32,6 +32,7 @@ const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn
       ...connectionWords(connection),
       formToken: formToken(purposeOf(connection.grantId)),
     })),
+    mayRegister: managesParty(user),
     status: isDone(done) ? statusWords[done] : null,
   })
   return c.html(page, 200, oauthPageHeaders)

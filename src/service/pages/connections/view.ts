@@ -5,27 +5,38 @@ import type { ConnectionWords, StatusWords } from './words.ts'
 
 interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
+  /** Whether the person may register applications and trust identity providers. */
+  mayRegister: boolean
   /** The result of the person's last action. */
   status: StatusWords | null
 }
 
 /** Renders the page of the applications that a person connected. It has no script: the browser sends the forms. */
 export function connectionsPage(shown: ConnectionsShown): Html {
-  const { connections, status } = shown
+  const { connections, mayRegister, status } = shown
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
-${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}`
+${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}
+${mayRegister ? registering : ''}`
   return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main })
 }
+
+const registering = html`<section aria-labelledby="registering">
+<h2 id="registering">Sign in without a browser</h2>
+<ul>
+<li><a href="/connections/new/application">Register an application</a>: a deployed service that signs in by itself, as an agent</li>
+<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: your company’s, which signs its people’s agents in</li>
+</ul>
+</section>`
 
 function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
   const { grantId, application, actsAs, spending, permissions, since, lastUsed, formToken } = connection
   const { name } = application
   const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
   const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
-  return html`<section aria-labelledby="application-${index}">
-<h2 id="application-${index}"><bdi>${name}</bdi></h2>
+  return html`<section>
+<h2><bdi>${name}</bdi></h2>
 <dl>
 <div><dt>Application</dt><dd>${standing(connection)}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>

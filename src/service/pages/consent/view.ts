@@ -124,7 +124,7 @@ ${newAgentFields(shown)}
 function newAgentFields({ words, entry, problem }: ConsentShown): Html {
   const mark = (field: ConsentProblem['field']) =>
     problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : ''
-  return html`<div class="new-agent stack">
+  return html`<div class="chosen-only stack">
 <p class="aside">${words.newAgentSpending}</p>
 <div class="field">
 <label for="agent-name">Name</label>

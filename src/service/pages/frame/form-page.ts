@@ -3,14 +3,16 @@ import { type Html, pageDocument } from './document.ts'
 
 interface FormPage {
   title: string
+  /** Whether the page is wider, for long texts of programs. */
+  isBroad?: boolean
   main: Html
 }
 
 /** Renders a page without a script: the browser sends its forms. */
-export function formPage({ title, main }: FormPage): Html {
+export function formPage({ title, isBroad = false, main }: FormPage): Html {
   return pageDocument({
     title,
-    body: html`<main id="main" tabindex="-1">\n${main}\n</main>`,
+    body: html`<main id="main" tabindex="-1"${isBroad ? html` class="broad"` : ''}>\n${main}\n</main>`,
   })
 }
 

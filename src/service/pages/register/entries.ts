@@ -1,0 +1,146 @@
+import { publicKeyMembers } from '../../../../tools/applications.ts'
+import type { AgentClaim } from '../../rules/trusted-issuers.ts'
+
+/** An agent to choose from. */
+export interface Agent {
+  id: string
+  name: string
+}
+
+/** The values of the form for an application. */
+export interface ApplicationEntry {
+  name: string
+  agentId: string
+  scopes: readonly string[]
+  /** The means by which it proves who it is. */
+  proof: 'secret' | 'key'
+  /** The pasted public keys. A private key is dropped, so that no page shows it again. */
+  keys: string
+}
+
+/** The values of the form for an identity provider. */
+export interface ProviderEntry {
+  name: string
+  issuer: string
+  jwksUri: string
+  rules: readonly AgentClaim[]
+  scopes: readonly string[]
+}
+
+type Field<Entry> = keyof Entry | 'form'
+
+/** The problems of a form, by field; `form` has a problem of no single field. */
+export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
+
+/** The most rules that the form takes. update_trusted_issuer takes more. */
+export const maxRules = 20
+
+export function applicationEntry(sent: URLSearchParams): ApplicationEntry {
+  return {
+    name: textIn(sent, 'name'),
+    agentId: textIn(sent, 'agentId'),
+    scopes: sent.getAll('scope'),
+    proof: sent.get('proof') === 'key' ? 'key' : 'secret',
+    keys: textIn(sent, 'keys'),
+  }
+}
+
+export function providerEntry(sent: URLSearchParams): ProviderEntry {
+  const [values, agentIds] = [sent.getAll('value'), sent.getAll('agentId')]
+  const rules = sent.getAll('claim').map((claim, at) => ({
+    claim: claim.trim(),
+    value: values[at]?.trim() ?? '',
+    agentId: agentIds[at] ?? '',
+  }))
+  return {
+    name: textIn(sent, 'name'),
+    issuer: textIn(sent, 'issuer'),
+    jwksUri: textIn(sent, 'jwksUri'),
+    rules: rules.slice(0, maxRules),
+    scopes: sent.getAll('scope'),
+  }
+}
+
+/** The body of an operation, or the problems of the form that it is made from. */
+type Asked<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
+
+const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
+
+const noScope = 'Choose at least one permission.'
+
+/** Returns the request that registers the application. The operation checks the rest. */
+export function askedApplication(entry: ApplicationEntry, agents: readonly Agent[]): Asked<ApplicationEntry> {
+  const { name, agentId, scopes, proof } = entry
+  const keys = proof === 'key' ? keysIn(entry.keys) : { publicKeys: undefined }
+  const problems: Problems<ApplicationEntry> = {
+    ...(name === '' && { name: 'Enter a name.' }),
+    ...(!isAmong(agents, agentId) && { agentId: 'Choose the agent that the application acts as.' }),
+    ...(scopes.length === 0 && { scopes: noScope }),
+    ...('problem' in keys && { keys: keys.problem }),
+  }
+  if (Object.keys(problems).length > 0 || 'problem' in keys) return { problems }
+  const relationships = { agent: { data: { type: 'agent', id: agentId } } }
+  return { attributes: { name, scopes, publicKeys: keys.publicKeys }, relationships }
+}
+
+/** Returns the request that trusts the provider. Rules that are empty are left out. */
+export function askedProvider(entry: ProviderEntry, agents: readonly Agent[]): Asked<ProviderEntry> {
+  const { name, issuer, jwksUri, rules, scopes } = entry
+  const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
+  const problems: Problems<ProviderEntry> = {
+    ...(name === '' && { name: 'Enter a name.' }),
+    ...(issuer === '' && { issuer: 'Enter the address that the provider calls its issuer.' }),
+    ...(jwksUri === '' && { jwksUri: 'Enter the address of the provider’s public keys.' }),
+    ...(filled.length === 0 && { rules: 'Enter at least one rule: a claim, its value, and an agent.' }),
+    ...(filled.some((rule) => rule.claim === '' || rule.value === '' || !isAmong(agents, rule.agentId)) && {
+      rules: 'Each rule needs a claim, its value, and an agent. To leave a rule out, empty its claim and value.',
+    }),
+    ...(scopes.length === 0 && { scopes: noScope }),
+  }
+  if (Object.keys(problems).length > 0) return { problems }
+  return { attributes: { name, issuer, jwksUri, agents: filled, scopes } }
+}
+
+const keyForm = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS).'
+/** The members of private and shared keys (RFC 7518 section 6). */
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** Returns the keys of a JWK, a JWKS or a list, with the members that count. */
+function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
+  if (text === '') return { problem: keyForm }
+  const value = parsed(text)
+  const keys = [isObject(value) && Array.isArray(value.keys) ? value.keys : value].flat()
+  if (!keys.every(isObject)) return { problem: keyForm }
+  if (keys.some((key) => secretMembers.some((member) => Object.hasOwn(key, member)))) {
+    const problem = 'This is a private key. It was not stored. Paste the public key alone, without its member "d".'
+    return { problem, isSecret: true }
+  }
+  return { publicKeys: keys.map(withKnownMembers) }
+}
+
+/** Returns the entry as the form may show it again. */
+export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
+  const keys = keysIn(entry.keys)
+  return 'isSecret' in keys ? { ...entry, keys: '' } : entry
+}
+
+function withKnownMembers(key: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns a field's text. Browsers send line endings as two characters. */
+function textIn(sent: URLSearchParams, name: string): string {
+  return (sent.get(name) ?? '').replaceAll('\r\n', '\n').trim()
+}

@@ -1,0 +1,40 @@
+import type { Reply } from '../../request/reply.ts'
+import { detailOf } from '../frame/refusals.ts'
+import type { ApplicationEntry, Problems, ProviderEntry } from './entries.ts'
+
+/** The fields of a form by the attribute or relationship of the operation. */
+type Fields<Entry> = Readonly<Record<string, { field: keyof Entry; words: string }>>
+
+const applicationFields: Fields<ApplicationEntry> = {
+  name: { field: 'name', words: 'The name' },
+  agent: { field: 'agentId', words: 'The agent' },
+  scopes: { field: 'scopes', words: 'The permissions' },
+  publicKeys: { field: 'keys', words: 'The keys' },
+}
+
+const providerFields: Fields<ProviderEntry> = {
+  name: { field: 'name', words: 'The name' },
+  issuer: { field: 'issuer', words: 'The issuer' },
+  jwksUri: { field: 'jwksUri', words: 'The address of the keys' },
+  agents: { field: 'rules', words: 'The rules' },
+  scopes: { field: 'scopes', words: 'The permissions' },
+}
+
+export function applicationProblems(reply: Reply): Problems<ApplicationEntry> {
+  return problemsOf(reply, applicationFields)
+}
+
+export function providerProblems(reply: Reply): Problems<ProviderEntry> {
+  return problemsOf(reply, providerFields)
+}
+
+/** Puts the refusal of an operation beside the field that it names. */
+function problemsOf<Entry>(reply: Reply, fields: Fields<Entry>): Problems<Entry> {
+  const { errors } = JSON.parse(reply.body) as { errors: { source?: { pointer?: string } }[] }
+  const detail = detailOf(reply)
+  const [, attribute = ''] = /^\/data\/(?:attributes|relationships)\/(\w+)/.exec(errors[0]?.source?.pointer ?? '') ?? []
+  const at = Object.hasOwn(fields, attribute) ? fields[attribute] : undefined
+  if (at === undefined) return { form: detail } as Problems<Entry>
+  const text = detail.startsWith(`${attribute} `) ? `${at.words}${detail.slice(attribute.length)}` : detail
+  return { [at.field]: text } as Problems<Entry>
+}

@@ -1,0 +1,89 @@
+import { html } from 'hono/html'
+import { foreignName } from '../../../core/foreign-text.ts'
+import type { Html } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
+
+/** A new application, as its operation returned it. */
+export interface Registered {
+  name: string
+  clientId: string
+  clientSecret: string | null
+}
+
+/** A new trust, as its operation returned it. */
+export interface Trusted extends Registered {
+  issuer: string
+  audience: string
+}
+
+/** Renders the answer to the form for an application: the only page with its secret. */
+export function registeredPage({
+  name,
+  clientId,
+  clientSecret,
+  agentName,
+  baseUrl,
+}: Registered & { agentName: string; baseUrl: string }): Html {
+  const facts = [
+    fact('Name', html`<bdi>${foreignName(name, clientId, 100)}</bdi>`),
+    fact('Acts as', html`<bdi>${agentName}</bdi>`),
+    fact('Client id', html`<code>${clientId}</code>`),
+    ...(clientSecret === null ? [] : [fact('Client secret', html`<code>${clientSecret}</code>`)]),
+  ]
+  const [file, content] =
+    clientSecret === null ? ['key.pem', 'its private key (PKCS #8)'] : ['secret.txt', 'the client secret']
+  const next = html`<section aria-labelledby="next">
+<h2 id="next">Sign in</h2>
+<p>Put ${content} into a file that only the service reads. The MCP server then signs in with:</p>
+<pre>payments-mcp login --client-credentials --client-id ${clientId} \\
+  --proof-file ${file} --base-url ${baseUrl}</pre>
+<p>Any other client of MCP that knows OAuth client credentials can use them too.</p>
+</section>`
+  return page('Application registered', { facts, next, hasSecret: clientSecret !== null })
+}
+
+/** Renders the answer to the form for an identity provider: the only page with the secret of its application. */
+export function trustedPage({
+  name,
+  clientId,
+  clientSecret,
+  issuer,
+  audience,
+  baseUrl,
+}: Trusted & { baseUrl: string }): Html {
+  const facts = [
+    fact('AI host', html`<bdi>${foreignName(name, clientId, 100)}</bdi>`),
+    fact('Issuer', html`<bdi>${foreignName(issuer, 'An address', 500)}</bdi>`),
+    fact('Client id', html`<code>${clientId}</code>`),
+    fact('Client secret', html`<code>${clientSecret}</code>`),
+    fact('Audience', html`<code>${audience}</code>`),
+    fact('Resource', html`<code>${baseUrl}/mcp</code>`),
+  ]
+  const next = html`<section aria-labelledby="next">
+<h2 id="next">Set up both sides</h2>
+<ol>
+<li>At the identity provider, register this service with the audience and the resource. Let it issue assertions with the client id.</li>
+<li>Give the AI host the client id and the client secret.</li>
+</ol>
+</section>`
+  return page('Identity provider trusted', { facts, next, hasSecret: true })
+}
+
+interface Shown {
+  facts: readonly Html[]
+  next: Html
+  hasSecret: boolean
+}
+
+function page(heading: string, { facts, next, hasSecret }: Shown): Html {
+  const main = html`<h1>${heading}</h1>
+<p class="done" role="status">${hasSecret ? 'Copy the secret now. It is shown only this once, and nobody can look it up later.' : 'It signs in with its private key. There is no secret to copy.'}</p>
+<dl>
+${facts}
+</dl>
+${next}
+<p><a href="/connections">See, limit or end it under your connected applications</a></p>`
+  return formPage({ title: heading, isBroad: true, main })
+}
+
+const fact = (name: string, value: Html) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`

@@ -1,0 +1,155 @@
+import type { Context, Hono } from 'hono'
+import type { OperationKey } from '../../../../tools/index.ts'
+import { foreignName } from '../../../core/foreign-text.ts'
+import { defaultOAuthScopes } from '../../../core/permissions.ts'
+import { managesParty } from '../../oauth/connections.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { asUser, readAsUser } from '../../request/in-process.ts'
+import type { Dependencies } from '../../request/pipeline.ts'
+import type { Reply } from '../../request/reply.ts'
+import { orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import type { Html } from '../frame/document.ts'
+import { messagePage } from '../frame/form-page.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { pageRoutes } from '../frame/page-routes.ts'
+import { statusOf } from '../frame/refusals.ts'
+import {
+  type Agent,
+  type ApplicationEntry,
+  applicationEntry,
+  askedApplication,
+  askedProvider,
+  type Problems,
+  type ProviderEntry,
+  providerEntry,
+  withoutPrivateKey,
+} from './entries.ts'
+import { applicationProblems, providerProblems } from './refusals.ts'
+import { type Registered, registeredPage, type Trusted, trustedPage } from './registered.ts'
+import { applicationPage, providerPage } from './view.ts'
+
+type RegisterDependencies = Dependencies & PageDependencies
+
+/** The size limit of a form in bytes. It fits five large keys, and twenty rules. */
+const maxBytes = 32 * 1024
+
+const applicationPath = '/connections/new/application'
+const providerPath = '/connections/new/identity-provider'
+
+/**
+ * Mounts the forms by which an owner or administrator registers an application that signs in by itself, and trusts an
+ * identity provider. Both are operations of the API, run as the signed-in user; the answer shows the secret once.
+ */
+export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
+  const serve = pageRoutes(app, dependencies, orFailure)
+  serve('GET /connections/new/application', managed(showApplication))
+  serve(
+    `POST ${applicationPath}`,
+    ownForm(() => applicationPath, takeApplication),
+    { maxBytes },
+  )
+  serve('GET /connections/new/identity-provider', managed(showProvider))
+  serve(
+    `POST ${providerPath}`,
+    ownForm(() => providerPath, takeProvider),
+    { maxBytes },
+  )
+}
+
+/** Refuses members, who could not send the form. The operation checks it again. */
+function managed(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
+  return (c, pages, signedIn) => {
+    if (managesParty(signedIn.user)) return show(c, pages, signedIn)
+    const text = 'Owners and administrators register applications. You are a member of the party: ask one of them.'
+    return c.html(messagePage('Not for members', text, back), 403, headers)
+  }
+}
+
+const back = { href: '/connections', text: 'See your connected applications' }
+
+const showApplication: Show<RegisterDependencies> = async (c, pages, signedIn) => {
+  const agents = await agentsOf(pages, signedIn)
+  const entry = { name: '', agentId: onlyOf(agents), scopes: defaultOAuthScopes, proof: 'secret', keys: '' } as const
+  return askApplication(c, signedIn, { agents, entry, problems: {} })
+}
+
+const takeApplication: Take<RegisterDependencies> = async (c, pages, signedIn, sent) => {
+  const entry = applicationEntry(sent)
+  const agents = await agentsOf(pages, signedIn)
+  const asked = askedApplication(entry, agents)
+  const shown = { agents, entry: withoutPrivateKey(entry) }
+  if ('problems' in asked) return askApplication(c, signedIn, { ...shown, problems: asked.problems }, 422)
+  const reply = await asUser(pages, signedIn.user, 'createApplication', { params: {}, ...asked })
+  if (reply.status !== 201) {
+    return askApplication(c, signedIn, { ...shown, problems: applicationProblems(reply) }, statusOf(reply))
+  }
+  const agentName = agents.find(({ id }) => id === entry.agentId)?.name ?? entry.agentId
+  return c.html(
+    registeredPage({ ...attributesOf<Registered>(reply), agentName, baseUrl: pages.publicUrl() }),
+    201,
+    headers,
+  )
+}
+
+const showProvider: Show<RegisterDependencies> = async (c, pages, signedIn) => {
+  const agents = await agentsOf(pages, signedIn)
+  const rules = [{ claim: 'email', value: '', agentId: onlyOf(agents) }]
+  const entry = { name: '', issuer: '', jwksUri: '', rules, scopes: defaultOAuthScopes }
+  return askProvider(c, signedIn, { agents, entry, problems: {} })
+}
+
+const takeProvider: Take<RegisterDependencies> = async (c, pages, signedIn, sent) => {
+  const entry = providerEntry(sent)
+  const agents = await agentsOf(pages, signedIn)
+  if (sent.get('action') === 'add') {
+    const rules = [...entry.rules, { claim: '', value: '', agentId: onlyOf(agents) }]
+    return askProvider(c, signedIn, { agents, entry: { ...entry, rules }, problems: {}, isAdded: true })
+  }
+  const asked = askedProvider(entry, agents)
+  if ('problems' in asked) return askProvider(c, signedIn, { agents, entry, problems: asked.problems }, 422)
+  const reply = await asUser(pages, signedIn.user, 'createTrustedIssuer', { params: {}, ...asked })
+  if (reply.status !== 201) {
+    return askProvider(c, signedIn, { agents, entry, problems: providerProblems(reply) }, statusOf(reply))
+  }
+  return c.html(trustedPage({ ...attributesOf<Trusted>(reply), baseUrl: pages.publicUrl() }), 201, headers)
+}
+
+type Status = 200 | 422 | ReturnType<typeof statusOf>
+
+interface Asking<Entry> {
+  agents: readonly Agent[]
+  entry: Entry
+  problems: Problems<Entry>
+  /** Whether the person has just asked for another rule. */
+  isAdded?: boolean
+}
+
+function askApplication(c: Context, { formToken }: SignedIn, asking: Asking<ApplicationEntry>, status: Status = 200) {
+  const page = applicationPage({ ...asking, action: applicationPath, token: formToken(applicationPath) })
+  return answer(c, page, status)
+}
+
+function askProvider(c: Context, { formToken }: SignedIn, asking: Asking<ProviderEntry>, status: Status = 200) {
+  const page = providerPage({ ...asking, action: providerPath, token: formToken(providerPath) })
+  return answer(c, page, status)
+}
+
+const answer = (c: Context, page: Html, status: Status) => c.html(page, status, headers)
+
+/** Returns the agents to choose from, newest first: as many as a list has at most. */
+async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promise<Agent[]> {
+  const query = { status: 'ACTIVE', limit: '100' }
+  const { body } = await readAsUser(pages, user, 'listAgents' satisfies OperationKey, { params: {}, query })
+  const { data } = JSON.parse(body) as { data: { id: string; attributes: { name: string } }[] }
+  return data.map(({ id, attributes: { name } }) => ({ id, name: foreignName(name, id, 100) }))
+}
+
+function onlyOf(agents: readonly Agent[]): string {
+  const [only, ...others] = agents
+  return only !== undefined && others.length === 0 ? only.id : ''
+}
+
+function attributesOf<Attributes>({ body }: Reply): Attributes {
+  return (JSON.parse(body) as { data: { attributes: Attributes } }).data.attributes
+}

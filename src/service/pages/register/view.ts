@@ -1,0 +1,203 @@
+import { html } from 'hono/html'
+import { maxKeys } from '../../../../tools/applications.ts'
+import { applicationScopes, oauthScopes } from '../../../core/permissions.ts'
+import type { AgentClaim } from '../../rules/trusted-issuers.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
+import { type Agent, type ApplicationEntry, maxRules, type Problems, type ProviderEntry } from './entries.ts'
+
+interface Shown<Entry> extends PageForm {
+  agents: readonly Agent[]
+  entry: Entry
+  problems: Problems<Entry>
+  /** Whether the person has just asked for another rule, whose first field then gets the focus. */
+  isAdded?: boolean
+}
+
+/** Renders the form that registers an application. It has no script: the browser sends the form. */
+export function applicationPage({ agents, entry, problems, ...target }: Shown<ApplicationEntry>): Html {
+  const focus = firstOf(problems, ['name', 'agentId', 'scopes', 'keys'])
+  const main = html`<h1>Register an application</h1>
+<p>A deployed service that signs in by itself, without a person, as one of your agents. It spends within that agent’s limits.</p>
+${agents.length === 0 ? noAgent : ''}
+<form method="post" action="${target.action}" novalidate>
+<input type="hidden" name="formToken" value="${target.token}">
+${summary(problems)}
+${textField({ name: 'name', label: 'Name', hint: 'What you call it, such as “Nightly orders”', value: entry.name, most: 100, problem: problems.name, isFocused: focus === 'name' })}
+<div class="field">
+<label for="agent">It acts as</label>
+${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-problem" ${wrong(problems.agentId, focus === 'agentId')}`)}
+<p class="problem" id="agent-problem">${problems.agentId ?? ''}</p>
+</div>
+${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
+<fieldset>
+<legend>It proves who it is by</legend>
+<div class="list">
+<div class="option box">
+<input type="radio" id="proof-secret" name="proof" value="secret" aria-describedby="about-secret" ${entry.proof === 'secret' ? html`checked` : ''}>
+<div><label for="proof-secret">A secret</label><p class="aside" id="about-secret">We make it, and show it once.</p></div>
+</div>
+<div class="option box">
+<input type="radio" id="proof-key" name="proof" value="key" aria-describedby="about-key" ${entry.proof === 'key' ? html`checked` : ''}>
+<div>
+<label for="proof-key">A key pair</label>
+<p class="aside" id="about-key">Its private key never leaves its machine.</p>
+<div class="field chosen-only">
+<label for="keys">Public key</label>
+<p class="aside" id="keys-hint">JSON: a JWK, or a JWKS with up to ${maxKeys} keys</p>
+<textarea id="keys" name="keys" rows="5" spellcheck="false" autocomplete="off" aria-describedby="keys-hint keys-problem" ${wrong(problems.keys, focus === 'keys')}>
+${entry.keys}</textarea>
+<p class="problem" id="keys-problem">${problems.keys ?? ''}</p>
+</div>
+</div>
+</div>
+</div>
+</fieldset>
+<div class="choices">
+<button type="submit">Register</button>
+</div>
+</form>
+${toConnections}`
+  return formPage({ title: titleFor('Register an application', problems), main })
+}
+
+/** Renders the form that trusts an identity provider. */
+export function providerPage(shown: Shown<ProviderEntry>): Html {
+  const { agents, entry, problems, isAdded = false, ...target } = shown
+  const focus = firstOf(problems, ['name', 'issuer', 'jwksUri', 'scopes', 'rules'])
+  const { rules } = entry
+  const marked = problems.rules === undefined ? [] : rules.flatMap(missingIn)
+  const focused = isAdded ? `claim-${rules.length - 1}` : focus === 'rules' ? (marked[0] ?? 'claim-0') : undefined
+  const main = html`<h1>Trust an identity provider</h1>
+<p>Your company’s identity provider then decides who acts as which agent, through one AI host.</p>
+${agents.length === 0 ? noAgent : ''}
+<form method="post" action="${target.action}" novalidate>
+<input type="hidden" name="formToken" value="${target.token}">
+${summary(problems)}
+${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that presents the sign-ins', value: entry.name, most: 100, problem: problems.name, isFocused: focus === 'name' })}
+${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of its assertions, such as https://login.example.com', value: entry.issuer, most: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
+${textField({ name: 'jwksUri', label: 'Address of its public keys', hint: 'Its “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, most: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
+${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
+<fieldset aria-describedby="rules-hint rules-problem">
+<legend>Who acts as which agent</legend>
+<div class="field">
+<p class="aside" id="rules-hint">The first rule whose claim has that value chooses the agent. If none does, nobody is signed in. Use claims that only the provider can set.</p>
+<p class="problem" id="rules-problem">${problems.rules ?? ''}</p>
+</div>
+<div class="list">
+${rules.map((rule, at) => ruleFields(rule, { agents, at, mark: (id) => wrong(marked.includes(id) ? problems.rules : undefined, id === focused) }))}
+</div>
+</fieldset>
+<div class="choices">
+<button type="submit" name="action" value="trust">Trust it</button>
+${rules.length < maxRules ? html`<button type="submit" name="action" value="add" class="quiet">Add another rule</button>` : ''}
+</div>
+</form>
+${toConnections}`
+  return formPage({ title: titleFor('Trust an identity provider', problems), main })
+}
+
+const toConnections = html`<p><a href="/connections">Back to your connected applications</a></p>`
+
+const noAgent = html`<p class="warning">You have no agent yet. Connect an AI host first: you create its agent on the page that asks you.</p>`
+
+function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
+  return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
+}
+
+/** Says that nothing was done. The problems themselves are beside their fields. */
+function summary<Entry>(problems: Problems<Entry>): Html | '' {
+  if (Object.keys(problems).length === 0) return ''
+  const text =
+    'form' in problems ? `Nothing was changed. ${problems.form}` : 'Nothing was changed. Check the marked fields.'
+  return html`<p class="problem" role="alert">${text}</p>`
+}
+
+/** Returns the first field with a problem, in the order of the page. */
+function firstOf<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)[]): keyof Entry | undefined {
+  return order.find((field) => problems[field] !== undefined)
+}
+
+const wrong = (problem: string | undefined, isFocused: boolean) =>
+  html`${problem === undefined ? '' : html`aria-invalid="true"`} ${isFocused ? html`autofocus` : ''}`
+
+interface TextField {
+  name: string
+  label: string
+  hint: string
+  value: string
+  most: number
+  problem: string | undefined
+  isFocused: boolean
+  isAddress?: boolean
+}
+
+function textField({ name, label, hint, value, most, problem, isFocused, isAddress = false }: TextField): Html {
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<p class="aside" id="${name}-hint">${hint}</p>
+<input id="${name}" name="${name}" ${isAddress ? html`type="url" inputmode="url" spellcheck="false"` : ''} autocomplete="off" maxlength="${most}" required value="${value}" aria-describedby="${name}-hint ${name}-problem" ${wrong(problem, isFocused)}>
+<p class="problem" id="${name}-problem">${problem ?? ''}</p>
+</div>`
+}
+
+function agentSelect(agents: readonly Agent[], chosen: string, attributes: Html): Html {
+  return html`<select name="agentId" required ${attributes}>
+<option value="">Choose an agent</option>
+${agents.map((agent) => html`<option value="${agent.id}" ${agent.id === chosen ? html`selected` : ''}>${agent.name}</option>`)}
+</select>`
+}
+
+function scopeFields(chosen: readonly string[], problem: string | undefined, isFocused: boolean): Html {
+  return html`<fieldset ${problem === undefined ? '' : html`aria-describedby="scopes-problem"`}>
+<legend>It may</legend>
+${problem === undefined ? '' : html`<div class="field"><p class="problem" id="scopes-problem">${problem}</p></div>`}
+${applicationScopes.map(
+  (scope, at) => html`<div class="option">
+<input type="checkbox" id="scope-${at}" name="scope" value="${scope}" ${chosen.includes(scope) ? html`checked` : ''} ${isFocused && at === 0 ? html`autofocus` : ''}>
+<label for="scope-${at}">${oauthScopes[scope].words}</label>
+</div>
+`,
+)}
+</fieldset>`
+}
+
+/** Returns the ids of the fields that a rule lacks. A rule without claim and value is left out, unless it is the only one. */
+function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
+  if (claim === '' && value === '' && rules.length > 1) return []
+  const fields = Object.entries({ claim, value, agent: agentId })
+  return fields.flatMap(([name, text]) => (text === '' ? [`${name}-${at}`] : []))
+}
+
+interface RulePlace {
+  agents: readonly Agent[]
+  at: number
+  /** Returns the attributes of a field that is wrong or gets the focus, by its id. */
+  mark(id: string): Html
+}
+
+function ruleFields({ claim, value, agentId }: AgentClaim, { agents, at, mark }: RulePlace): Html {
+  return html`<fieldset class="box">
+<legend class="unseen">Rule ${at + 1}</legend>
+<div class="row">
+${ruleField('claim', 'Claim', { at, text: claim, most: 100, mark })}
+${ruleField('value', 'Value', { at, text: value, most: 200, mark })}
+</div>
+<div class="field">
+<label for="agent-${at}">Agent</label>
+${agentSelect(agents, agentId, html`id="agent-${at}" ${mark(`agent-${at}`)}`)}
+</div>
+</fieldset>`
+}
+
+function ruleField(
+  name: 'claim' | 'value',
+  label: string,
+  { at, text, most, mark }: Pick<RulePlace, 'at' | 'mark'> & { text: string; most: number },
+): Html {
+  const id = `${name}-${at}`
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="${most}" value="${text}" ${mark(id)}>
+</div>`
+}
