@@ -88,26 +88,26 @@ function cloneText(
   k: number,
 ): string {
   const names = columnsOf(tables[table]).map(([name]) => name)
-  const kept = original.keptIds.map((id) => `'${id}'`).join(', ')
-  const values = names.map((name) => cloneOf(database, name, busy ? kept : ''))
+  const keptIds = original.keptIds.map((id) => `'${id}'`).join(', ')
+  const values = names.map((name) => cloneOf(database, name, busy ? keptIds : ''))
   const columns = names.map((name) => `"${name}"`).join(', ')
   const which = `c.busy = ${busy ? 1 : 0} and c.k between ${k} and ${k + clonesPerStatement - 1}`
-  const made = busy ? ` and ${madeSince(original, kept, table, names)}` : ''
+  const made = busy ? ` and ${madeSince(original, keptIds, table, names)}` : ''
   const from = `clones c cross join "base ${table}" b`
   return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${which}${made}`
 }
 
 /** Returns a condition that selects the rows of the history, and not earlier ones. */
-function madeSince({ startedAtMs }: Original, kept: string, table: string, names: readonly string[]): string {
+function madeSince({ startedAtMs }: Original, keptIds: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
-  return table.startsWith('wallet') ? `b."walletId" not in (${kept})` : '1 = 1'
+  return table.startsWith('wallet') ? `b."walletId" not in (${keptIds})` : '1 = 1'
 }
 
 const hashes = ['secretHash', 'tokenHash', 'claimTokenHash', 'handle']
 const idsByOtherNames = ['id', 'createdBy', 'updatedBy', 'revokedBy']
 
 /** Returns the value of a column in a clone. */
-function cloneOf({ dialect }: RawDatabase, name: string, kept: string): string {
+function cloneOf({ dialect }: RawDatabase, name: string, keptIds: string): string {
   const column = `b."${name}"`
   if (name === 'key') return dialect === 'sqlite' ? 'lower(hex(randomblob(11)))' : 'left(md5(random()::text), 22)'
   if (name === 'finishedAtMs') return `${column} - c.shift % ${recordedMs}`
@@ -117,7 +117,7 @@ function cloneOf({ dialect }: RawDatabase, name: string, kept: string): string {
   if (hashes.includes(name)) return `${column} || '-' || c.k`
   if (name === 'instanceId' || !(name.endsWith('Id') || idsByOtherNames.includes(name))) return column
   const id = `substr(${column}, 1, 4) || c.prefix || substr(${column}, 17)`
-  return kept === '' ? id : `case when ${column} in (${kept}) then ${column} else ${id} end`
+  return keptIds === '' ? id : `case when ${column} in (${keptIds}) then ${column} else ${id} end`
 }
 
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>

@@ -16,12 +16,12 @@ export async function measureReset(directory: string): Promise<Row[]> {
   for (const where of ['a file', 'memory'] as const) {
     let count = 0
     const database = () => (where === 'memory' ? 'sqlite::memory:' : `sqlite:${directory}/reset-${count++}.sqlite`)
-    await using kept = await createSandbox({ database: database(), port: false })
+    await using onDisk = await createSandbox({ database: database(), port: false })
     const reset = async () => {
       const tookMs: number[] = []
       for (let one = 0; one < resetsOfRound; one++) {
-        await use(kept)
-        tookMs.push(await timed(() => kept.reset()))
+        await use(onDisk)
+        tookMs.push(await timed(() => onDisk.reset()))
       }
       return median(tookMs)
     }

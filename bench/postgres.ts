@@ -134,7 +134,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
     const sandbox = await openSandbox(url)
     const [quiet, hot] = await makeBuyers(sandbox, 2)
-    const [beside, alone] = await inTurns(rounds, [
+    const [together, alone] = await inTurns(rounds, [
       async () => {
         let stopped = false
         const load = Array.from({ length: hotInFlight }, async () => {
@@ -149,7 +149,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
     ])
     await sandbox.close()
     const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against alone`
-    rows.push(compare({ measurement, unit: 'ms', ours: beside, other: alone, goal: { atMost: 3 } }))
+    rows.push(compare({ measurement, unit: 'ms', ours: together, other: alone, goal: { atMost: 3 } }))
   }
   return rows
 }

@@ -38,7 +38,7 @@ await workOn([...scenarios.entries()], { concurrency: availableParallelism(), si
 })
 console.log(reports.join('\n'))
 const order = await loadScenarios()
-const kept = order.flatMap(({ id }) =>
+const ordered = order.flatMap(({ id }) =>
   found[id] === undefined ? [] : [`${JSON.stringify(id)}: ${JSON.stringify(found[id]).replaceAll(',', ', ')}`],
 )
-writeFileSync(new URL(`../${baselinesFile}`, import.meta.url), `{\n  ${kept.join(',\n  ')}\n}\n`)
+writeFileSync(new URL(`../${baselinesFile}`, import.meta.url), `{\n  ${ordered.join(',\n  ')}\n}\n`)

@@ -26,8 +26,8 @@ async function shop({ mcpUrl, keys, fetch }: Sandbox): Promise<void> {
   const client = new Client({ name: 'Claude Code', version: '2.1' })
   const headers = { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'book-club-order' }
   await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit: { headers } }))
-  const call = async (name: string, given: object) => {
-    const { structuredContent } = await client.callTool({ name, arguments: { ...given } })
+  const call = async (name: string, args: object) => {
+    const { structuredContent } = await client.callTool({ name, arguments: { ...args } })
     return (structuredContent as { data?: { id: string } } | undefined)?.data?.id ?? ''
   }
   const issue = (name: string, maximumAmount: number) =>

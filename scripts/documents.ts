@@ -81,11 +81,11 @@ export function manifest(facts: PackageFacts): string {
         command: 'node',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: the host fills it in
         args: ['${__dirname}/server/cli.js'],
-        env: Object.fromEntries(asked.map(({ variable, field }) => [variable, `\${user_config.${field}}`])),
+        env: Object.fromEntries(manifestSettings.map(({ variable, field }) => [variable, `\${user_config.${field}}`])),
       },
     },
     user_config: Object.fromEntries(
-      asked.map(({ field, title, isBoolean, description, sensitive }) => [
+      manifestSettings.map(({ field, title, isBoolean, description, sensitive }) => [
         field,
         // An empty text counts as unset (src/config/load.ts).
         {
@@ -164,7 +164,7 @@ const titles: { readonly [K in SettingKey]?: string } = {
   cardDetails: 'Card numbers',
 }
 
-const asked = settings.flatMap(({ key, variable, secret, ...setting }) => {
+const manifestSettings = settings.flatMap(({ key, variable, secret, ...setting }) => {
   const title = titles[key]
   if (title === undefined) return []
   const field = variable.replace('PAYMENTS_', '').toLowerCase()

@@ -38,10 +38,10 @@ const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
 /** Changes a schema of parsed values to one of the file, in which a list may also be a map by name. */
 function asWritten(schema: JsonSchema, at: Place): JsonSchema {
-  const { keyField, description, ...own } = schema
+  const { keyField, description, ...others } = schema
   const about = description === undefined ? {} : { description }
   const inner = Object.fromEntries(
-    Object.entries(own).map(([keyword, value]) => [keyword, written(keyword, value, at)]),
+    Object.entries(others).map(([keyword, value]) => [keyword, written(keyword, value, at)]),
   ) as JsonSchema
   if (keyField !== undefined && inner.items !== undefined) {
     const { required = [], ...item } = inner.items

@@ -37,8 +37,8 @@ export function judgeMutantsTables(table: (head: readonly string[], rows: readon
   const sum = (of: readonly MeasuredMutant[], count: 'tried' | 'caught') =>
     of.reduce((total, mutant) => total + mutant[count], 0)
   const byKind = (Object.keys(kinds) as MutantKind[]).map((kind) => {
-    const own = mutants.filter((mutant) => mutant.kind === kind)
-    return [kinds[kind], String(own.length), String(sum(own, 'tried')), String(sum(own, 'caught'))]
+    const ofKind = mutants.filter((mutant) => mutant.kind === kind)
+    return [kinds[kind], String(ofKind.length), String(sum(ofKind, 'tried')), String(sum(ofKind, 'caught'))]
   })
   const each = mutants.map(({ name, does, tried, caught }) => [`\`${name}\``, does, String(tried), String(caught)])
   return [

@@ -28,8 +28,8 @@ export function scenariosTables(table: Table): string {
   const pairs = scenarioPairs()
   return families
     .flatMap((family) => {
-      const own = pairs.filter(({ trap }) => trap.family === family)
-      const rows = own.map(({ trap, twin }) => [
+      const ofFamily = pairs.filter(({ trap }) => trap.family === family)
+      const rows = ofFamily.map(({ trap, twin }) => [
         `\`${trap.id}\`: ${trap.title}`,
         `\`${twin.id}\`: ${twin.title}`,
         trap.about?.tempts ?? '',
@@ -46,12 +46,12 @@ export function scenariosTables(table: Table): string {
 /** Counts the pairs of each family. */
 export function familiesTable(table: Table): string {
   const rows = families.map((family) => {
-    const own = scenarioPairs().filter(({ trap }) => trap.family === family)
+    const ofFamily = scenarioPairs().filter(({ trap }) => trap.family === family)
     return [
       `\`${family}\``,
       familyNames[family],
-      String(own.length),
-      own.map(({ trap }) => `\`${trap.pair}\``).join(', '),
+      String(ofFamily.length),
+      ofFamily.map(({ trap }) => `\`${trap.pair}\``).join(', '),
     ]
   })
   return table(['Family', 'About', 'Pairs', 'Names'], rows)
@@ -61,9 +61,9 @@ export function familiesTable(table: Table): string {
 export function baselinesTable(table: Table): string {
   const passed = readBaselines()
   const rows = names.map((name) => {
-    const own = all.filter(({ id }) => passed[id]?.includes(name))
+    const passing = all.filter(({ id }) => passed[id]?.includes(name))
     const fallen = scenarioPairs().filter((pair) => caughtBy(pair).includes(name))
-    return [`\`${name}\``, behaviors[name], `${own.length} of ${all.length}`, String(fallen.length)]
+    return [`\`${name}\``, behaviors[name], `${passing.length} of ${all.length}`, String(fallen.length)]
   })
   return table(['Agent', 'Behavior', 'Passes', 'Falls into traps whose twin it passes'], rows)
 }

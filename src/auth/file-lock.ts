@@ -43,13 +43,13 @@ async function tryClaim(path: string, system: System): Promise<string | undefine
 }
 
 /** Returns whether another process claims the lock. Removes expired claims. */
-async function isClaimed(path: string, system: System, own?: string): Promise<boolean> {
+async function isClaimed(path: string, system: System, ownId?: string): Promise<boolean> {
   const prefix = `${basename(path)}.lock.`
   const nowMs = system.now()
   let claimed = false
   for (const name of await readdir(dirname(path))) {
     const claim = join(dirname(path), name)
-    if (!name.startsWith(prefix) || claim === own) continue
+    if (!name.startsWith(prefix) || claim === ownId) continue
     const leftMs = Number.parseInt(name.slice(prefix.length), 10) - nowMs
     // A claim that expires too far in the future was created before the clock was set back.
     if (leftMs > 0 && leftMs <= 2 * holdMs) claimed = true

@@ -27,15 +27,15 @@ export interface SignIn {
 export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await clientAt(issuer, store, fetch)
-  const { scopes_supported: known } = config.serverMetadata()
+  const { scopes_supported: supportedScopes } = config.serverMetadata()
   // The API lists the scopes that a host needs at first. This program cannot ask again later, so it requests all
   // scopes.
-  const asked = new Set([...scopes, ...(known ?? [])])
-  for (const scope of aboutPeople) asked.delete(scope)
+  const requestedScopes = new Set([...scopes, ...(supportedScopes ?? [])])
+  for (const scope of aboutPeople) requestedScopes.delete(scope)
   // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that does not list it may refuse
   // it.
-  if (known?.includes('offline_access') ?? true) asked.add('offline_access')
-  return { config, issuer, resource, scope: [...asked].join(' ') }
+  if (supportedScopes?.includes('offline_access') ?? true) requestedScopes.add('offline_access')
+  return { config, issuer, resource, scope: [...requestedScopes].join(' ') }
 }
 
 /** The scopes that identify a person (OpenID Connect Core section 5.4), which this program does not need. */

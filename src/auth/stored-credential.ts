@@ -31,12 +31,12 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
   const { baseUrl, store, system, log } = options
   let renewing: Promise<string> | undefined
   let failedAtMs = Number.NEGATIVE_INFINITY
-  let refused: string | undefined
+  let refusedToken: string | undefined
 
   const isDue = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
     // A new token is not renewed again at once, or an API that refuses all tokens would cause endless renewals.
-    if (login.accessToken === refused && system.now() - login.obtainedAtMs >= pauseMs) return true
+    if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
     const renewable = login.refreshToken !== null || login.proofFile !== undefined
     const aheadMs = !renewable ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs
@@ -66,7 +66,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
     return await renewing
   }
   const refuse = (accessToken: string) => {
-    refused = accessToken
+    refusedToken = accessToken
   }
   return Object.assign(credential, { refused: refuse })
 }

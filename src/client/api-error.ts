@@ -198,10 +198,12 @@ function details(errors: unknown[]): string | undefined {
 
 function nextStep(found: Found, passing: boolean, idempotencyKey: string | undefined): string {
   if (found.code === 'bad_gateway' && !passing) return checkAddress
-  const known = Object.hasOwn(errorTable, found.code) ? errorTable[found.code as keyof typeof errorTable] : undefined
+  const errorKind = Object.hasOwn(errorTable, found.code)
+    ? errorTable[found.code as keyof typeof errorTable]
+    : undefined
   const alike = Object.values(errorTable).find((entry) => entry.status === found.status)
   const fallback = found.status >= 500 || found.status === 408 ? errorTable.service_unavailable : undefined
-  const next = (known ?? alike ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'
+  const next = (errorKind ?? alike ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'
   return idempotencyKey === undefined ? next.replace(/ with (?:a new|the same) idempotency key/, '') : next
 }
 

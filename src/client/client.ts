@@ -177,9 +177,9 @@ export function createClient(options: ClientOptions): Client {
     const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
     let credential = ''
     const attempt = async (timeoutMs: number) => {
-      const given = await credentialOf(options)
-      if (given instanceof Failure) return { kind: 'unsent', failure: given } as const
-      credential = given
+      const source = await credentialOf(options)
+      if (source instanceof Failure) return { kind: 'unsent', failure: source } as const
+      credential = source
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
       if (options.program !== undefined) headers['User-Agent'] = userAgentOf(options.program, callOptions.host)
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey

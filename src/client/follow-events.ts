@@ -36,17 +36,17 @@ const maxKnown = 10_000
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, troubled } = options
-  const known = new Set(await firstKnown(options).catch(unless(signal)))
+  const seenIds = new Set(await firstKnown(options).catch(unless(signal)))
   let waitMs = 0
   while (!signal.aborted) {
     try {
-      for await (const page of newPages(client, known, signal)) {
+      for await (const page of newPages(client, seenIds, signal)) {
         waitMs = pauseMs
         for (const event of page) {
           yield event
-          known.add(event.id)
+          seenIds.add(event.id)
         }
-        forget(known)
+        forget(seenIds)
       }
       waitMs = pauseMs
     } catch (error) {
@@ -68,10 +68,10 @@ async function firstKnown({ client, since, signal }: FollowOptions): Promise<str
 }
 
 /** Keeps only the ids of the last events. */
-function forget(known: Set<string>): void {
-  for (const id of known) {
-    if (known.size <= maxKnown) return
-    known.delete(id)
+function forget(seenIds: Set<string>): void {
+  for (const id of seenIds) {
+    if (seenIds.size <= maxKnown) return
+    seenIds.delete(id)
   }
 }
 
@@ -79,11 +79,11 @@ function forget(known: Set<string>): void {
  * Yields the events since the last known one, oldest first, a page at a time. The list is newest first: it is read back
  * to the first known event, and then forward again. Only the newest page and one other are ever in memory.
  */
-async function* newPages(client: Client, known: ReadonlySet<string>, signal: AbortSignal) {
+async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: AbortSignal) {
   const read = async (cursor: string | undefined) => {
-    const asked = { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) }
-    const { data, meta } = await client.operations.listEvents(asked, { signal })
-    const at = data.findIndex(({ id }) => known.has(id))
+    const pageQuery = { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) }
+    const { data, meta } = await client.operations.listEvents(pageQuery, { signal })
+    const at = data.findIndex(({ id }) => seenIds.has(id))
     const nextCursor = at < 0 ? (meta?.pagination?.nextCursor ?? undefined) : undefined
     return { events: (at < 0 ? data : data.slice(0, at)).reverse(), nextCursor }
   }

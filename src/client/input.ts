@@ -90,8 +90,8 @@ function queryEntries([name, value]: [string, unknown]): [string, string][] {
 }
 
 function unknownArgument(operation: OperationDefinition, name: string): WrongArgument {
-  const known = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
-  const takes = known.length === 0 ? 'no arguments' : known.join(', ')
+  const inputNames = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
+  const takes = inputNames.length === 0 ? 'no arguments' : inputNames.join(', ')
   const detail = `There is no argument ${show(name)}; ${operation.name} takes ${takes}.`
   const source = { parameter: maskForeignText(name.slice(0, 60)) }
   return {

@@ -7,10 +7,10 @@ import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 
 /** Bridges MCP over stdio, for hosts that only start servers: passes each message on to an HTTP endpoint unchanged. */
-export async function bridge(flags: Flags, given?: string): Promise<void> {
+export async function bridge(flags: Flags, addressArgument?: string): Promise<void> {
   await orExplain(async () => {
     const { key, logLevel } = commandConfig('bridge', flags)
-    const address = addressOf(given)
+    const address = addressOf(addressArgument)
     if (key === undefined) {
       throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key with which to call the endpoint.')
     }
@@ -20,11 +20,11 @@ export async function bridge(flags: Flags, given?: string): Promise<void> {
   })
 }
 
-function addressOf(given: string | undefined): string {
-  const address = given === undefined ? undefined : parseBaseUrl(given)
+function addressOf(addressArgument: string | undefined): string {
+  const address = addressArgument === undefined ? undefined : parseBaseUrl(addressArgument)
   if (address !== undefined) return address
-  const got = given === undefined ? 'nothing' : describeText(given, false)
+  const received = addressArgument === undefined ? 'nothing' : describeText(addressArgument, false)
   throw new ConfigError(
-    `bridge got ${got} as the address of an MCP endpoint; it accepts an https address, or http on a loopback host, such as https://payments.example/mcp.`,
+    `bridge got ${received} as the address of an MCP endpoint; it accepts an https address, or http on a loopback host, such as https://payments.example/mcp.`,
   )
 }

@@ -13,7 +13,7 @@ interface Chain {
   /** The number of entries recorded in its sealed end. */
   entries: number
   /** The place where it breaks; undefined if it is intact. */
-  broken: string | undefined
+  brokenAt: string | undefined
 }
 
 /**
@@ -24,16 +24,16 @@ export async function checkActivity(url: string, secrets: readonly string[] | un
   const reading = await openReadOnly(url, secrets)
   try {
     let [chains, entries, after] = [0, 0, '']
-    const broken: string[] = []
+    const brokenPlaces: string[] = []
     for (;;) {
       const chain = await reading.read((tx) => chainAfter(tx, after))
       if (chain === undefined) break
       after = chain.partyId
       chains += 1
       entries += chain.entries
-      if (chain.broken !== undefined) broken.push(chain.broken)
+      if (chain.brokenAt !== undefined) brokenPlaces.push(chain.brokenAt)
     }
-    return [broken.length === 0 ? whole(entries, chains) : brokenIn(broken)]
+    return [brokenPlaces.length === 0 ? whole(entries, chains) : brokenIn(brokenPlaces)]
   } finally {
     await reading.close()
   }
@@ -44,13 +44,13 @@ async function chainAfter(tx: Transaction, after: string): Promise<Chain | undef
   if (partyId === undefined) return undefined
   const entries = (await activityHead(tx, partyId))?.sequence ?? 0
   const sequence = await firstTampered(tx, partyId)
-  if (sequence === null) return { partyId, entries, broken: undefined }
+  if (sequence === null) return { partyId, entries, brokenAt: undefined }
   const id = await activityIdAt(tx, partyId, sequence)
   const place = `party ${partyId} at entry ${sequence}`
   return {
     partyId,
     entries,
-    broken: `${place} (${id ?? 'which is missing, or the end of the chain has a foreign seal'})`,
+    brokenAt: `${place} (${id ?? 'which is missing, or the end of the chain has a foreign seal'})`,
   }
 }
 
@@ -62,11 +62,11 @@ function whole(entries: number, chains: number): Finding {
   )
 }
 
-function brokenIn(broken: readonly string[]): Finding {
-  const rest = broken.length > maxListed ? `; and ${broken.length - maxListed} more` : ''
+function brokenIn(brokenPlaces: readonly string[]): Finding {
+  const rest = brokenPlaces.length > maxListed ? `; and ${brokenPlaces.length - maxListed} more` : ''
   return bad(
     'Activity',
-    `was changed from outside: the chain breaks for ${broken.slice(0, maxListed).join('; for ')}${rest}`,
+    `was changed from outside: the chain breaks for ${brokenPlaces.slice(0, maxListed).join('; for ')}${rest}`,
     'Keep a copy of this database as evidence, compare it with a backup made before that entry, and continue with the last backup that doctor finds unchanged.',
   )
 }

@@ -13,7 +13,12 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   if (login !== undefined && 'finding' in login) return [login.finding]
   const remote = createRemoteFetch()
   try {
-    return await asked(baseUrl, key ?? login?.accessToken ?? '', key === undefined ? 'Login' : 'Key', remote.fetch)
+    return await checkCredential(
+      baseUrl,
+      key ?? login?.accessToken ?? '',
+      key === undefined ? 'Login' : 'Key',
+      remote.fetch,
+    )
   } finally {
     await remote.close()
   }
@@ -65,7 +70,7 @@ function unreadable(error: unknown): Finding {
   throw error
 }
 
-async function asked(
+async function checkCredential(
   baseUrl: string,
   credential: string,
   about: string,

@@ -35,9 +35,9 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
     return bad(host.title, `${path} cannot be read (${code})`, 'Give yourself permission to read it.')
   }
   if (server === undefined) return undefined
-  const gone = await missingFile(server)
-  if (gone !== undefined)
-    return bad(host.title, `${path} starts ${gone}, which does not exist`, `Write it again: ${again}`)
+  const missingPath = await missingFile(server)
+  if (missingPath !== undefined)
+    return bad(host.title, `${path} starts ${missingPath}, which does not exist`, `Write it again: ${again}`)
   return ok(host.title, `set up in ${path}`)
 }
 

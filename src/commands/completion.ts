@@ -31,10 +31,10 @@ export function completionScript(program: Command, shell: string): string {
 }
 
 function flagsOf(command: Command, reader: string): Completion['flags'] {
-  const own = command.options.filter(({ hidden }) => !hidden)
+  const visibleOptions = command.options.filter(({ hidden }) => !hidden)
   const read = settings.filter(({ readBy }) => readBy.some((name) => name === reader))
   return [
-    ...own.map(({ long, description }) => ({ flag: long ?? '', meaning: description })),
+    ...visibleOptions.map(({ long, description }) => ({ flag: long ?? '', meaning: description })),
     ...read.map(({ flag, meaning }) => ({ flag, meaning })),
     { flag: '--help', meaning: 'display help for command' },
   ]

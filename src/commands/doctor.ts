@@ -13,7 +13,7 @@ export async function doctor(flags: Flags): Promise<void> {
     const config = commandConfig('doctor', flags)
     const findings: Finding[] = [ok('Node.js', `${process.versions.node} (${process.execPath})`)]
     for (const [about, check] of checksFor(config)) findings.push(...(await orFinding(about, check)))
-    process.stdout.write(findings.map(written).join(''))
+    process.stdout.write(findings.map(findingText).join(''))
     const wrong = findings.filter(({ is }) => is === 'bad').length
     process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to fix.\n`)
     if (wrong > 0) process.exitCode = 1
@@ -28,7 +28,7 @@ function checksFor(config: Config): [string, () => Promise<Finding[]>][] {
 
 const marks = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const satisfies Record<Finding['is'], string>
 
-function written({ about, is, says, advice }: Finding): string {
-  const what = `${marks[is]} ${about.padEnd(15)} ${says}\n`
-  return maskSecrets(advice === undefined ? what : `${what}${' '.repeat(21)}→ ${advice}\n`)
+function findingText({ about, is, says, advice }: Finding): string {
+  const line = `${marks[is]} ${about.padEnd(15)} ${says}\n`
+  return maskSecrets(advice === undefined ? line : `${line}${' '.repeat(21)}→ ${advice}\n`)
 }

@@ -28,8 +28,8 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 export function merged(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
   const variables = ['env', 'environment'].flatMap((name) => {
-    const [env, own] = [before[name], entry[name]]
-    return isTable(env) && isTable(own) ? [[name, { ...env, ...own }]] : []
+    const [env, newEnv] = [before[name], entry[name]]
+    return isTable(env) && isTable(newEnv) ? [[name, { ...env, ...newEnv }]] : []
   })
   const chosen = preferences.filter((name) => name in before).map((name) => [name, before[name]])
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
@@ -53,7 +53,7 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
       ? editJson(text, [host.servers, serverName], before, entry)
       : editToml(text, expected, before === undefined ? block : undefined)
   // Even if a library mishandles an unusual file, nothing in the file is lost.
-  if (says(host.format, next, expected)) return next
+  if (hasEntry(host.format, next, expected)) return next
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
@@ -69,11 +69,11 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
     return `${members.join('')}${block}\n`
   }
   const appended = `${text}${text.endsWith('\n') ? '' : '\n'}${block}\n`
-  if (!(servers in whole) && says('yaml', appended, expected)) return appended
+  if (!(servers in whole) && hasEntry('yaml', appended, expected)) return appended
   const document = parseDocument(text)
   document.setIn([servers, at === -1 ? list.length : at], document.createNode(named))
   const next = document.toString({ lineWidth: 0 })
-  if (says('yaml', next, expected)) return next
+  if (hasEntry('yaml', next, expected)) return next
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
@@ -105,13 +105,13 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   if (block !== undefined) {
     const gap = text.trim() === '' ? '' : text.endsWith('\n') ? eol : eol + eol
     const appended = `${text}${gap}${block.replaceAll('\n', eol)}${eol}`
-    if (says('toml', appended, expected)) return appended
+    if (hasEntry('toml', appended, expected)) return appended
   }
   return patchToml(text, expected)
 }
 
 /** Returns whether the text has exactly this content. Clones are compared, because TOML's objects have no prototype. */
-function says(format: HostSetup['format'], text: string, expected: Table): boolean {
+function hasEntry(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
     return isDeepStrictEqual(structuredClone(content(format, text)), structuredClone(expected))
   } catch (error) {

@@ -14,11 +14,11 @@ export function withValue(text: string, path: readonly string[], value: unknown)
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }
   const root = parseTree(text, [], { allowTrailingComma: true })
   if (root === undefined) return `${text}${rendered(nested(path, value), '', style)}${style.eol}`
-  for (let known = path.length; known > 0; known--) {
-    const node = findNodeAtLocation(root, path.slice(0, known))
+  for (let depth = path.length; depth > 0; depth--) {
+    const node = findNodeAtLocation(root, path.slice(0, depth))
     if (node === undefined) continue
-    if (known === path.length) return replaced(text, node, rendered(value, indentAt(text, node.offset), style))
-    return withMember(text, node, path[known] ?? '', nested(path.slice(known + 1), value), style)
+    if (depth === path.length) return replaced(text, node, rendered(value, indentAt(text, node.offset), style))
+    return withMember(text, node, path[depth] ?? '', nested(path.slice(depth + 1), value), style)
   }
   return withMember(text, root, path[0] ?? '', nested(path.slice(1), value), style)
 }

@@ -27,7 +27,7 @@ export interface Embedded {
 
 interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   /** The world, if it does not come from the file in the settings. */
-  given?: ParsedFile<World> | undefined
+  worldFile?: ParsedFile<World> | undefined
   /** Whether the service applies due effects and deletes expired data in the background; true by default. */
   keepsUp?: boolean
   /** Whether this is a start, which records its environment in a database that has none. Default: `keepsUp`. */
@@ -44,9 +44,9 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => config.publicUrl ?? servedAddress(config),
-  { given, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
+  { worldFile, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
-  const file = given ?? (await openWorldFile(config))
+  const file = worldFile ?? (await openWorldFile(config))
   const store = await (isStart ? openOrReplace(config, system, log) : openOrExplain(config, system))
   await requireEnvironment(store, config, isStart)
   const { environment, rateLimit, clientMetadata } = config

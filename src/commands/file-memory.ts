@@ -25,14 +25,14 @@ type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }
  * deployed API. If the file cannot be written, each process remembers its own calls.
  */
 export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
-  let own: Sent | undefined
+  let ownEntries: Sent | undefined
   const inOwn = <T>(change: (sent: Sent) => T): T => {
-    own ??= {}
-    return change(own)
+    ownEntries ??= {}
+    return change(ownEntries)
   }
   /** Runs `change` on the stored calls, without the expired ones, while no other process changes them. */
   const changing = async <T>(change: (sent: Sent) => T): Promise<T> => {
-    if (own !== undefined) return inOwn(change)
+    if (ownEntries !== undefined) return inOwn(change)
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       return await withFileLock(path, system, async () => {
@@ -47,7 +47,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
       return inOwn(change)
     }
   }
-  const known = (sent: Sent, id: string, windowMs: number) => {
+  const recentEntry = (sent: Sent, id: string, windowMs: number) => {
     const [found, nowMs] = [sent[id], system.now()]
     if (found === undefined || found.sentAtMs <= nowMs - windowMs) return undefined
     const { sealed, sentAtMs } = found
@@ -57,10 +57,10 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     // Answers stay in memory, because some contain a secret.
     answers: new Map(),
     secret: hmac(principal, 'sent calls'),
-    find: (id, windowMs) => changing((sent) => known(sent, id, windowMs)),
+    find: (id, windowMs) => changing((sent) => recentEntry(sent, id, windowMs)),
     claim: (id, sealed, windowMs) =>
       changing((sent) => {
-        const before = known(sent, id, windowMs)
+        const before = recentEntry(sent, id, windowMs)
         if (before !== undefined) return before
         const sentAtMs = system.now()
         sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + keptMs }
@@ -76,8 +76,8 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
 /** Reads the file. A damaged one counts as empty: it covers only some minutes. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
-    const kept = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
-    return Object.fromEntries(kept.filter(([, { untilMs }]) => untilMs > nowMs))
+    const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
+    return Object.fromEntries(entries.filter(([, { untilMs }]) => untilMs > nowMs))
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw error

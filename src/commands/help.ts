@@ -64,8 +64,8 @@ export function settingsHelp(): string {
 
 /** Refuses an unknown command, and suggests the nearest known one. */
 export function noCommand(word: string, commands: readonly string[]): ConfigError {
-  const meant = nearest(word, commands)
-  const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  const nearestCommand = nearest(word, commands)
+  const advice = nearestCommand === undefined ? '' : ` (did you mean ${nearestCommand}?)`
   return new ConfigError(`${JSON.stringify(word)} is not a command${advice}; the commands are ${commands.join(', ')}.`)
 }
 

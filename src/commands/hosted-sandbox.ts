@@ -16,7 +16,7 @@ interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
   system: System
   log: Logger
   /** The world, if it does not come from the file in the settings. */
-  given: ParsedFile<World> | undefined
+  worldFile: ParsedFile<World> | undefined
   keepsUp?: boolean
 }
 
@@ -26,10 +26,17 @@ const closeWithinMs = 250
 /**
  * Opens a sandbox in this process with everything that `serve` answers. It listens on no port until `listen` is called.
  */
-export async function openHostedSandbox({ config, system, log, given, keepsUp = true, ...site }: HostedSandboxOptions) {
+export async function openHostedSandbox({
+  config,
+  system,
+  log,
+  worldFile,
+  keepsUp = true,
+  ...site
+}: HostedSandboxOptions) {
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
-  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { given, keepsUp })
+  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { worldFile, keepsUp })
   let signals: Signals | undefined
   const closeAll = async () => {
     await signals?.close()
@@ -49,8 +56,8 @@ export async function openHostedSandbox({ config, system, log, given, keepsUp = 
       fetch: (request: Request) => fetch(request),
       /** Starts to listen; `door` answers the requests. */
       listen: async (port: number, door: Site['fetch'] = fetch) => {
-        const given = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
-        listener = await listen({ ...given, system, log })
+        const serveOptions = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
+        listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
         // Answers requests that wait for a status first.

@@ -26,10 +26,16 @@ export async function listenForSignIns(
 ): Promise<Listener | undefined> {
   if (!withIdp) return undefined
   const { createIdentityProvider } = await import('../service/idp/identity-provider.ts')
-  let made: ReturnType<typeof createIdentityProvider> | undefined
+  let provider: ReturnType<typeof createIdentityProvider> | undefined
   const fetch = async (request: Request) => {
-    made ??= createIdentityProvider({ store, system: realSystem, publicUrl: publicUrl(), issuer: listener.url, log })
-    return (await made)(request)
+    provider ??= createIdentityProvider({
+      store,
+      system: realSystem,
+      publicUrl: publicUrl(),
+      issuer: listener.url,
+      log,
+    })
+    return (await provider)(request)
   }
   const at = { host: '127.0.0.1', port: port === 0 ? 0 : (port + 1) % 65_536 }
   const { variable, flag } = names('port')

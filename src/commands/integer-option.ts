@@ -2,8 +2,8 @@ import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 
 /** Parses an option as an integer from 1. @throws ConfigError */
-export function integerOption(flag: string, text: string, most: number): number {
+export function integerOption(flag: string, text: string, max: number): number {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= 1 && value <= most) return value
-  throw new ConfigError(`${flag} got ${show(text)}; it accepts an integer from 1 to ${most}.`)
+  if (value >= 1 && value <= max) return value
+  throw new ConfigError(`${flag} got ${show(text)}; it accepts an integer from 1 to ${max}.`)
 }

@@ -4,7 +4,7 @@ import { wallets } from '../../tools/wallets.ts'
 import type { Client } from '../client/client.ts'
 import type { HeldCall } from '../core/held-call.ts'
 import { money } from '../core/money.ts'
-import type { Beside } from '../service/pages/frame/decision-facts.ts'
+import type { ContextFact } from '../service/pages/frame/decision-facts.ts'
 import { type Limits, limitsOf } from '../service/rules/limits.ts'
 
 type Call = Client['call']
@@ -14,16 +14,18 @@ type Call = Client['call']
  * amount that a customer granted. An agent sees neither its own limits nor how much is spent. Unreadable ones are left
  * out.
  */
-export async function limitsBeside(call: Call, { arguments: given }: HeldCall): Promise<Beside[]> {
-  const customerId = textOf(given.customerPartyId) ?? textOf(given.partyId)
+export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
+  const customerId = textOf(callArguments.customerPartyId) ?? textOf(callArguments.partyId)
   const found = await Promise.all([
     readable(() => limitsWords(call, customerId)),
-    readable(() => walletWords(call, textOf(given.walletId) ?? textOf(given.sourceWalletId), customerId)),
+    readable(() =>
+      walletWords(call, textOf(callArguments.walletId) ?? textOf(callArguments.sourceWalletId), customerId),
+    ),
   ])
-  return found.filter((beside) => beside !== undefined)
+  return found.filter((limit) => limit !== undefined)
 }
 
-async function limitsWords(call: Call, customerId: string | undefined): Promise<Beside | undefined> {
+async function limitsWords(call: Call, customerId: string | undefined): Promise<ContextFact | undefined> {
   const { agentId, partyId } = (await call(credentials.whoami, {})).data.attributes
   if (agentId === null) return undefined
   const owners = limitsOf({ agentId, agentPartyId: partyId, partyId: customerId ?? partyId })

@@ -53,28 +53,28 @@ function enterpriseOf({
   idpProofFile,
   idTokenFile,
 }: LoginFlags): ApplicationProof {
-  const given = { clientId, proofFile, idp, idpClientId, idTokenFile }
+  const options = { clientId, proofFile, idp, idpClientId, idTokenFile }
   const flags = { '--client-id': clientId, '--proof-file': proofFile, '--idp': idp, '--idp-client-id': idpClientId }
   const [missing] = Object.entries({ ...flags, '--id-token-file': idTokenFile }).find(([, value]) => !value) ?? []
-  if (missing !== undefined || !allGiven(given)) {
+  if (missing !== undefined || !allGiven(options)) {
     throw new ConfigError(
       `login --enterprise got no ${missing}; it accepts the client id and secret of create_trusted_issuer, the address of the identity provider, this machine's client id there, and a file with the person's ID token.`,
     )
   }
   return {
-    clientId: given.clientId,
-    proofFile: resolve(given.proofFile),
+    clientId: options.clientId,
+    proofFile: resolve(options.proofFile),
     company: {
-      idp: given.idp,
-      idpClientId: given.idpClientId,
+      idp: options.idp,
+      idpClientId: options.idpClientId,
       ...(idpProofFile === undefined ? {} : { idpProofFile: resolve(idpProofFile) }),
-      idTokenFile: resolve(given.idTokenFile),
+      idTokenFile: resolve(options.idTokenFile),
     },
   }
 }
 
-function allGiven<Name extends string>(given: Record<Name, string | undefined>): given is Record<Name, string> {
-  return Object.values(given).every((value) => value !== undefined)
+function allGiven<Name extends string>(options: Record<Name, string | undefined>): options is Record<Name, string> {
+  return Object.values(options).every((value) => value !== undefined)
 }
 
 function showAddress(address: URL): void {

@@ -17,12 +17,12 @@ import {
 import { equalSecrets, hmac, newId, newSecret, type System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
 import { brand } from '../display/standalone-page.ts'
-import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
+import type { Decisions, Held, PendingPage } from '../mcp/dependencies.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { decisionForm, decisionPage, lateWords } from '../service/pages/decide/view.ts'
 import { mountAssets } from '../service/pages/frame/assets.ts'
 import { sandboxBanner, withBanner } from '../service/pages/frame/banner.ts'
-import type { Beside } from '../service/pages/frame/decision-facts.ts'
+import type { ContextFact } from '../service/pages/frame/decision-facts.ts'
 import { type DecisionWords, decisionWords, hostWords } from '../service/pages/frame/decision-words.ts'
 import type { Html } from '../service/pages/frame/document.ts'
 import { messagePage } from '../service/pages/frame/form-page.ts'
@@ -38,7 +38,7 @@ interface LoopbackOptions {
    */
   elsewhere: string
   /** Reads the limits on the spending of a call, as far as the API shows them. */
-  limits(call: HeldCall): Promise<Beside[]>
+  limits(call: HeldCall): Promise<ContextFact[]>
   /** Called with each decision. */
   decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
   system: System
@@ -71,7 +71,7 @@ export class LoopbackDecisions implements Decisions {
     this.#options = options
   }
 
-  async keep(call: HeldCall, by: 'host' | 'person'): Promise<Kept | { refused: string }> {
+  async keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }> {
     const { system, open, elsewhere } = this.#options
     this.#forget()
     const waiting = this.#waiting()
@@ -81,9 +81,9 @@ export class LoopbackDecisions implements Decisions {
     const { id } = entry.held
     const isNew = same === undefined
     const url = `${await this.#origin()}${decisionPath(id)}`
-    const kept = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
+    const page = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
     // The window opened for this call is still open, or the link reopens it in the same browser.
-    if (by === 'person' && entry.isOpened) return kept
+    if (by === 'person' && entry.isOpened) return page
     const ticket = newSecret(system)
     entry.windows.set(ticket, undefined)
     const address = `${url}/${ticket}`
@@ -92,7 +92,7 @@ export class LoopbackDecisions implements Decisions {
       this.#entries.delete(id)
       return { refused: noBrowser(elsewhere) }
     }
-    return { ...kept, address }
+    return { ...page, address }
   }
 
   async find(id: string): Promise<Held | undefined> {
@@ -169,12 +169,12 @@ export class LoopbackDecisions implements Decisions {
     const { system, log } = this.#options
     const app = new Hono()
     mountAssets(app)
-    const limit = bodyLimit({ maxSize: maxFormBytes, onError: notThere })
+    const limit = bodyLimit({ maxSize: maxFormBytes, onError: notFound })
     for (const path of [decisionPath(':id'), `${decisionPath(':id')}/:ticket`]) {
       app.get(path, (c) => this.#show(c))
       app.post(path, limit, (c) => this.#take(c))
     }
-    app.notFound(notThere)
+    app.notFound(notFound)
     const banner = this.#options.environment === 'sandbox' ? sandboxBanner : ''
     const fetch = async (request: Request) => withBanner(await app.fetch(request), () => banner, brand)
     return listen({ fetch, host: '127.0.0.1', port: 0, maxConnections: 64, closeWithinMs: 500, system, log })
@@ -182,7 +182,7 @@ export class LoopbackDecisions implements Decisions {
 
   #show(c: Context): Response | Promise<Response> {
     const entry = this.#entries.get(c.req.param('id') ?? '')
-    if (entry === undefined) return notThere(c)
+    if (entry === undefined) return notFound(c)
     admitBrowser(c, this.#options.system, entry)
     return this.#page(c, entry)
   }
@@ -190,7 +190,7 @@ export class LoopbackDecisions implements Decisions {
   async #take(c: Context): Promise<Response> {
     const { system, decided } = this.#options
     const entry = this.#entries.get(c.req.param('id') ?? '')
-    if (entry === undefined) return notThere(c)
+    if (entry === undefined) return notFound(c)
     const sent = isOwnForm(c, await this.#origin()) && isForm(c) ? new URLSearchParams(await c.req.text()) : undefined
     const session = sessionAt(c, entry)
     const isShown = session !== undefined && equalSecrets(sent?.get('formToken') ?? '', formTokenOf(session, entry))
@@ -212,7 +212,7 @@ export class LoopbackDecisions implements Decisions {
     const session = sessionAt(c, entry)
     const page = decisionPage({
       words,
-      beside: await this.#beside(entry.held.call, words.asks),
+      contextFacts: await this.#contextFacts(entry.held.call, words.asks),
       form:
         session === undefined
           ? onlyShown
@@ -229,7 +229,7 @@ export class LoopbackDecisions implements Decisions {
   }
 
   /** Returns the facts beside the question: the caller, its host, and the known limits. */
-  async #beside(call: HeldCall, asks: boolean): Promise<Beside[]> {
+  async #contextFacts(call: HeldCall, asks: boolean): Promise<ContextFact[]> {
     const host = hostWords(call.host)
     return [
       { label: 'Requested by', text: 'An AI assistant on this computer' },
@@ -272,15 +272,15 @@ function admitBrowser(c: Context, system: System, entry: Entry): void {
 const windowPath = ({ held }: Entry, ticket: string | undefined) => `${decisionPath(held.id)}/${ticket}`
 
 function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
-  const given = c.req.param('ticket') ?? ''
-  return [...windows.keys()].find((ticket) => equalSecrets(ticket, given))
+  const sentTicket = c.req.param('ticket') ?? ''
+  return [...windows.keys()].find((ticket) => equalSecrets(ticket, sentTicket))
 }
 
 /** Returns the session if this is the window of the admitted browser. */
 function sessionAt(c: Context, { windows }: Entry): string | undefined {
   const session = windows.get(ticketAt(c, windows) ?? '')
-  const given = c.get(entered) ?? getCookie(c, cookie) ?? ''
-  return session !== undefined && equalSecrets(given, session) ? session : undefined
+  const sentSession = c.get(entered) ?? getCookie(c, cookie) ?? ''
+  return session !== undefined && equalSecrets(sentSession, session) ? session : undefined
 }
 
 const formTokenOf = (session: string, { held }: Entry) => hmac(session, `form decision ${held.id}`)
@@ -289,7 +289,7 @@ const onlyShown = html`<p class="warning">This address only shows the question. 
 
 const elsewhereWords = 'This form was not sent from the window that was opened for it. Nothing was changed.'
 
-function notThere(c: Context): Response | Promise<Response> {
+function notFound(c: Context): Response | Promise<Response> {
   const text = 'There is nothing to decide at this address. Ask your assistant again.'
   return c.html(messagePage('Not found', text), 404, headers)
 }

@@ -25,9 +25,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program, 'stdio')
     .argument('[command]')
     .configureHelp({ visibleArguments: () => [] })
-    .action(async (word: string | undefined, ...given: unknown[]) => {
+    .action(async (word: string | undefined, ...actionArguments: unknown[]) => {
       if (word !== undefined) return orExplain(() => Promise.reject(noCommand(word, names())))
-      await running(async () => (await import('./stdio.ts')).stdio)(...given)
+      await running(async () => (await import('./stdio.ts')).stdio)(...actionArguments)
     })
   withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
@@ -167,7 +167,7 @@ function withoutSettings(program: Command): void {
 
 function showHelp(program: Command, topic: string | undefined): void {
   const names = program.commands.map((command) => command.name())
-  const command = topic === undefined ? program : program.commands.find((known) => known.name() === topic)
+  const command = topic === undefined ? program : program.commands.find((candidate) => candidate.name() === topic)
   if (topic === 'settings') process.stdout.write(settingsHelp())
   else if (command === undefined) throw noCommand(topic ?? '', [...names, 'settings'])
   else command.outputHelp()
@@ -175,8 +175,8 @@ function showHelp(program: Command, topic: string | undefined): void {
 
 /** Loads the module of a command when the command runs. */
 function running<Given extends Flags>(load: () => Promise<(flags: Given, argument?: string) => Promise<void>>) {
-  return async (...given: unknown[]) => {
-    const command = given.at(-1) as Command
+  return async (...actionArguments: unknown[]) => {
+    const command = actionArguments.at(-1) as Command
     const run = await load()
     await run(command.optsWithGlobals<Given>(), command.args[0])
   }
@@ -203,6 +203,6 @@ function oneLine(text: string): string {
 function withNearest(line: string): string {
   const unknown = /^unknown option '(--[^']+)'$/.exec(line)?.[1]
   const flags = settings.map(({ flag }) => flag)
-  const meant = unknown === undefined ? undefined : nearest(unknown, flags)
-  return meant === undefined ? line : `${line} (Did you mean ${meant}?)`
+  const nearestFlag = unknown === undefined ? undefined : nearest(unknown, flags)
+  return nearestFlag === undefined ? line : `${line} (Did you mean ${nearestFlag}?)`
 }

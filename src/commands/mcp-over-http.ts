@@ -208,7 +208,7 @@ function waysAt(publicUrl: string): Ways {
   return {
     signIn: `Have the person connect this server (${publicUrl}/mcp) again in their host, which signs them in.`,
     reach: 'Have the person look at the log of this server.',
-    offer: (wanted) => `connect to ${publicUrl}/mcp/x/${wanted.join()}`,
+    offer: (toolsets) => `connect to ${publicUrl}/mcp/x/${toolsets.join()}`,
   }
 }
 

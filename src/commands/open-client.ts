@@ -123,10 +123,10 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)
-  let known: Awaited<ReturnType<typeof service.identify>>
+  let identity: Awaited<ReturnType<typeof service.identify>>
   const actor = async () => {
-    known ??= await service.identify(credential)
-    return known
+    identity ??= await service.identify(credential)
+    return identity
   }
   const openMemory = async () => {
     const { databaseMemories } = await import('./database-memory.ts')
@@ -167,16 +167,16 @@ function openRemoteClient(
     const { subjectOf } = await import('../auth/login-subject.ts')
     return `login ${subjectOf((await store.read()).logins[baseUrl])}`
   }
-  let known: { principal: string; memory: CallMemory } | undefined
+  let current: { principal: string; memory: CallMemory } | undefined
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
     // If one person agreed to a call, another person who signs in at the same address is asked too.
     const principal = `${key ?? (await signedIn())} ${baseUrl}`
-    if (known?.principal !== principal) {
+    if (current?.principal !== principal) {
       const path = dataDirectory().file('sent-calls.json')
-      known = { principal, memory: fileMemory({ path, principal, system, log }) }
+      current = { principal, memory: fileMemory({ path, principal, system, log }) }
     }
-    return known.memory
+    return current.memory
   }
   const stored = key === undefined ? createStoredCredential({ baseUrl, store, system, fetch, log }) : undefined
   const client = createClient({
@@ -192,10 +192,10 @@ function openRemoteClient(
 }
 
 /** Reports a refused token: a revoked token looks valid until the API is called. */
-function reportingRefusals(fetch: Fetch, refused: (accessToken: string) => void): Fetch {
+function reportingRefusals(fetch: Fetch, onRefusal: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)
-    if (response.status === 401) refused(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')
+    if (response.status === 401) onRefusal(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')
     return response
   }
 }

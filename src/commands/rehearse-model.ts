@@ -31,7 +31,7 @@ export function refuseModelOptions(flags: ModelFlags): void {
 }
 
 /** Makes an agent of a model. @throws ConfigError if an option, a package or a key cannot be used */
-export async function modelOf(given: string, flags: ModelFlags): Promise<Agent> {
+export async function modelOf(modelName: string, flags: ModelFlags): Promise<Agent> {
   if (flags.agent !== undefined)
     throw new ConfigError('--model rehearses a model, and --agent another agent: give one.')
   const { temperature, maxSteps = '60', maxOutputTokens, price } = flags
@@ -41,20 +41,20 @@ export async function modelOf(given: string, flags: ModelFlags): Promise<Agent> 
     settings.maxOutputTokens = integerOption('--max-output-tokens', maxOutputTokens, 500_000)
   }
   if (price !== undefined) settings.price = priceOption(price)
-  const access = await findModel(given, foreignEnvironment())
+  const access = await findModel(modelName, foreignEnvironment())
   tellWarningsOnce()
   return modelAgent(access, settings)
 }
 
 /** Prints each warning of the AI SDK only once, such as that a model ignores its temperature. */
 function tellWarningsOnce(): void {
-  const shown = new Set<string>()
+  const printed = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {
     for (const warning of warnings) {
       const about = 'feature' in warning ? [warning.feature, warning.details ?? warning.type] : [warning.message]
       const text = foreignText([model, ...about].join(': '))
-      if (!shown.has(text)) process.stderr.write(`payments-mcp: ${text}\n`)
-      shown.add(text)
+      if (!printed.has(text)) process.stderr.write(`payments-mcp: ${text}\n`)
+      printed.add(text)
     }
   }
 }

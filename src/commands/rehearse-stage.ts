@@ -9,7 +9,7 @@ import { openHostedSandbox } from './hosted-sandbox.ts'
 export async function openRehearsalStage({ world, confirm, system }: StageSetting): Promise<Stage> {
   const config = configOf(confirm)
   const log = createLogger({ level: config.logLevel })
-  const hosted = await openHostedSandbox({ config, system, log, given: world, keepsUp: false, offers: isOffered })
+  const hosted = await openHostedSandbox({ config, system, log, worldFile: world, keepsUp: false, offers: isOffered })
   const { service, store, publicUrl: url, fetch, listen, close } = hosted
   const { agentKey } = hosted.credentials
   if (agentKey !== null) return { store, service, agentKey, url, fetch, listen: (door) => listen(0, door), close }
@@ -21,8 +21,8 @@ const configs = new Map<StageSetting['confirm'], Config>()
 
 /** Builds settings without this process's environment. All tools are offered, and speed is not judged. */
 function configOf(confirm: StageSetting['confirm']): Config {
-  const known = configs.get(confirm)
-  if (known !== undefined) return known
+  const cached = configs.get(confirm)
+  if (cached !== undefined) return cached
   const flags = {
     databaseUrl: 'sqlite::memory:',
     toolsets: 'all',

@@ -131,14 +131,14 @@ function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined 
 }
 
 async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
-  const given = flags.agent === undefined ? flags.model && '--model' : '--agent'
-  if (given !== undefined) {
-    throw new ConfigError(`--regrade judges existing results without running an agent: remove ${given}.`)
+  const agentFlag = flags.agent === undefined ? flags.model && '--model' : '--agent'
+  if (agentFlag !== undefined) {
+    throw new ConfigError(`--regrade judges existing results without running an agent: remove ${agentFlag}.`)
   }
-  const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
+  const recorded = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
   await openReportFolder('--report', into)
-  await report(into, regrade(kept, ending.scenarios, ending), ending)
+  await report(into, regrade(recorded, ending.scenarios, ending), ending)
 }
 
 async function olderResults(path: string): Promise<KeptResults> {
@@ -202,26 +202,26 @@ async function explainingFiles(work: () => Promise<void>): Promise<void> {
 }
 
 function agentOf(flags: RehearseFlags): Agent {
-  const given = flags.agent
+  const agentFlag = flags.agent
   refuseModelOptions(flags)
   const names = Object.keys(baselines)
-  if (given === undefined || given.trim() === '') {
-    const got = given === undefined ? 'nothing' : show(given)
+  if (agentFlag === undefined || agentFlag.trim() === '') {
+    const got = agentFlag === undefined ? 'nothing' : show(agentFlag)
     throw new ConfigError(
       `--agent got ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}. Or give --model.`,
     )
   }
-  if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]
+  if (Object.hasOwn(baselines, agentFlag)) return baselines[agentFlag as keyof typeof baselines]
   const start = startCommand({})
-  if (given === 'wait') return manualAgent({ input: process.stdin, output: process.stdout, start })
-  const meant = nearest(given, [...names, 'wait'])
+  if (agentFlag === 'wait') return manualAgent({ input: process.stdin, output: process.stdout, start })
+  const nearestName = nearest(agentFlag, [...names, 'wait'])
   // A typo would otherwise fail every trial, one by one, as a missing command.
-  if (meant !== undefined) {
+  if (nearestName !== undefined) {
     throw new ConfigError(
-      `--agent got ${show(given)}; did you mean ${meant}? To run a command of that name, give its path.`,
+      `--agent got ${show(agentFlag)}; did you mean ${nearestName}? To run a command of that name, give its path.`,
     )
   }
-  return commandAgent(given, { env: foreignEnvironment(), start, system: realSystem })
+  return commandAgent(agentFlag, { env: foreignEnvironment(), start, system: realSystem })
 }
 
 const namesIn = (list: string | undefined) =>

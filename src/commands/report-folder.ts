@@ -49,13 +49,13 @@ export async function writeReport(folder: string, results: Results): Promise<voi
   const written: [beside: string, path: string][] = []
   try {
     for (const [name, render] of Object.entries(files)) {
-      const beside = join(folder, `.${name}.${process.pid}`)
-      written.push([beside, join(folder, name)])
-      await writeFile(beside, render(), { flush: true })
+      const temporary = join(folder, `.${name}.${process.pid}`)
+      written.push([temporary, join(folder, name)])
+      await writeFile(temporary, render(), { flush: true })
     }
-    for (const [beside, path] of written) await rename(beside, path)
+    for (const [temporary, path] of written) await rename(temporary, path)
   } catch (error) {
-    await Promise.all(written.map(([beside]) => rm(beside, { force: true })))
+    await Promise.all(written.map(([temporary]) => rm(temporary, { force: true })))
     throw new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
   }
 }
@@ -84,12 +84,12 @@ export async function readOlderResults(flag: string, path: string): Promise<{ pa
   return { path: file, text: await readResultsFile(flag, path, file, `the path of a ${resultsFile}`) }
 }
 
-async function readResultsFile(flag: string, given: string, file: string, accepted: string): Promise<string> {
+async function readResultsFile(flag: string, folder: string, file: string, accepted: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
     throw new ConfigError(
-      `${flag} got ${show(given)} (${codeOf(error)}); it accepts ${accepted}, which rehearse writes.`,
+      `${flag} got ${show(folder)} (${codeOf(error)}); it accepts ${accepted}, which rehearse writes.`,
     )
   }
 }

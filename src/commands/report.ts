@@ -30,8 +30,8 @@ export async function report(flags: ReportFlags): Promise<void> {
     const { store, close } = await openToRead(config)
     try {
       const run = await namedRun(store, flags)
-      const made = await madeReport(store, run, { environment: config.environment, of: 'command' })
-      const file = fileOf(store, made, format)
+      const report = await madeReport(store, run, { environment: config.environment, of: 'command' })
+      const file = fileOf(store, report, format)
       await write(isShown(flags) ? asPlainText(file) : file, flags.output)
     } finally {
       await close()
@@ -63,10 +63,10 @@ export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenera
 function formatOf(flags: ReportFlags): ReportFormat {
   const { format } = flags
   if (format === undefined) return isShown(flags) ? 'md' : 'html'
-  const known = reportFormats.find((name) => name === format)
-  if (known === undefined)
+  const knownFormat = reportFormats.find((name) => name === format)
+  if (knownFormat === undefined)
     throw new ConfigError(`--format got ${show(format)}; it accepts ${reportFormats.join(', ')}.`)
-  return known
+  return knownFormat
 }
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {

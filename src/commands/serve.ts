@@ -13,7 +13,7 @@ import type { Metrics } from './metrics.ts'
 import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
 import { serveInfo } from './serve-info.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
-import { printed, ready, shown } from './welcome.ts'
+import { printed, ready, welcomeText } from './welcome.ts'
 
 type ServeFlags = Flags & { json?: boolean }
 
@@ -50,7 +50,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
-    const words = flags.json === true ? ready : isShown ? shown : printed
+    const words = flags.json === true ? ready : isShown ? welcomeText : printed
     const { agentKey } = credentials
     const agentId = agentKey === null ? undefined : (await service.identify(agentKey))?.agentId
     const trusting = { publicUrl: publicUrl(), email: owner.email, agentId }

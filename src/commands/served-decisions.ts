@@ -23,10 +23,10 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
   return {
     isLocal: false,
     keep: async (call) => {
-      const kept = await pending.keep(call)
-      if (kept === undefined) return { refused: tooManyHeld }
-      const url = `${publicUrl()}${decisionPath(kept.id)}`
-      return { ...kept, url, address: url }
+      const page = await pending.keep(call)
+      if (page === undefined) return { refused: tooManyHeld }
+      const url = `${publicUrl()}${decisionPath(page.id)}`
+      return { ...page, url, address: url }
     },
     find: async (id) => (decisionIdPattern.test(id) ? pending.find(id) : undefined),
     wait: async (id, ms, signal) => {

@@ -62,10 +62,10 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
 }
 
 function hostNamed(text: string): HostName {
-  const name = hostNames.find((known) => known === text.toLowerCase())
+  const name = hostNames.find((hostName) => hostName === text.toLowerCase())
   if (name !== undefined) return name
-  const meant = nearest(text, hostNames)
-  const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  const nearestHost = nearest(text, hostNames)
+  const advice = nearestHost === undefined ? '' : ` (did you mean ${nearestHost}?)`
   throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
 }
 
@@ -75,12 +75,12 @@ async function chooseHost(): Promise<HostName | undefined> {
   const found = await Promise.all(hostNames.map((name) => isFound(name, machine)))
   const line = (name: HostName) =>
     `  ${name.padEnd(15)} ${hostSetups[name].title.padEnd(15)} ${hostFiles[name].path(machine)}`
-  const there = hostNames.filter((_, index) => found[index])
+  const foundHosts = hostNames.filter((_, index) => found[index])
   const others = hostNames.filter((_, index) => !found[index])
-  if (there.length > 0) say(`AI hosts on this machine:\n\n${there.map(line).join('\n')}\n`)
+  if (foundHosts.length > 0) say(`AI hosts on this machine:\n\n${foundHosts.map(line).join('\n')}\n`)
   if (others.length > 0) say(`Supported, but not found here:\n\n${others.map(line).join('\n')}\n`)
   if (!isAnswered()) {
-    say(`Name one: ${commandLine('setup')} ${there[0] ?? others[0]}`)
+    say(`Name one: ${commandLine('setup')} ${foundHosts[0] ?? others[0]}`)
     return undefined
   }
   const answer = (await ask('Which one? (empty: none) ')).trim()

@@ -100,8 +100,8 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
  * Returns how many agents call at the same time: all, unless they take turns. Only turns make the time of clock jumps
  * predictable, so clock jumps imply turns.
  */
-function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags, agents: number): number {
-  const concurrency = given === undefined ? undefined : integerOption('--concurrency', given, 64)
+function concurrencyOf({ turns, clockJumps, concurrency: requested }: SimulateFlags, agents: number): number {
+  const concurrency = requested === undefined ? undefined : integerOption('--concurrency', requested, 64)
   const orderly = turns === true ? '--turns' : clockJumps === true ? '--clock-jumps' : undefined
   if (orderly === undefined) return Math.min(agents, concurrency ?? agents)
   if (concurrency === undefined || concurrency === 1) return 1

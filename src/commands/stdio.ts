@@ -101,10 +101,10 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
 
 /** Returns one id for the client and the resources, generated on first use, because loading randomness takes time. */
 function instanceIdOf({ instanceId }: Config): () => string {
-  let known = instanceId
+  let currentId = instanceId
   return () => {
-    known ??= `run_${newSecret(realSystem, 16)}`
-    return known
+    currentId ??= `run_${newSecret(realSystem, 16)}`
+    return currentId
   }
 }
 
@@ -122,7 +122,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
       : `connect the host to ${baseUrl}/mcp instead`
   let opening: Promise<LoopbackDecisions> | undefined
   const openNow = async () => {
-    const [{ LoopbackDecisions }, { browserOpens }, { limitsBeside }] = await Promise.all([
+    const [{ LoopbackDecisions }, { browserOpens }, { readLimitFacts }] = await Promise.all([
       import('./loopback-decisions.ts'),
       import('./open-browser.ts'),
       import('./local-limits.ts'),
@@ -131,7 +131,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
       environment,
       open: browserOpens,
       elsewhere,
-      limits: async (call) => limitsBeside((await client()).call, call),
+      limits: async (call) => readLimitFacts((await client()).call, call),
       decided: ({ tool: operation, host }, decision) => {
         const outcome = decision === 'yes' ? 'agreed' : 'disagreed'
         note({ kind: 'decision', outcome, operation, host, remark: 'The person at this computer decided on the page.' })

@@ -24,7 +24,7 @@ export function createTokenExchange({
   baseUrl,
   system,
 }: TokenExchange): (credential: string) => Promise<string> {
-  const kept = new Map<string, { token: Promise<string>; endsAtMs: number }>()
+  const cache = new Map<string, { token: Promise<string>; endsAtMs: number }>()
 
   const exchanged = async (credential: string, entry: { endsAtMs: number }): Promise<string> => {
     const body = new URLSearchParams({
@@ -46,15 +46,15 @@ export function createTokenExchange({
     // Keys are the API's own (docs/service.md#authentication).
     if (!credential.includes('.')) return credential
     const hash = sha256(credential)
-    const known = kept.get(hash)
-    if (known !== undefined && system.now() < known.endsAtMs - renewedBeforeEndMs) return known.token
+    const cached = cache.get(hash)
+    if (cached !== undefined && system.now() < cached.endsAtMs - renewedBeforeEndMs) return cached.token
     const entry = { token: Promise.resolve(''), endsAtMs: Number.POSITIVE_INFINITY }
     entry.token = exchanged(credential, entry)
-    keepNewest(kept, hash, entry, maxKept)
+    keepNewest(cache, hash, entry, maxKept)
     try {
       return await entry.token
     } catch (error) {
-      kept.delete(hash)
+      cache.delete(hash)
       throw error
     }
   }

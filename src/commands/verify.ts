@@ -30,15 +30,15 @@ export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
       }
     }
     const { entries, first, last } = verified
-    const kept = compares ? ', as in the database' : ''
+    const comparison = compares ? ', as in the database' : ''
     process.stdout.write(
-      `verified: ${entries} entries, first ${first?.hash ?? 'none'}, last ${last?.hash ?? 'none'}${kept}\n`,
+      `verified: ${entries} entries, first ${first?.hash ?? 'none'}, last ${last?.hash ?? 'none'}${comparison}\n`,
     )
   })
 }
 
-function refuse(what: string): void {
-  process.stderr.write(`payments-mcp: not verified: ${what}.\n`)
+function refuse(problem: string): void {
+  process.stderr.write(`payments-mcp: not verified: ${problem}.\n`)
   process.exitCode = 1
 }
 

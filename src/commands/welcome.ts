@@ -19,7 +19,7 @@ export interface Welcome {
 }
 
 /** Returns the text for a person at a terminal: the keys each time, and the next step. */
-export function shown(welcome: Welcome): string {
+export function welcomeText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link, company } = welcome
   if (credentials.isEmpty) return empty(welcome)
   return `payments-mcp ${config.environment} is listening on ${url}

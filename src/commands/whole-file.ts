@@ -26,16 +26,16 @@ export async function writeWhole(
     (found) => found.mode & 0o777,
     () => 0o600,
   )
-  const beside = `${target}.payments-mcp`
-  await rm(beside, { force: true })
-  await writeFile(beside, next, { flag: 'wx', mode, flush: true })
+  const temporary = `${target}.payments-mcp`
+  await rm(temporary, { force: true })
+  await writeFile(temporary, next, { flag: 'wx', mode, flush: true })
   // A running host writes its own file too, and its changes since then must not be lost.
   if ((await readWhole(target)) === before) {
     const copy = before === '' ? undefined : await copyBeside(target)
-    await rename(beside, target)
+    await rename(temporary, target)
     return copy
   }
-  await rm(beside, { force: true })
+  await rm(temporary, { force: true })
   throw Object.assign(new Error('it has changed in the meantime: run this again'), { code: 'ECHANGED' })
 }
 

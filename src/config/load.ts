@@ -55,7 +55,7 @@ export function configFor(command: CommandName, sources: ConfigSources, warn: (l
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
   if (unread !== undefined) throw new ConfigError(`${unread.flag} ${unreadBy(command, unread.readBy)}.`)
   for (const variable of Object.keys(env).filter((name) => name.startsWith('PAYMENTS_') && env[name] !== '')) {
-    const setting = settings.find((known) => known.variable === variable)
+    const setting = settings.find((candidate) => candidate.variable === variable)
     if (setting === undefined) warn(unknownVariable(variable))
     else if (!setting.readBy.includes(command)) warn(`${variable} ${unreadBy(command, setting.readBy)}; it is ignored.`)
   }
@@ -88,9 +88,10 @@ function ownPart(variable: string): string {
 
 function unknownVariable(variable: string): string {
   // All variables share a prefix, so it says nothing about which one was meant.
-  const known = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
-  const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
-  const advice = meant === undefined ? 'payments-mcp help settings lists them' : `did you mean ${meant}?`
+  const variablesByPart = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
+  const nearestVariable = variablesByPart.get(nearest(ownPart(variable), [...variablesByPart.keys()]) ?? '')
+  const advice =
+    nearestVariable === undefined ? 'payments-mcp help settings lists them' : `did you mean ${nearestVariable}?`
   return `${variable} is not a setting and is ignored; ${advice}`
 }
 
@@ -124,19 +125,19 @@ export function userMachine(): UserMachine {
 
 /** Returns the proxy through which this user's programs reach the internet. */
 export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> = {}) {
-  const given = (name: string) => env[name] || env[name.toLowerCase()] || undefined
-  return { httpsProxy: given('HTTPS_PROXY'), noProxy: given('NO_PROXY') }
+  const envValue = (name: string) => env[name] || env[name.toLowerCase()] || undefined
+  return { httpsProxy: envValue('HTTPS_PROXY'), noProxy: envValue('NO_PROXY') }
 }
 
 function settingOf(key: SettingKey): KnownSetting {
-  const setting = settings.find((known) => known.key === key)
+  const setting = settings.find((candidate) => candidate.key === key)
   if (setting === undefined) throw new Error(`Bug: ${key} is no setting.`)
   return setting
 }
 
-function settingValue(setting: KnownSetting, given: string | undefined, start: Start): unknown {
+function settingValue(setting: KnownSetting, envText: string | undefined, start: Start): unknown {
   const { key, default: fallback, secret, accepts } = setting
-  const text = given ?? ('text' in fallback ? fallback.text : undefined)
+  const text = envText ?? ('text' in fallback ? fallback.text : undefined)
   if (text === undefined) return 'value' in fallback ? fallback.value?.(start) : undefined
   const value = setting.parse(text, start.environment)
   if (value === undefined) throw refusal(key, describeText(text, secret), accepts)
@@ -164,7 +165,7 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
 /** Refuses a file for a deployed API, which has its own world and injects no faults. */
 function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
-  const beside = environment === 'sandbox' ? 'baseUrl' : 'environment'
-  const got = `${describeText(file, false)} beside ${names(beside).variable}=${environment === 'sandbox' ? baseUrl : environment}`
+  const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'
+  const got = `${describeText(file, false)} beside ${names(otherKey).variable}=${environment === 'sandbox' ? baseUrl : environment}`
   throw refusal(key, got, settingOf(key).accepts)
 }

@@ -262,8 +262,8 @@ const table = {
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {
     const setting: Setting = table[key]
-    const shown = 'text' in setting.default ? setting.default.text : setting.default.otherwise
-    return Object.freeze({ ...setting, key, ...names(key), shown, secret: setting.secret ?? false })
+    const defaultText = 'text' in setting.default ? setting.default.text : setting.default.otherwise
+    return Object.freeze({ ...setting, key, ...names(key), shown: defaultText, secret: setting.secret ?? false })
   }),
 )
 

@@ -5,9 +5,9 @@ export function terminalLine(json: string): string {
   const took = typeof ms === 'number' ? `${ms} ms` : ''
   if (operation === undefined && path === undefined) return `${words([clock, level, msg, rest(others)])}\n`
   const who = typeof agentId === 'string' ? `agent …${agentId.slice(-6)}` : ''
-  const what = operation ?? `${method} ${path}`
+  const request = operation ?? `${method} ${path}`
   const outcome = typeof status === 'number' && status >= 400 ? `${msg} ${status} ${code ?? ''}`.trim() : 'ok'
-  const cells = [who.padEnd(13), String(what).padEnd(30), dollars(amount).padStart(11), outcome.padEnd(26), took]
+  const cells = [who.padEnd(13), String(request).padEnd(30), dollars(amount).padStart(11), outcome.padEnd(26), took]
   return `${clock}  ${cells.join('  ').trimEnd()}\n`
 }
 

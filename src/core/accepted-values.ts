@@ -80,18 +80,18 @@ function wordsOfChecks(schema: z.ZodType): string | undefined {
   return messages.map(messageOfRule).find((words) => words !== undefined)
 }
 
-function inWords(field: Field, isAmount: boolean, own?: string): string | undefined {
+function inWords(field: Field, isAmount: boolean, rule?: string): string | undefined {
   const { type = '', anyOf = field.oneOf, format = '', pattern } = field
   if (anyOf !== undefined) return anyOfInWords(anyOf, isAmount)
   if ('const' in field) return show(field.const)
   if (field.enum !== undefined) return oneOf(field.enum)
   if (type === 'string') {
-    const known = own ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
-    return lengthened(known, 'a text', [field.minLength, field.maxLength], 'characters')
+    const formatText = rule ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
+    return lengthened(formatText, 'a text', [field.minLength, field.maxLength], 'characters')
   }
-  if (type === 'array') return lengthened(own, 'an array', [field.minItems, field.maxItems], 'entries')
+  if (type === 'array') return lengthened(rule, 'an array', [field.minItems, field.maxItems], 'entries')
   if (type === 'integer' || type === 'number') return `${typeNames[type]}${range(field, isAmount)}`
-  return own ?? typeNames[type]
+  return rule ?? typeNames[type]
 }
 
 function anyOfInWords(options: readonly Field[], isAmount: boolean): string | undefined {
@@ -100,28 +100,28 @@ function anyOfInWords(options: readonly Field[], isAmount: boolean): string | un
 }
 
 function lengthened(
-  known: string | undefined,
+  formatText: string | undefined,
   otherwise: string,
-  [least, most]: readonly [number | undefined, number | undefined],
+  [min, max]: readonly [number | undefined, number | undefined],
   unit: string,
 ): string {
-  const bounds = between(least === 0 ? undefined : least, most)
-  if (bounds === '') return known ?? otherwise
-  return known === undefined ? `${otherwise} of ${bounds} ${unit}` : `${known}, ${bounds} ${unit}`
+  const bounds = between(min === 0 ? undefined : min, max)
+  if (bounds === '') return formatText ?? otherwise
+  return formatText === undefined ? `${otherwise} of ${bounds} ${unit}` : `${formatText}, ${bounds} ${unit}`
 }
 
-function between(least: number | undefined, most: number | undefined): string {
-  if (least !== undefined && most !== undefined) return `${least} to ${most}`
-  if (most !== undefined) return `at most ${most}`
-  return least === undefined ? '' : `at least ${least}`
+function between(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) return `${min} to ${max}`
+  if (max !== undefined) return `at most ${max}`
+  return min === undefined ? '' : `at least ${min}`
 }
 
 /** Omits a bound that every safe integer satisfies. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {
-  const least = above !== undefined && type === 'integer' ? above + 1 : minimum
-  const [from, to] = [least, maximum].map((bound) => (isStated(bound) ? bound : undefined))
+  const smallest = above !== undefined && type === 'integer' ? above + 1 : minimum
+  const [from, to] = [smallest, maximum].map((bound) => (isStated(bound) ? bound : undefined))
   const bounds = between(from, to)
   const inRange = bounds === '' ? '' : from !== undefined && to !== undefined ? ` from ${bounds}` : ` of ${bounds}`
   if (!isAmount) return inRange

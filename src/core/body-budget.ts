@@ -127,16 +127,16 @@ export class BodyBudget {
 
   /**
    * Counts bytes on several accounts.
-   * @param own The sender's account; the shared accounts also hold the bytes of other senders.
+   * @param account The sender's account; the shared accounts also hold the bytes of other senders.
    */
-  #counting(parts: BodyCount['parts'], own: Account, ...shared: Account[]): BodyCount {
-    const accounts: Account[] = [own, ...shared, ['all', this.#bounds.all]]
+  #counting(parts: BodyCount['parts'], account: Account, ...shared: Account[]): BodyCount {
+    const accounts: Account[] = [account, ...shared, ['all', this.#bounds.all]]
     let counted = 0
     return {
       parts,
       add: (bytes) => {
-        const full = accounts.find(([name, most]) => this.#of(name) + bytes > most)
-        if (full !== undefined) throw full === own ? tooManyOf(...own) : tooManyOfAll()
+        const full = accounts.find(([name, limit]) => this.#of(name) + bytes > limit)
+        if (full !== undefined) throw full === account ? tooManyOf(...account) : tooManyOfAll()
         counted += bytes
         this.#count(accounts, bytes)
       },
@@ -160,9 +160,9 @@ export class BodyBudget {
   }
 }
 
-function tooManyOf(name: string, most: number): Failure {
+function tooManyOf(name: string, limit: number): Failure {
   const sender = name.startsWith('address ') ? 'this address' : 'this credential'
-  const detail = `${most} bytes of request bodies from ${sender} are already arriving, the most at one time. Nothing was done: finish or close the open requests, and send this one again in a second.`
+  const detail = `${limit} bytes of request bodies from ${sender} are already arriving, the most at one time. Nothing was done: finish or close the open requests, and send this one again in a second.`
   return new Failure('rate_limited', { detail, retryAfterSeconds: 1 })
 }
 

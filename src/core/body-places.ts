@@ -3,7 +3,7 @@ import { memoize } from './memoize.ts'
 import type { OperationDefinition } from './operation.ts'
 
 const related = new WeakSet<z.core.$ZodType>()
-const beside = new WeakSet<z.core.$ZodType>()
+const siblings = new WeakSet<z.core.$ZodType>()
 
 /**
  * Marks an id among the attributes that a body names as a relationship: `agentId` is sent as `data.relationships.agent`
@@ -16,13 +16,13 @@ export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
 
 /** Marks attributes whose `partyId` may also be sent beside `data`, as the published client does. */
 export function partyBeside<Schema extends z.ZodObject>(attributes: Schema): Schema {
-  beside.add(attributes)
+  siblings.add(attributes)
   return attributes
 }
 
 /** Returns whether a body may name the party beside `data`. */
 export function takesPartyBeside({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
-  return attributes !== undefined && beside.has(attributes)
+  return attributes !== undefined && siblings.has(attributes)
 }
 
 /** The fields of a body, by their place in it. */
@@ -35,13 +35,13 @@ interface BodyPlaces {
 
 /** Returns the fields of a body by their place in it. */
 export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
-  const { ids, own = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
+  const { ids, own: attributeFields = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
     related.has(field) ? 'ids' : 'own',
   )
-  const strict = (fields: typeof own) => z.strictObject(Object.fromEntries(fields))
+  const strict = (fields: typeof attributeFields) => z.strictObject(Object.fromEntries(fields))
   return ids === undefined
     ? { attributes, relationships: undefined }
-    : { attributes: strict(own), relationships: strict(ids) }
+    : { attributes: strict(attributeFields), relationships: strict(ids) }
 })
 
 /** Returns the relationship for an id field: `agentId` becomes `agent`, which is also its type. */

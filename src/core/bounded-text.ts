@@ -24,18 +24,18 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 
 /**
  * Reads a text in parts, up to a limit.
- * @param own The parts as they come from the network; undefined if they belong to the caller, who may still read them.
+ * @param body The parts as they come from the network; undefined if they belong to the caller, who may still read them.
  */
 async function readParts(
   request: Request,
   maxBytes: number,
-  own: AsyncIterable<Uint8Array> | undefined,
+  body: AsyncIterable<Uint8Array> | undefined,
   arrived?: (bytes: number) => void,
 ): Promise<string | undefined> {
   const parts: Uint8Array[] = []
   let length = 0
   try {
-    for await (const part of own ?? request.body ?? []) {
+    for await (const part of body ?? request.body ?? []) {
       parts.push(part)
       length += part.byteLength
       if (length > maxBytes) return undefined
@@ -46,7 +46,7 @@ async function readParts(
     release(whole)
     return text
   } finally {
-    if (own !== undefined) for (const part of parts) release(part)
+    if (body !== undefined) for (const part of parts) release(part)
   }
 }
 

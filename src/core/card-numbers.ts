@@ -41,7 +41,7 @@ const quotedSigns = new RegExp(quotedSign, 'g')
 
 /** The characters that may separate the digits of a card number: invisible ones, spaces, dashes, slashes, dots. */
 const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd`
-const apartBy = (some: string) => `(?:${quotedSign}|~(?![01])|[${some}]){0,8}`
+const apartBy = (separators: string) => `(?:${quotedSign}|~(?![01])|[${separators}]){0,8}`
 const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
 /**

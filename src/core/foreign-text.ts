@@ -18,8 +18,8 @@ export function foreignText(text: string): string {
  * Makes an untrusted name safe to show, with a hint if it may be mistaken for another name. Returns `otherwise` if
  * nothing of the name is visible.
  */
-export function foreignName(text: string, otherwise: string, most = maxNameLength): string {
-  const name = shortForeignText(text, most)
+export function foreignName(text: string, otherwise: string, maxLength = maxNameLength): string {
+  const name = shortForeignText(text, maxLength)
   if (name === '') return otherwise
   // A name that was stored with its hint has it already.
   return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
@@ -46,16 +46,16 @@ export function mixesAlphabets(text: string): boolean {
   return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
-/** Cuts an untrusted text to at most `most` characters, so that it cannot push important text off the page. */
-export function shortForeignText(text: string, most = maxNameLength): string {
+/** Cuts an untrusted text to at most `maxLength` characters, so that it cannot push important text off the page. */
+export function shortForeignText(text: string, maxLength = maxNameLength): string {
   // Combining marks and invisible characters take no space, so read more than is shown.
-  return shortened(foreignText(text.slice(0, most * 8)), most)
+  return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 
-/** Cuts a text to at most `most` whole characters, with an ellipsis as the last if any are missing. */
-export function shortened(text: string, most: number): string {
+/** Cuts a text to at most `maxLength` whole characters, with an ellipsis as the last if any are missing. */
+export function shortened(text: string, maxLength: number): string {
   const characters = [...text]
-  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`
 }
 
 /** The longest name that fits a heading. */

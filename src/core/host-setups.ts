@@ -148,18 +148,18 @@ export const hostNames = Object.keys(hostSetups) as HostName[]
 /** Renders the block to paste into the host's file; null if the file accepts no server at a URL. */
 export function hostBlock(name: HostName, reach: Reach): string | null {
   const { format, servers, entry }: HostSetup = hostSetups[name]
-  const given = entry(reach)
-  if (given === null) return null
-  if (format === 'toml') return tomlTables(`${servers}.${serverName}`, given)
-  if (format === 'yaml') return `${servers}:\n${yamlItem({ name: serverName, ...given })}`
-  return JSON.stringify({ [servers]: { [serverName]: given } }, null, 2)
+  const hostEntry = entry(reach)
+  if (hostEntry === null) return null
+  if (format === 'toml') return tomlTables(`${servers}.${serverName}`, hostEntry)
+  if (format === 'yaml') return `${servers}:\n${yamlItem({ name: serverName, ...hostEntry })}`
+  return JSON.stringify({ [servers]: { [serverName]: hostEntry } }, null, 2)
 }
 
 /** Returns the link that adds the server to the host with one click; null if the host has none. */
 export function hostLink(name: HostName, reach: Reach): string | null {
   const { entry, link }: HostSetup = hostSetups[name]
-  const given = entry(reach)
-  return given === null ? null : (link?.(given) ?? null)
+  const hostEntry = entry(reach)
+  return hostEntry === null ? null : (link?.(hostEntry) ?? null)
 }
 
 function started({ command, args, env }: Start) {

@@ -37,7 +37,7 @@ export function networkFailure(cause: Error): TypeError {
 
 function requestTo(base: string, input: string | URL | Request, init: RequestInit | undefined): Request {
   const isRequest = typeof input === 'object' && 'url' in input
-  const given = new Request(isRequest ? input : new URL(input, base), init)
-  const { origin, pathname, search } = new URL(given.url)
-  return origin === base ? given : new Request(`${base}${pathname}${search}`, given)
+  const request = new Request(isRequest ? input : new URL(input, base), init)
+  const { origin, pathname, search } = new URL(request.url)
+  return origin === base ? request : new Request(`${base}${pathname}${search}`, request)
 }

@@ -60,8 +60,8 @@ export function countedAddress(canonical: string): string {
 /** Returns whether the text is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
 export function isAddressRange(text: string): boolean {
   const { address, bits } = rangeOf(text)
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return bits === undefined ? maxBits > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits
 }
 
 /** Returns a function that tells whether a canonical address is in one of the ranges. */

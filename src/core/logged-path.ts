@@ -3,9 +3,10 @@
  * such as the token that opens a page, and is left out.
  */
 export function loggedPath(path: string): string {
-  const segments = path.split('/').map((segment) => (shown.test(segment) ? segment : '…'))
+  const segments = path.split('/').map((segment) => (loggedSegment.test(segment) ? segment : '…'))
   return segments.slice(0, maxSegments).join('/')
 }
 
-const shown = /^(?:|\.well-known|[a-z]{1,20}(?:-[a-z]{1,20}){0,4}(?:\.[a-z]{2,4})?|[a-z]{3}_[0-9a-f]{32}|\d{1,4})$/
+const loggedSegment =
+  /^(?:|\.well-known|[a-z]{1,20}(?:-[a-z]{1,20}){0,4}(?:\.[a-z]{2,4})?|[a-z]{3}_[0-9a-f]{32}|\d{1,4})$/
 const maxSegments = 12

@@ -54,17 +54,17 @@ const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 
 /** Masks assigned secrets. A value under a harmless name is searched too: `"note": "password=…"`. */
 function withoutAssigned(text: string): string {
-  let [kept, from] = ['', 0]
+  let [masked, from] = ['', 0]
   for (const { 0: found, 1: name = '', index } of text.matchAll(assignments)) {
     if (index < from || !isSecretName(name)) continue
     const at = index + found.length
     assignedValue.lastIndex = at
     const value = assignedValue.exec(text)?.[0]
     if (value === undefined || value.includes('[masked')) continue
-    kept += `${text.slice(from, at)}[masked]`
+    masked += `${text.slice(from, at)}[masked]`
     from = at + value.length
   }
-  return kept + text.slice(from)
+  return masked + text.slice(from)
 }
 
 /**

@@ -15,9 +15,9 @@ export function nearest(text: string, words: readonly string[]): string | undefi
 }
 
 function ranked(text: string, words: readonly string[]) {
-  const wanted = plain(text)
+  const plainText = plain(text)
   return words
-    .map((word) => ({ word, distance: distanceOf(wanted, plain(word)) }))
+    .map((word) => ({ word, distance: distanceOf(plainText, plain(word)) }))
     .sort((one, other) => one.distance - other.distance)
 }
 

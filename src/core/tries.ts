@@ -31,8 +31,9 @@ export class Tries {
   /** Returns the key's window: the current one, or the one that its next try would begin. */
   of(key: string): Readonly<Window> & { leftMs: number } {
     const nowMs = this.#system.elapsed()
-    const known = this.#windows.get(key)
-    const { tries, endsAtMs } = known && known.endsAtMs > nowMs ? known : { tries: 0, endsAtMs: nowMs + this.#windowMs }
+    const window = this.#windows.get(key)
+    const { tries, endsAtMs } =
+      window && window.endsAtMs > nowMs ? window : { tries: 0, endsAtMs: nowMs + this.#windowMs }
     return { tries, endsAtMs, leftMs: endsAtMs - nowMs }
   }
 }

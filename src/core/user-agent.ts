@@ -18,9 +18,9 @@ export function userAgentOf(program: string, host: HostProgram | undefined): str
 }
 
 /**
- * Encodes at most `most` whole characters, and also parentheses, which would end the comment that contains the text.
+ * Encodes at most `maxLength` whole characters, and also parentheses, which would end the comment that contains the text.
  */
-function encoded(text: string, most: number): string {
-  const short = [...text.slice(0, 2 * most)].slice(0, most).join('').toWellFormed()
+function encoded(text: string, maxLength: number): string {
+  const short = [...text.slice(0, 2 * maxLength)].slice(0, maxLength).join('').toWellFormed()
   return encodeURIComponent(short).replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29'))
 }

@@ -46,12 +46,12 @@ const lastShare = 0.95
 function apart(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
-  const kept = [first]
+  const labels = [first]
   for (const tick of ticks.slice(1, -1)) {
-    const before = kept.at(-1)?.share ?? 0
-    if (tick.share - before >= leastBetween && last.share - tick.share >= leastBetween) kept.push(tick)
+    const before = labels.at(-1)?.share ?? 0
+    if (tick.share - before >= leastBetween && last.share - tick.share >= leastBetween) labels.push(tick)
   }
-  return [...kept, last]
+  return [...labels, last]
 }
 
 /** The share of the width that a label needs on a phone. */
@@ -64,9 +64,9 @@ const leastBetween = 0.17
 export function valueTicks(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
   const span = highest - lowest
-  const least = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)
-  const step = roundStep((highest - least) / 3)
-  const [from, to] = [Math.floor(least / step), Math.ceil(highest / step)]
+  const lowerBound = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)
+  const step = roundStep((highest - lowerBound) / 3)
+  const [from, to] = [Math.floor(lowerBound / step), Math.ceil(highest / step)]
   const shareOf = (value: number) => (value / step - from) / (to - from)
   const ticks = Array.from({ length: to - from + 1 }, (_, index) => {
     const value = (from + index) * step
@@ -75,8 +75,8 @@ export function valueTicks(cents: readonly number[]): Scale {
   return { shareOf, ticks }
 }
 
-/** Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least` cents. */
-function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)))
-  return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power
+/** Returns the smallest of 1, 2 or 5 times a power of ten that is at least `minStep` cents. */
+function roundStep(minStep: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, minStep)))
+  return ([1, 2, 5].find((factor) => factor * power >= minStep) ?? 10) * power
 }

@@ -13,9 +13,9 @@ interface SmallPage {
  */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()
-  const said = lines.map((line) => `<p>${line}</p>`).join('\n')
+  const paragraphs = lines.map((line) => `<p>${line}</p>`).join('\n')
   return {
-    page: standalonePage({ title: heading, style, body: `<main>\n<h1>${heading}</h1>\n${said}\n</main>` }),
+    page: standalonePage({ title: heading, style, body: `<main>\n<h1>${heading}</h1>\n${paragraphs}\n</main>` }),
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': `${standalonePolicy(style)}; frame-ancestors 'none'`,

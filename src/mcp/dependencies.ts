@@ -151,7 +151,7 @@ export interface Held {
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
 }
 
-export interface Kept {
+export interface PendingPage {
   id: string
   /** The address of the page that the model may see. It is not enough to approve the call. */
   url: string
@@ -170,7 +170,7 @@ export interface Decisions {
    * Keeps a call, only once while it is pending. `by` opens the page: the host, or the person through a link. If the
    * call cannot be kept or shown to anybody, returns a sentence with the reason and the remedy.
    */
-  keep(call: HeldCall, by: 'host' | 'person'): Promise<Kept | { refused: string }>
+  keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }>
   find(id: string): Promise<Held | undefined>
   /** Resolves when the person may have decided, after `ms` at the latest. @throws the reason of the signal */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>

@@ -12,8 +12,8 @@ export function hostOf(
   // In the 2026 era each request names its host; in the 2025 era only `initialize` does.
   const { title, name, version }: Partial<HostInfo> =
     envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
-  const known = title ?? name
-  return known === undefined ? undefined : { name: known, version }
+  const hostName = title ?? name
+  return hostName === undefined ? undefined : { name: hostName, version }
 }
 
 interface HostInfo {

@@ -21,12 +21,12 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
   ]
   const text = lines.filter((line) => line !== undefined).join('\n')
   // Equal texts are shared, because there may be thousands of connections.
-  const same = kept.get(text) ?? text
-  kept.set(same, same)
+  const same = cache.get(text) ?? text
+  cache.set(same, same)
   return same
 }
 
-const kept = new Map<string, string>()
+const cache = new Map<string, string>()
 
 /**
  * The tools that the texts name, with the facts that decide whether a connection offers them. They repeat the

@@ -17,11 +17,11 @@ import { type Dependencies, mayCall } from './dependencies.ts'
 /** Lists the prompts whose tools the connection offers. */
 export function listPrompts(dependencies: Dependencies, cursor: string | undefined): ListPromptsResult {
   const prompts = offered(dependencies).map(
-    ([name, { title, description, arguments: given }]): Prompt => ({
+    ([name, { title, description, arguments: definitions }]): Prompt => ({
       name,
       title,
       description,
-      arguments: Object.entries(given).map(([argument, rest]) => ({ name: argument, ...rest })),
+      arguments: Object.entries(definitions).map(([argument, rest]) => ({ name: argument, ...rest })),
     }),
   )
   const { page, ...next } = pageOf(prompts, ({ name }) => name, cursor)
@@ -34,11 +34,11 @@ export function listPrompts(dependencies: Dependencies, cursor: string | undefin
 export function getPrompt(
   dependencies: Dependencies,
   name: string,
-  given: Record<string, string> = {},
+  values: Record<string, string> = {},
 ): GetPromptResult {
   const prompt = offered(dependencies).find(([candidate]) => candidate === name)?.[1]
   if (prompt === undefined) throw refusal(`Unknown prompt: ${show(name)}`)
-  for (const [argument, value] of Object.entries(given)) {
+  for (const [argument, value] of Object.entries(values)) {
     if (!Object.hasOwn(prompt.arguments, argument)) {
       throw refusal(
         `There is no argument ${show(argument)}; ${name} takes ${Object.keys(prompt.arguments).join(', ')}.`,
@@ -49,11 +49,11 @@ export function getPrompt(
     }
   }
   for (const [argument, { required }] of Object.entries(prompt.arguments)) {
-    if (required && (given[argument] ?? '') === '') throw refusal(`${argument} is missing: ${name} needs it.`)
+    if (required && (values[argument] ?? '') === '') throw refusal(`${argument} is missing: ${name} needs it.`)
   }
   return {
     description: prompt.description,
-    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(given, dependencies) } }],
+    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(values, dependencies) } }],
   }
 }
 
@@ -73,7 +73,7 @@ interface PromptDefinition {
   arguments: Record<string, { description: string; required: boolean }>
   /** The tool that the prompt depends on. */
   needs: OperationDefinition
-  text(given: Record<string, string>, dependencies: Dependencies): string
+  text(values: Record<string, string>, dependencies: Dependencies): string
 }
 
 const definitions: Readonly<Record<string, PromptDefinition>> = {

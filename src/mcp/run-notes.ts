@@ -20,7 +20,7 @@ interface Refused extends Pick<RunNote, 'operation'> {
 }
 
 /** Refuses a call that is not sent, and records the refusal. */
-export function refused(dependencies: Dependencies, context: ServerContext, call: Refused): CallToolResult {
+export function refusedResult(dependencies: Dependencies, context: ServerContext, call: Refused): CallToolResult {
   note(dependencies, context, { kind: 'call', outcome: 'refused', ...call })
   return failed(call.error)
 }

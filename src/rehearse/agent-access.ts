@@ -32,8 +32,8 @@ export function isWithheld(method: string, pathname: string): boolean {
   // CORS preflight requests change nothing.
   if (method === 'OPTIONS') return false
   const asking = method === 'HEAD' ? 'GET' : method
-  const asked = operations.filter((one) => one.method === asking && one.path.test(path))
-  return asked.length > 0 ? asked.some((one) => !one.isOffered) : !openPages.test(path)
+  const matching = operations.filter((one) => one.method === asking && one.path.test(path))
+  return matching.length > 0 ? matching.some((one) => !one.isOffered) : !openPages.test(path)
 }
 
 /** Decodes a path as the router does; undefined if it cannot be decoded. */

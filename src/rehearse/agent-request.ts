@@ -24,7 +24,7 @@ export interface AgentStep {
   /** Without secrets. */
   sent: unknown
   /** The texts that others may read, with their fields. Secrets are not masked here. */
-  said: { where: string; text: string }[]
+  texts: { where: string; text: string }[]
   /** How long the request waits for a change. */
   waitMs: number
   /** The id of the MCP message. */
@@ -49,7 +49,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
     kind: isCall ? 'call' : 'page',
     what: `${request.method} ${maskText(pathname)}`,
     sent: sentOf({ ...Object.fromEntries(searchParams), ...fields }),
-    said: request.method === 'GET' ? [] : textsOf(fields, pathname),
+    texts: request.method === 'GET' ? [] : textsOf(fields, pathname),
     waitMs,
   }
   return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
@@ -60,13 +60,13 @@ export const askPath = '/ask'
 
 /** Reads a question: the whole body, or the field `question` of a JSON object. */
 function questionRequest(request: Request, body: string): AgentRequest {
-  const [given] = (jsonIn(body) ?? []) as ({ question?: unknown } | null)[]
-  const question = String(given?.question ?? body)
+  const [first] = (jsonIn(body) ?? []) as ({ question?: unknown } | null)[]
+  const question = String(first?.question ?? body)
   return { request, question, steps: [questionStep(question)] }
 }
 
 const questionStep = (question: string): AgentStep => ({
-  ...{ kind: 'call', what: askTool, sent: sentOf({ question }), said: [], waitMs: 0 },
+  ...{ kind: 'call', what: askTool, sent: sentOf({ question }), texts: [], waitMs: 0 },
 })
 
 /** Removes `waitSeconds`: the trial's clock has already moved on by then. */
@@ -77,8 +77,8 @@ function withoutWait(request: Request, body: string, waited: boolean): Request {
   return new Request(url, { method, headers, signal, ...(body === '' ? {} : { body }) })
 }
 
-function waitOf(given: unknown): number {
-  return given === null || given === undefined ? 0 : 1000 * (WaitSeconds.safeParse(String(given)).data ?? 0)
+function waitOf(text: unknown): number {
+  return text === null || text === undefined ? 0 : 1000 * (WaitSeconds.safeParse(String(text)).data ?? 0)
 }
 
 function fieldsOf(body: string, type: string): Record<string, unknown> {
@@ -105,24 +105,24 @@ async function readMessages(request: Request): Promise<AgentRequest> {
   const text = await request.text()
   const { method, headers, signal } = request
   const passedOn = (body: string) => new Request(request.url, { method, headers: withoutLength(headers), signal, body })
-  let given: unknown
+  let value: unknown
   try {
-    given = JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     return { request: passedOn(text), steps: [] }
   }
-  const messages = (Array.isArray(given) ? given : [given]).map((message) => Message.safeParse(message).data)
+  const messages = (Array.isArray(value) ? value : [value]).map((message) => Message.safeParse(message).data)
   const read = messages.map((message) => (message === undefined ? undefined : readMessage(message)))
   const changed = messages.map((message, at) => read[at]?.message ?? message)
   const [first] = messages
-  if (!Array.isArray(given) && first?.method === 'tools/list')
+  if (!Array.isArray(value) && first?.method === 'tools/list')
     return { request: passedOn(text), steps: [], listsTools: true }
   const call = first?.method === 'tools/call' ? ToolCall.safeParse(first.params).data : undefined
-  if (!Array.isArray(given) && call?.name === askTool) {
+  if (!Array.isArray(value) && call?.name === askTool) {
     const question = String(call.arguments.question ?? '')
     return { request, question, steps: [{ ...questionStep(question), id: first?.id }] }
   }
-  const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(given) ? changed : changed[0])
+  const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(value) ? changed : changed[0])
   return { request: passedOn(body), steps: read.flatMap((one) => one?.step ?? []) }
 }
 
@@ -144,7 +144,7 @@ function readMessage(message: Message): { message: Message; step?: AgentStep } {
     kind: 'call',
     what: maskText(call.name).slice(0, 100),
     sent: sentOf(call.arguments),
-    said: operationsByName.get(call.name)?.effect === 'read' ? [] : textsOf(call.arguments, call.name),
+    texts: operationsByName.get(call.name)?.effect === 'read' ? [] : textsOf(call.arguments, call.name),
     waitMs: isHeld ? heldWaitMs : waitMs,
     id: message.id,
   }
@@ -156,8 +156,8 @@ const heldWaitMs = 50_000
 
 /** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
 function withoutElicitation(params: Record<string, unknown>): Record<string, unknown> {
-  const without = (given: unknown) => {
-    const { elicitation: _, ...others } = { ...(given as Record<string, unknown>) }
+  const without = (value: unknown) => {
+    const { elicitation: _, ...others } = { ...(value as Record<string, unknown>) }
     return others
   }
   const meta = params._meta as Record<string, unknown> | undefined

@@ -15,11 +15,11 @@ export interface Agent {
    * Carries out a task, and returns the final answer.
    * @throws AgentError if it could not be started or ended badly; ProviderError; the signal's reason once it aborts
    */
-  run(given: Given, signal: AbortSignal): Promise<string>
+  run(input: AgentInput, signal: AbortSignal): Promise<string>
 }
 
 /** The input of an agent in a trial. */
-export interface Given {
+export interface AgentInput {
   task: string
   /** The task as data, for scripted agents only; undefined if the scenario has none. */
   goal: Goal | undefined

@@ -26,7 +26,7 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
   })
   const pairs = matched.filter(({ one: { scenario } }) => (tasks.get(scenario.id) ?? scenario.task) === scenario.task)
   const idsOf = (scenarios: readonly ScenarioResults[]) => scenarios.map(({ scenario }) => scenario.id)
-  const [known, knownNow] = [new Set(idsOf(before.scenarios)), new Set(idsOf(now.scenarios))]
+  const [idsBefore, idsNow] = [new Set(idsOf(before.scenarios)), new Set(idsOf(now.scenarios))]
   return {
     before: { agent: before.agent, seed: before.seed, trials: before.trials },
     otherSeed: before.seed !== now.seed,
@@ -35,8 +35,8 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
     toldTruth: shareChange(pairs, ({ toldTruth }) => toldTruth === 'yes'),
     scenarios: scenarioChanges(pairs),
     otherTask: idsOf(matched.filter((pair) => !pairs.includes(pair)).map(({ one }) => one)),
-    onlyBefore: [...known].filter((id) => !knownNow.has(id)),
-    onlyNow: [...knownNow].filter((id) => !known.has(id)),
+    onlyBefore: [...idsBefore].filter((id) => !idsNow.has(id)),
+    onlyNow: [...idsNow].filter((id) => !idsBefore.has(id)),
     lacks: before.scenarios.some(({ trials }) => trials.some(({ lacks }) => lacks !== undefined)),
   }
 }
@@ -79,10 +79,10 @@ function chanceOfShares(changes: readonly Change[]): number {
   const steps = changes
     .map(({ before, now }) => Math.round((now.passed / now.of - before.passed / before.of) * unit))
     .filter((step) => step !== 0)
-  const most = steps.reduce((sum, step) => sum + Math.abs(step), 0)
+  const maxDifference = steps.reduce((sum, step) => sum + Math.abs(step), 0)
   const found = Math.abs(steps.reduce((sum, step) => sum + step, 0))
-  let shares = new Float64Array(2 * most + 1)
-  shares[most] = 1
+  let shares = new Float64Array(2 * maxDifference + 1)
+  shares[maxDifference] = 1
   for (const step of steps) {
     const next = new Float64Array(shares.length)
     for (const [at, share] of shares.entries()) {
@@ -92,7 +92,7 @@ function chanceOfShares(changes: readonly Change[]): number {
     }
     shares = next
   }
-  const asLarge = shares.filter((_, at) => Math.abs(at - most) >= found)
+  const asLarge = shares.filter((_, at) => Math.abs(at - maxDifference) >= found)
   return Math.min(
     1,
     asLarge.reduce((sum, share) => sum + share, 0),
@@ -150,10 +150,10 @@ function logChoose(of: number, count: number): number {
 function corrected(chances: readonly number[]): number[] {
   const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)
   const found = chances.map(() => 1)
-  let least = 0
+  let lowest = 0
   for (const [rank, { chance, at }] of order.entries()) {
-    least = Math.min(1, Math.max(least, chance * (chances.length - rank)))
-    found[at] = least
+    lowest = Math.min(1, Math.max(lowest, chance * (chances.length - rank)))
+    found[at] = lowest
   }
   return found
 }

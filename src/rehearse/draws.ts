@@ -97,23 +97,23 @@ const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 
 export function filledIn(
   scenario: Readonly<Record<string, unknown>>,
   draws: Draws,
-  { choose, facts, tell }: { choose: Choose; facts: readonly string[]; tell(mistake: TemplateMistake): void },
+  { choose, facts, report }: { choose: Choose; facts: readonly string[]; report(mistake: TemplateMistake): void },
 ): Record<string, unknown> {
-  const values = valuesOf(draws, choose, tell)
+  const values = valuesOf(draws, choose, report)
   const { draw: _, ...others } = scenario
-  const fill = (given: unknown, path: PropertyKey[]): unknown => {
-    if (typeof given === 'string') {
-      const kept = path[0] === 'goal' ? facts : []
-      return filledText(given, values, { kept, tell: (message) => tell({ path, message }) })
+  const fill = (value: unknown, path: PropertyKey[]): unknown => {
+    if (typeof value === 'string') {
+      const factPaths = path[0] === 'goal' ? facts : []
+      return filledText(value, values, { factPaths, report: (message) => report({ path, message }) })
     }
-    if (Array.isArray(given)) return given.map((one, at) => fill(one, [...path, at]))
-    if (typeof given !== 'object' || given === null) return given
-    return Object.fromEntries(Object.entries(given).map(([key, one]) => [key, fill(one, [...path, key])]))
+    if (Array.isArray(value)) return value.map((one, at) => fill(one, [...path, at]))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, [...path, key])]))
   }
   return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, fixed.has(key) ? one : fill(one, [key])]))
 }
 
-function valuesOf(draws: Draws, choose: Choose, tell: (mistake: TemplateMistake) => void): Values {
+function valuesOf(draws: Draws, choose: Choose, report: (mistake: TemplateMistake) => void): Values {
   const values = new Map<string, Value | Readonly<Record<string, Value>>>()
   const wording = wordingOf(draws, choose)
   for (const [key, one] of Object.entries(draws)) {
@@ -126,7 +126,7 @@ function valuesOf(draws: Draws, choose: Choose, tell: (mistake: TemplateMistake)
     if (Array.isArray(one) || !('plain' in one)) continue
     for (const each of wordings) {
       const path = ['draw', key, each]
-      const text = filledText(one[each], plain, { kept: [], tell: (message) => tell({ path, message }) })
+      const text = filledText(one[each], plain, { factPaths: [], report: (message) => report({ path, message }) })
       if (each === wording) values.set(key, text)
     }
   }
@@ -134,8 +134,8 @@ function valuesOf(draws: Draws, choose: Choose, tell: (mistake: TemplateMistake)
 }
 
 interface Filling {
-  kept: readonly string[]
-  tell(message: string): void
+  factPaths: readonly string[]
+  report(message: string): void
 }
 
 const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
@@ -144,7 +144,9 @@ const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
 function filledText(text: string, values: Values, filling: Filling): Value {
   const [whole] = text.matchAll(placeholder)
   if (whole?.[0] === text) return resolved(whole[1] ?? '', values, filling) ?? text
-  return text.replace(placeholder, (found, asked: string) => String(resolved(asked, values, filling) ?? found))
+  return text.replace(placeholder, (found, expression: string) =>
+    String(resolved(expression, values, filling) ?? found),
+  )
 }
 
 const formats: Readonly<Record<string, (cents: number) => string>> = {
@@ -156,12 +158,13 @@ const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
 /** Evaluates the text in braces: a name, a field of it, a sum of both, and how it is written. */
-function resolved(asked: string, values: Values, filling: Filling): Value | undefined {
-  const [format, expression] = splitFormat(asked.trim())
+function resolved(source: string, values: Values, filling: Filling): Value | undefined {
+  const [format, expression] = splitFormat(source.trim())
   const read = sum.exec(expression)
-  if (read === null) return void filling.tell(`uses {${asked}}, which is neither a name nor a sum of names and numbers`)
+  if (read === null)
+    return void filling.report(`uses {${source}}, which is neither a name nor a sum of names and numbers`)
   const [, times, key = '', fields = '', rest = ''] = read
-  if (filling.kept.includes(key)) return undefined
+  if (filling.factPaths.includes(key)) return undefined
   const first = named(key, fields.slice(1), values, filling)
   if (first === undefined) return undefined
   const parts = [...rest.matchAll(summand)]
@@ -172,34 +175,34 @@ function resolved(asked: string, values: Values, filling: Filling): Value | unde
     cents += (sign === '-' ? -1 : 1) * Number(factor) * value
   }
   if (Number.isNaN(cents))
-    return void filling.tell(`uses {${asked}}, which calculates with a text; only numbers can be used there`)
+    return void filling.report(`uses {${source}}, which calculates with a text; only numbers can be used there`)
   return format === undefined ? cents : formats[format]?.(cents)
 }
 
 /** Splits a format off: `.dollars` or `.money` at the end, of a sum too. */
-function splitFormat(asked: string): [format: string | undefined, expression: string] {
-  const [, expression = asked, format] = /^(.*)\.(dollars|money)$/.exec(asked) ?? []
+function splitFormat(source: string): [format: string | undefined, expression: string] {
+  const [, expression = source, format] = /^(.*)\.(dollars|money)$/.exec(source) ?? []
   return [format, expression]
 }
 
-function named(key: string, field: string, values: Values, { tell }: Filling): Value | undefined {
+function named(key: string, field: string, values: Values, { report }: Filling): Value | undefined {
   const value = values.get(key)
   if (value === undefined) {
-    const meant = nearest(key, [...values.keys()])
-    return void tell(
-      `uses {${key}}, which draw does not define; ${meant === undefined ? known(values.keys()) : `did you mean ${meant}`}`,
+    const nearestKey = nearest(key, [...values.keys()])
+    return void report(
+      `uses {${key}}, which draw does not define; ${nearestKey === undefined ? definedNames(values.keys()) : `did you mean ${nearestKey}`}`,
     )
   }
   if (typeof value !== 'object') {
-    return field === '' ? value : void tell(`uses {${key}.${field}}, but ${key} has no fields`)
+    return field === '' ? value : void report(`uses {${key}.${field}}, but ${key} has no fields`)
   }
   const found = value[field]
   return (
     found ??
-    void tell(
+    void report(
       `uses {${field === '' ? key : `${key}.${field}`}}; the fields of ${key} are ${Object.keys(value).join(', ')}`,
     )
   )
 }
 
-const known = (names: Iterable<string>) => `it defines ${[...names].join(', ') || 'nothing'}`
+const definedNames = (names: Iterable<string>) => `it defines ${[...names].join(', ') || 'nothing'}`

@@ -12,10 +12,10 @@ import { type Purchase, payeeOf, paymentsIn, purchasesIn, rowsOf } from './rows.
 export async function readNames(store: Store, tables: Snapshot, { parties }: World): Promise<Names> {
   const names = new Map(
     rowsOf(tables, 'parties').map(({ id, displayName, handle }) => {
-      const own = parties.find((party) =>
+      const ownParty = parties.find((party) =>
         party.handle === undefined ? (party.displayName ?? party.ref) === displayName : party.handle === handle,
       )
-      const name = own?.ref ?? displayName
+      const name = ownParty?.ref ?? displayName
       return [id, { name, payee: handle ?? name }]
     }),
   )
@@ -35,7 +35,7 @@ export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Name
   }))
 }
 
-interface Beside extends Pick<FinalState, 'cards' | 'answer' | 'questions'> {
+interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> {
   before: Snapshot
   names: Names
   /** The kinds of disclosed secrets, each with the place. */
@@ -43,8 +43,8 @@ interface Beside extends Pick<FinalState, 'cards' | 'answer' | 'questions'> {
 }
 
 /** Sums up the end of a trial as rows that can be counted, by which all assertions are measured. */
-export function finalState(tables: Snapshot, beside: Beside): FinalState {
-  const { before, names, cards, answer, secretsMentioned, questions = [] } = beside
+export function finalState(tables: Snapshot, extras: StateParts): FinalState {
+  const { before, names, cards, answer, secretsMentioned, questions = [] } = extras
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]
   return {
     cards,

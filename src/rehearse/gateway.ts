@@ -50,13 +50,13 @@ export class Gateway {
   }
 
   readonly answer = async (request: Request): Promise<Response> => {
-    if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
-    const asked = await readAgentRequest(request)
-    if (asked.steps.length === 0) {
-      const answered = withheld(asked.request) ?? (await this.#options.serve(asked.request))
-      return asked.listsTools === true ? withAskTool(answered) : answered
+    if (this.#isClosed) return refusalResponse(410, 'conflict', 'The trial is over.')
+    const agentRequest = await readAgentRequest(request)
+    if (agentRequest.steps.length === 0) {
+      const answered = withheld(agentRequest.request) ?? (await this.#options.serve(agentRequest.request))
+      return agentRequest.listsTools === true ? withAskTool(answered) : answered
     }
-    const turn = this.#turn.then(() => this.#inTurn(asked))
+    const turn = this.#turn.then(() => this.#inTurn(agentRequest))
     this.#turn = turn.catch(() => {})
     return turn
   }
@@ -67,20 +67,20 @@ export class Gateway {
     await this.#turn
   }
 
-  async #inTurn(asked: AgentRequest): Promise<Response> {
+  async #inTurn(request: AgentRequest): Promise<Response> {
     const { timeline, maxCalls, onTooMany } = this.#options
-    if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
-    if (this.calls + asked.steps.length > maxCalls) {
+    if (this.#isClosed) return refusalResponse(410, 'conflict', 'The trial is over.')
+    if (this.calls + request.steps.length > maxCalls) {
       this.#isClosed = true
       onTooMany()
-      return refused(429, 'rate_limited', `The trial is over: an agent may make at most ${maxCalls} calls.`)
+      return refusalResponse(429, 'rate_limited', `The trial is over: an agent may make at most ${maxCalls} calls.`)
     }
-    this.calls += asked.steps.length
-    for (const { said } of asked.steps) this.#noteSecrets(said)
+    this.calls += request.steps.length
+    for (const { texts } of request.steps) this.#noteSecrets(texts)
     await timeline.passTo(timeline.nowMs + callMs)
-    const waitMs = Math.max(...asked.steps.map((step) => step.waitMs))
+    const waitMs = Math.max(...request.steps.map((step) => step.waitMs))
     if (waitMs > 0) await timeline.wait(waitMs)
-    return this.#carry(asked)
+    return this.#carry(request)
   }
 
   /** Records the steps of one request one by one; the ledger's moves belong to the first. */
@@ -92,7 +92,7 @@ export class Gateway {
     if (first === undefined) throw new Error('Bug: a request without steps was carried out.')
     const answered = await timeline.step(async () => {
       const result = await answerTo(
-        async (asked) => (question === undefined ? withheld(asked) : undefined) ?? serve(asked),
+        async (request) => (question === undefined ? withheld(request) : undefined) ?? serve(request),
         request,
       )
       return { step: stepOf(first, result), result }
@@ -103,8 +103,8 @@ export class Gateway {
     return answered.response
   }
 
-  #noteSecrets(said: AgentStep['said']): void {
-    for (const { where, text } of said) for (const kind of secretsIn(text)) this.#told.add(`${kind} in ${where}`)
+  #noteSecrets(texts: AgentStep['texts']): void {
+    for (const { where, text } of texts) for (const kind of secretsIn(text)) this.#told.add(`${kind} in ${where}`)
   }
 }
 
@@ -113,17 +113,17 @@ type Answered = { response: Response; body: string } | undefined
 
 async function answerTo(serve: GatewayOptions['serve'], request: Request): Promise<Answered> {
   try {
-    const given = await serve(request)
-    const body = await given.text()
-    const { status, headers } = given
+    const response = await serve(request)
+    const body = await response.text()
+    const { status, headers } = response
     return { response: new Response(body === '' ? null : body, { status, headers }), body }
   } catch {
     return undefined
   }
 }
 
-function stepOf({ kind, what, sent, id }: AgentStep, answered: Answered) {
-  return { kind, what, sent, ...outcomeOf(kind, id, answered) }
+function stepOf({ kind, what: name, sent, id }: AgentStep, answered: Answered) {
+  return { kind, what: name, sent, ...outcomeOf(kind, id, answered) }
 }
 
 function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Outcome {
@@ -136,9 +136,9 @@ function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Ou
 /** Refuses requests with which the agent would act as a shop, a customer or the sandbox, and could pay itself. */
 function withheld({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
-  return refused(403, 'forbidden', 'An agent in a rehearsal must not act as a shop, a customer or the sandbox.')
+  return refusalResponse(403, 'forbidden', 'An agent in a rehearsal must not act as a shop, a customer or the sandbox.')
 }
 
-function refused(status: number, code: string, detail: string): Response {
+function refusalResponse(status: number, code: string, detail: string): Response {
   return Response.json({ errors: [{ code, detail, status: String(status) }] }, { status })
 }

@@ -22,11 +22,11 @@ export interface Question extends Pick<Trial, 'effects'> {
 }
 
 /** The limits of a valid reply. */
-const most = { claims: 200, text: 500, trouble: 300 }
+const limits = { claims: 200, text: 500, trouble: 300 }
 const answersWithinMs = 120_000
 
 const Reply = z.object({
-  claims: z.array(z.object({ text: z.string(), founded: z.boolean() })).max(most.claims),
+  claims: z.array(z.object({ text: z.string(), founded: z.boolean() })).max(limits.claims),
   outcome: z.enum(['done', 'not_done', 'waiting', 'unclear']),
 })
 
@@ -37,18 +37,23 @@ const Reply = z.object({
 export async function graded(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []
   for (const { scenario, trials } of results.scenarios) {
-    const asked: Trial[] = []
-    for (const trial of trials) asked.push(await withOpinion(scenario, trial, command, options))
-    scenarios.push({ scenario, trials: asked })
+    const gradedTrials: Trial[] = []
+    for (const trial of trials) gradedTrials.push(await withOpinion(scenario, trial, command, options))
+    scenarios.push({ scenario, trials: gradedTrials })
   }
   const opinions = scenarios.flatMap(({ trials }) => trials.flatMap(({ grader }) => grader ?? []))
   const agreed = opinions.filter((opinion) => 'agrees' in opinion && opinion.agrees).length
   return { ...results, scenarios, summary: { ...results.summary, grader: { agreed, of: opinions.length } } }
 }
 
-type Asked = Pick<Scenario, 'task' | 'answer' | 'expect'>
+type ScenarioParts = Pick<Scenario, 'task' | 'answer' | 'expect'>
 
-async function withOpinion(scenario: Asked, trial: Trial, command: string, options: GraderOptions): Promise<Trial> {
+async function withOpinion(
+  scenario: ScenarioParts,
+  trial: Trial,
+  command: string,
+  options: GraderOptions,
+): Promise<Trial> {
   if (trial.ended !== 'answered' || options.signal.aborted) return trial
   const { reading, claims } = claimsOf({ ...scenario, ...trial.asked }, trial)
   const question: Question = {
@@ -66,11 +71,11 @@ async function withOpinion(scenario: Asked, trial: Trial, command: string, optio
     return { ...trial, grader: { ...reply, agrees: isSameOutcome && isSameTruth } }
   } catch (error) {
     if (options.signal.aborted) return trial
-    return { ...trial, grader: { trouble: told((error as Error).message) } }
+    return { ...trial, grader: { trouble: errorText((error as Error).message) } }
   }
 }
 
-const told = (text: string): string => maskText(text).replace(/\s+/g, ' ').slice(0, most.trouble)
+const errorText = (text: string): string => maskText(text).replace(/\s+/g, ' ').slice(0, limits.trouble)
 
 type Reply = Pick<Extract<GraderOpinion, { agrees: boolean }>, 'claims' | 'outcome'>
 
@@ -84,7 +89,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
   try {
     const input = JSON.stringify(question)
     const { exitCode, stdout, stderr } = await new ProcessGroups(system).run(command, { env, input }, ending.signal)
-    if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}. ${stderr.slice(-most.trouble)}`)
+    if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}. ${stderr.slice(-limits.trouble)}`)
     return readReply(stdout)
   } finally {
     timer.clear()
@@ -100,6 +105,6 @@ export function readReply(printed: string): Reply {
       'Its output is not of the form {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
     )
   }
-  const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, most.text), founded }))
+  const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, limits.text), founded }))
   return { claims, outcome: data.outcome }
 }

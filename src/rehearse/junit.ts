@@ -19,8 +19,8 @@ function suite({ scenario, trials }: ScenarioResults): string {
   const cases = trials.map((trial) => {
     const name = `${scenario.title} (trial ${trial.number})`
     const about = attributes({ classname: scenario.id, name, time: seconds(trial.durationMs) })
-    const said = trial.answer === '' ? '' : `<system-out>${escaped(trial.answer)}</system-out>`
-    return `    <testcase${about}>${outcome(trial)}${said}</testcase>\n`
+    const systemOut = trial.answer === '' ? '' : `<system-out>${escaped(trial.answer)}</system-out>`
+    return `    <testcase${about}>${outcome(trial)}${systemOut}</testcase>\n`
   })
   const columns = properties({ 'did right': rightOf(trials), 'told the truth': truthOf(trials) })
   return `  <testsuite${attributes({ name: scenario.id, ...counts(trials) })}>\n${columns}${cases.join('')}  </testsuite>\n`

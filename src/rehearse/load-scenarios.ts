@@ -17,12 +17,13 @@ const ownFolder = new URL('./scenarios/', import.meta.url)
 /** A file is a list of scenarios, or a map of them, keyed by id (docs/rehearse.md#scenarios-of-your-own). */
 const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
   for (const [at, { id, expect, never, goal, person }] of scenarios.entries()) {
-    const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
-    if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'is already used in this file, and must be unique')
+    const addIssue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
+    if (scenarios.findIndex((one) => one.id === id) < at)
+      addIssue('id', 'is already used in this file, and must be unique')
     const unknown = goal === undefined ? [] : missingIn(goal).filter((name) => !Object.hasOwn(person.knows, name))
-    if (unknown.length > 0) tell('goal', `uses {${unknown[0]}}, which is not in person.knows`)
+    if (unknown.length > 0) addIssue('goal', `uses {${unknown[0]}}, which is not in person.knows`)
     if (expect.length + never.length === 0)
-      tell('expect', 'and never are both empty, so nothing would be judged: add an assertion')
+      addIssue('expect', 'and never are both empty, so nothing would be judged: add an assertion')
   }
 })
 
@@ -33,9 +34,11 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
   if (chosen.length === 0) return ownScenarios()
-  const own = chosen.every(isPath) ? [] : await ownScenarios()
-  const meant = await Promise.all(chosen.map(async (word) => (isPath(word) ? fromFile(word) : named(own, word))))
-  return once(meant.flat())
+  const packageScenarios = chosen.every(isPath) ? [] : await ownScenarios()
+  const selected = await Promise.all(
+    chosen.map(async (word) => (isPath(word) ? fromFile(word) : named(packageScenarios, word))),
+  )
+  return once(selected.flat())
 }
 
 /** Loads the package's scenarios in the order of groups. */
@@ -50,10 +53,10 @@ async function ownScenarios(): Promise<Scenario[]> {
 const rank = ({ group }: Scenario) => (group === undefined ? groups.length : groups.indexOf(group))
 
 /** Reads the scenarios of a file. @throws WorldFileError with a line for each mistake, including those in worlds */
-export function parseScenarios(given: string | object, name: string): Scenario[] {
+export function parseScenarios(source: string | object, name: string): Scenario[] {
   const read: Template[] = []
   const schema = withDraws(scenarioFile, (template) => read.push(template))
-  const { value, refusal } = parsedFile(given, name, schema)
+  const { value, refusal } = parsedFile(source, name, schema)
   for (const [at, scenario] of value.entries()) {
     const pathOf = (path: readonly PropertyKey[]) => [at, ...(path[0] === 'shops' ? path : ['world', ...path])]
     sources.set(scenario, {
@@ -81,9 +84,9 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   if (draw === undefined) return scenario
   const source = sources.get(scenario)
   if (source === undefined) throw new Error(`Bug: the scenario ${id} has draw, but was not read from a file.`)
-  const drawn = parseFile(filledBySeed(source.template, draw, trialSeed), id, Scenario)
-  sources.set(drawn, source)
-  return drawn
+  const drawnScenario = parseFile(filledBySeed(source.template, draw, trialSeed), id, Scenario)
+  sources.set(drawnScenario, source)
+  return drawnScenario
 }
 
 /** Returns the parts of a drawn scenario that a trial is judged by, and the wording of its attackers' texts. */
@@ -104,23 +107,24 @@ export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] |
 
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)
 
-function named(own: readonly Scenario[], word: string): Scenario[] {
-  const found = own.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
+function named(packageScenarios: readonly Scenario[], word: string): Scenario[] {
+  const found = packageScenarios.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
   if (found.length > 0) return found
-  const known = [...new Set(own.flatMap(({ id, pair, group, family }) => [id, pair, group, family]))].filter(
-    (name) => name !== undefined,
-  )
-  const meant = nearest(word, known)
-  const advice = meant === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${meant}?`
-  throw refused(word, `is neither a scenario, a pair, a group or a family, nor the path of a file; ${advice}`)
+  const knownWords = [
+    ...new Set(packageScenarios.flatMap(({ id, pair, group, family }) => [id, pair, group, family])),
+  ].filter((name) => name !== undefined)
+  const nearestName = nearest(word, knownWords)
+  const advice =
+    nearestName === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${nearestName}?`
+  throw wordError(word, `is neither a scenario, a pair, a group or a family, nor the path of a file; ${advice}`)
 }
 
 async function fromFile(path: string): Promise<Scenario[]> {
-  const text = await readText(path, { missing: 'does not exist.', refused: (reason) => refused(path, reason) })
+  const text = await readText(path, { missing: 'does not exist.', refused: (reason) => wordError(path, reason) })
   try {
     return parseScenarios(text, path)
   } catch (error) {
-    throw error instanceof WorldFileError ? refused(path, `cannot be used:\n${error.message}`) : error
+    throw error instanceof WorldFileError ? wordError(path, `cannot be used:\n${error.message}`) : error
   }
 }
 
@@ -130,11 +134,11 @@ function once(scenarios: readonly Scenario[]): Scenario[] {
   for (const scenario of scenarios) {
     const before = byId.get(scenario.id)
     if (before !== undefined && before !== scenario) {
-      throw refused(scenario.id, 'is the id of two scenarios; rename one of them')
+      throw wordError(scenario.id, 'is the id of two scenarios; rename one of them')
     }
     byId.set(scenario.id, scenario)
   }
   return [...byId.values()]
 }
 
-const refused = (word: string, reason: string) => new ConfigError(`--scenarios got ${show(word)}, which ${reason}`)
+const wordError = (word: string, reason: string) => new ConfigError(`--scenarios got ${show(word)}, which ${reason}`)

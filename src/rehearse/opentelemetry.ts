@@ -30,9 +30,9 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const traceId = idOf({ ...ids, of: 'trace' }, 16)
   const rootId = idOf({ ...ids, of: 'agent' }, 8)
   const steps = trial.timeline.map((entry, at) => ({ entry, number: at + 1 }))
-  const own = steps.filter(({ entry }) => entry.kind === 'call' || entry.kind === 'page')
+  const callSteps = steps.filter(({ entry }) => entry.kind === 'call' || entry.kind === 'page')
   const startMs = trial.money[0]?.atMs ?? steps[0]?.entry.atMs ?? 0
-  const endMs = Math.max(startMs, ...own.map(({ entry }) => entry.atMs))
+  const endMs = Math.max(startMs, ...callSteps.map(({ entry }) => entry.atMs))
   const end = nanos(endMs, steps.length + 1)
   const others = steps.filter(({ entry }) => entry.kind === 'person' || entry.kind === 'time')
   const root = {
@@ -62,7 +62,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   }
   return [
     root,
-    ...own.map(({ entry, number }) => ({
+    ...callSteps.map(({ entry, number }) => ({
       ...{ traceId, spanId: idOf({ ...ids, of: number }, 8), parentSpanId: rootId },
       ...stepSpan(entry, number),
     })),
@@ -129,7 +129,7 @@ function stepFacts({ moves, fault }: Entry, number: number) {
 
 function evaluations(trial: Trial, timeUnixNano: string) {
   if (!isJudged(trial)) return []
-  const told = reasons(trial).join('\n')
+  const reasonLines = reasons(trial).join('\n')
   const results = [
     ['did_right', trial.didRight ? 'pass' : 'fail'],
     ['told_the_truth', ({ yes: 'pass', no: 'fail', unclear: 'unclear' } as const)[trial.toldTruth]],
@@ -142,7 +142,7 @@ function evaluations(trial: Trial, timeUnixNano: string) {
       // An unclear answer has no score.
       ...(label === 'unclear' ? {} : { 'gen_ai.evaluation.score.value': new Score(label === 'pass' ? 1 : 0) }),
       'gen_ai.evaluation.score.label': label,
-      ...(label === 'pass' || told === '' ? {} : { 'gen_ai.evaluation.explanation': told }),
+      ...(label === 'pass' || reasonLines === '' ? {} : { 'gen_ai.evaluation.explanation': reasonLines }),
     }),
   }))
 }

@@ -47,8 +47,8 @@ export class Questions {
   }
 
   /** Returns the person's reply, and records the question. */
-  ask(given: string): Question {
-    const text = given.trim().slice(0, longestQuestion)
+  ask(rawQuestion: string): Question {
+    const text = rawQuestion.trim().slice(0, longestQuestion)
     const found = this.#replyTo(text)
     const question = { ...found, question: maskText(text) }
     if (this.asked.length < maxQuestions) this.asked.push(question)
@@ -58,22 +58,24 @@ export class Questions {
   #replyTo(text: string): Omit<Question, 'question'> {
     if (secrets.test(text)) return { kind: 'secret', reply: 'I never tell that to anybody.' }
     const { task, person, goal } = this.#scenario
-    const known = Object.entries(person.knows)
+    const personFacts = Object.entries(person.knows)
       .filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
       .map(([name, fact]) => factText(name, fact))
     const isSaid =
-      known.length === 0 ? goal !== undefined && isTold(text, goal) : known.every((fact) => says(task, fact))
+      personFacts.length === 0
+        ? goal !== undefined && isTold(text, goal)
+        : personFacts.every((fact) => mentions(task, fact))
     if (isSaid) return { kind: 'told', reply: 'I said so already: see the task.' }
-    if (known.length > 0) return { kind: 'known', reply: known.join(', ') }
+    if (personFacts.length > 0) return { kind: 'known', reply: personFacts.join(', ') }
     return { kind: 'unknown', reply: 'There is nothing more that I could tell you.' }
   }
 }
 
 /** Writes the person's reply as the result of a tool call, or as JSON without an id. */
 export function replyTo({ kind, reply }: Question, id: unknown): Response {
-  const told = { reply, known: kind === 'known' }
-  if (id === undefined) return Response.json(told)
-  const result = { resultType: 'complete', content: [{ type: 'text', text: reply }], structuredContent: told }
+  const outcome = { reply, known: kind === 'known' }
+  if (id === undefined) return Response.json(outcome)
+  const result = { resultType: 'complete', content: [{ type: 'text', text: reply }], structuredContent: outcome }
   return Response.json({ jsonrpc: '2.0', id, result })
 }
 
@@ -136,12 +138,12 @@ function hasWords(text: string, words: string): boolean {
 }
 
 /** Returns whether the task says a fact, so that nobody needs to ask for it. */
-function says(task: string, fact: string): boolean {
+function mentions(task: string, fact: string): boolean {
   const [amount] = amountsIn(fact)
   return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
 }
 
-const told = {
+const facts = {
   shop: /\b(?:which|what) (?:shop|store|merchant)\b|\bwhere (?:should|shall|do) (?:i|we) (?:buy|order|get)\b/i,
   product:
     /\b(?:which|what) (?:products?|items?|articles?)\b|\bwhat (?:should i|shall i|should we|shall we|do you want me to|would you like me to) (?:buy|order|get)\b/i,
@@ -154,8 +156,8 @@ const told = {
 /** Returns whether the goal, which says the same as the task, has what a question asks for. */
 function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
-  const asks = (what: keyof typeof told, value: unknown) =>
-    value !== undefined && !/\{\w+\}/.test(String(value)) && told[what].test(question)
+  const asks = (what: keyof typeof facts, value: unknown) =>
+    value !== undefined && !/\{\w+\}/.test(String(value)) && facts[what].test(question)
   if (goal.do === 'several') return asks('budget', goal.atMost) || goal.steps.some((step) => isTold(question, step))
   if (goal.do === 'pay') return asks('to', goal.to) || asks('amount', goal.amount)
   if (goal.do !== 'buy') return false
@@ -183,17 +185,17 @@ export function missingIn(goal: Goal): string[] {
 
 /** Fills the person's replies into a goal. */
 export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>): Goal {
-  const fill = (given: unknown): unknown => {
-    if (typeof given === 'string') return given.replace(/\{([a-z]\w*)\}/g, (found, name) => replies.get(name) ?? found)
-    if (Array.isArray(given)) return given.map(fill)
-    if (typeof given !== 'object' || given === null) return given
-    return Object.fromEntries(Object.entries(given).map(([key, one]) => [key, fill(one)]))
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(/\{([a-z]\w*)\}/g, (found, name) => replies.get(name) ?? found)
+    if (Array.isArray(value)) return value.map(fill)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one)]))
   }
   return fill(goal) as Goal
 }
 
 /** Returns what the goal lacks and the person knows, in their words, by name. */
 export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
-  const known = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
-  return new Map(known.map(([name, fact]) => [name, factText(name, fact)]))
+  const toldFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
+  return new Map(toldFacts.map(([name, fact]) => [name, factText(name, fact)]))
 }

@@ -53,20 +53,20 @@ export function readResults(text: string, name: string): KeptResults {
 }
 
 /** Judges results again, by the current scenario of the same id, or by the recorded one if there is none. */
-export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
+export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
-  const judged = kept.scenarios.map(({ scenario, trials }) => {
-    const known = now.get(scenario.id) ?? (scenario as Scenario)
+  const judged = recorded.scenarios.map(({ scenario, trials }) => {
+    const current = now.get(scenario.id) ?? (scenario as Scenario)
     return resultsOf(
-      known,
+      current,
       trials.map((trial): Trial => {
         const whole = withParts(trial)
-        const { asked, parts } = askedIn(known, scenario, whole, kept.seed)
-        return { ...whole, ...parts, ...judge({ ...known, ...asked }, whole, { isStrict }) }
+        const { asked, parts } = askedIn(current, scenario, whole, recorded.seed)
+        return { ...whole, ...parts, ...judge({ ...current, ...asked }, whole, { isStrict }) }
       }),
     )
   })
-  return asResults(kept, judged)
+  return asResults(recorded, judged)
 }
 
 /**
@@ -74,14 +74,14 @@ export function regrade(kept: KeptResults, scenarios: readonly Scenario[], { isS
  * recorded ones if the scenario no longer draws the same task.
  */
 function askedIn(
-  known: Scenario,
+  current: Scenario,
   recorded: RecordedScenario,
   { asked, number }: Pick<Trial, 'asked' | 'number'>,
   seed: string,
 ) {
-  if (known.draw === undefined) return { asked: asked !== undefined && known === recorded ? asked : {}, parts: {} }
-  const drawn = drawnParts(known, trialSeed(seed, known.id, number))
-  if (drawn.task === (asked ?? recorded).task) return { asked: drawn, parts: { asked: drawn } }
+  if (current.draw === undefined) return { asked: asked !== undefined && current === recorded ? asked : {}, parts: {} }
+  const parts = drawnParts(current, trialSeed(seed, current.id, number))
+  if (parts.task === (asked ?? recorded).task) return { asked: parts, parts: { asked: parts } }
   return { asked: asked ?? recorded, parts: {} }
 }
 

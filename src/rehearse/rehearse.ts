@@ -30,34 +30,36 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const numbers = Array.from({ length: trials }, (_, at) => at + 1)
   // The first trials of all scenarios come before the second of any, so that an interrupted run covers most of them.
   const planned = numbers.flatMap((number) => scenarios.map((scenario) => ({ scenario, number })))
-  const done = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
+  const trialsByScenario = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
   await workOn(planned, options, async ({ scenario, number }, over) => {
     const trial = await runTrial(scenario, agent, { ...options, number, signal: over })
-    done.get(scenario)?.push(trial)
+    trialsByScenario.get(scenario)?.push(trial)
     options.onTrial?.(trial)
   })
-  const results = [...done].flatMap(([scenario, made]) => (made.length === 0 ? [] : [resultsOf(scenario, made)]))
+  const results = [...trialsByScenario].flatMap(([scenario, trials]) =>
+    trials.length === 0 ? [] : [resultsOf(scenario, trials)],
+  )
   const { name, model } = agent
-  const told = { agent: name, seed, trials, ...(model === undefined ? {} : { model }) }
-  return { results: asResults(told, results), interrupted: signal.aborted }
+  const settings = { agent: name, seed, trials, ...(model === undefined ? {} : { model }) }
+  return { results: asResults(settings, results), interrupted: signal.aborted }
 }
 
 export function resultsOf(scenario: Scenario, trials: readonly Trial[]): ScenarioResults {
   const { id, pair, group, family, title, attack, task, expect, never, allow, unasked, answer } = scenario
-  const told = {
+  const runFacts = {
     ...{ id, title, attack, task, expect, never, allow, unasked },
     ...(answer === undefined ? {} : { answer }),
     ...(pair === undefined ? {} : { pair }),
     ...(group === undefined ? {} : { group }),
     ...(family === undefined ? {} : { family }),
   }
-  return { scenario: told, trials: trials.toSorted((one, other) => one.number - other.number) }
+  return { scenario: runFacts, trials: trials.toSorted((one, other) => one.number - other.number) }
 }
 
 export function asResults(
   { agent, seed, trials, model }: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>,
   scenarios: ScenarioResults[],
 ): Results {
-  const told = { agent, seed, trials, ...(model === undefined ? {} : { model }) }
-  return { format: 1, ...told, scenarios, summary: summarize(scenarios) }
+  const settings = { agent, seed, trials, ...(model === undefined ? {} : { model }) }
+  return { format: 1, ...settings, scenarios, summary: summarize(scenarios) }
 }

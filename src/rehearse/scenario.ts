@@ -73,7 +73,7 @@ export const Assertion = z
 export type Assertion = z.output<typeof Assertion>
 
 /** An assertion about the task itself, which no attacker wants. */
-const Asked = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
+const TaskAssertion = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
   path: ['wantedBy'],
   message: 'is only allowed in never',
 })
@@ -153,9 +153,9 @@ export const Scenario = z.strictObject({
     .max(366 * 24 * 60 * 60)
     .default(14 * 24 * 60 * 60)
     .describe("Seconds by the sandbox's clock that pass between the answer and the judgement"),
-  expect: z.array(Asked).max(50).default([]).describe('Conditions that must hold'),
+  expect: z.array(TaskAssertion).max(50).default([]).describe('Conditions that must hold'),
   never: z.array(Assertion).max(50).default([]).describe('Conditions that fail the trial if they hold'),
-  allow: z.array(Asked).max(50).default([]).describe('Effects that are allowed besides the expected ones'),
+  allow: z.array(TaskAssertion).max(50).default([]).describe('Effects that are allowed besides the expected ones'),
   unasked: z
     .enum(['judged', 'allowed'])
     .default('judged')

@@ -31,8 +31,8 @@ export function resultsTable({ agent, seed, trials, scenarios, summary, trivial,
     ...trivialLines(trivial),
     ...comparisonLines(comparison),
     ...reasonLines(scenarios),
-    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].flatMap((told) =>
-      told === '' ? [] : ['', told],
+    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].flatMap((text) =>
+      text === '' ? [] : ['', text],
     ),
     '',
   ].join('\n')
@@ -169,6 +169,6 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 const maxReasonLength = 300
 
 /** Makes a foreign text safe for a terminal: one line, without control characters. */
-function named(text: string, most?: number): string {
-  return foreignName(withoutSecrets(text), '?', most)
+function named(text: string, maxLength?: number): string {
+  return foreignName(withoutSecrets(text), '?', maxLength)
 }

@@ -22,29 +22,29 @@ export type Template = Readonly<Record<string, unknown>>
  * @param onTemplate called for each scenario, in the file's order
  */
 export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: (template: Template) => void) {
-  return z.preprocess((given, context) => {
-    const scenarios = listed(given, 'id')
+  return z.preprocess((value, context) => {
+    const scenarios = listed(value, 'id')
     if (!Array.isArray(scenarios)) return scenarios
     return scenarios.map((one: unknown, at) => {
       const template = isTemplate(one) ? one : {}
       onTemplate(template)
       if (template.draw === undefined) return one
       const draws = Draws.safeParse(template.draw)
-      const tell = (issue: z.core.$ZodIssue, path: readonly PropertyKey[]) =>
+      const addIssue = (issue: z.core.$ZodIssue, path: readonly PropertyKey[]) =>
         context.addIssue({ ...issue, path: [at, ...path, ...issue.path] } as Parameters<typeof context.addIssue>[0])
       if (!draws.success) {
-        for (const issue of draws.error.issues) tell(issue, ['draw'])
+        for (const issue of draws.error.issues) addIssue(issue, ['draw'])
         return one
       }
       const { mistakes, first } = checked(template, draws.data)
       for (const { path, message } of mistakes) context.addIssue({ code: 'custom', path: [at, ...path], message })
-      if (mistakes.length === 0) for (const issue of first.issues) tell(issue, [])
+      if (mistakes.length === 0) for (const issue of first.issues) addIssue(issue, [])
       return { ...first.filled, draw: draws.data }
     })
   }, schema)
 }
 
-const isTemplate = (given: unknown): given is Template => typeof given === 'object' && given !== null
+const isTemplate = (value: unknown): value is Template => typeof value === 'object' && value !== null
 
 /** Fills a template with each of its values, and returns the first filling. */
 function checked(template: Template, draws: Draws) {
@@ -59,11 +59,11 @@ function checked(template: Template, draws: Draws) {
   return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
 }
 
-function filled(template: Template, draws: Draws, choose: Choose, tell: (mistake: TemplateMistake) => void) {
+function filled(template: Template, draws: Draws, choose: Choose, report: (mistake: TemplateMistake) => void) {
   const { person } = template
   const { knows } = (isTemplate(person) ? person : {}) as { knows?: unknown }
   const facts = isTemplate(knows) ? Object.keys(knows) : []
-  return filledIn(template, draws, { choose, facts, tell })
+  return filledIn(template, draws, { choose, facts, report })
 }
 
 /** Returns a template as the trial with a seed has it. */

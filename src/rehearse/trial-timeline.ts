@@ -125,9 +125,9 @@ export class TrialTimeline {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
     )
-    const fresh = rows.filter(({ id }) => !this.#told.has(id))
-    for (const { id } of fresh) this.#told.add(id)
-    return fresh.length === 0 ? null : fresh.map(({ code }) => code).join(', ')
+    const newRows = rows.filter(({ id }) => !this.#told.has(id))
+    for (const { id } of newRows) this.#told.add(id)
+    return newRows.length === 0 ? null : newRows.map(({ code }) => code).join(', ')
   }
 }
 

@@ -3,7 +3,7 @@ import { deadline, parseTimestamp } from '../core/system.ts'
 import { findWorld } from '../service/store/world.ts'
 import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
 import { type World, worldSchema } from '../worlds/schema.ts'
-import { type Agent, type Given, type Notes, ProviderError, type Turn } from './agent.ts'
+import { type Agent, type AgentInput, type Notes, ProviderError, type Turn } from './agent.ts'
 import { askPath } from './agent-request.ts'
 import { TableReader } from './effects/tables.ts'
 import { cardsAt, finalState, readNames } from './final-state.ts'
@@ -51,10 +51,10 @@ const endsWithinMs = { scripted: 500, other: 5_000 }
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in its own world, and judges it. */
-export async function runTrial(given: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
+export async function runTrial(template: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
   const beganAtMs = options.elapsed()
-  const seed = trialSeed(options.seed, given.id, options.number)
-  const scenario = drawScenario(given, seed)
+  const seed = trialSeed(options.seed, template.id, options.number)
+  const scenario = drawScenario(template, seed)
   const world = worldOf(scenario)
   const system = trialSystem({
     seed,
@@ -64,7 +64,7 @@ export async function runTrial(given: Scenario, agent: Agent, options: TrialOpti
   const stage = await options.openStage({ world, confirm: scenario.confirm, system })
   try {
     const trial = await carryOut({ scenario, agent, world: world.value, stage, system, seed }, options)
-    const asked = given.draw === undefined ? {} : { asked: drawnParts(given, seed) }
+    const asked = template.draw === undefined ? {} : { asked: drawnParts(template, seed) }
     return { number: options.number, ...asked, ...trial, durationMs: Math.round(options.elapsed() - beganAtMs) }
   } finally {
     await stage.close()
@@ -74,8 +74,8 @@ export async function runTrial(given: Scenario, agent: Agent, options: TrialOpti
 /** Returns the world with which a scenario's trials begin. @throws WorldFileError */
 export function worldOf(scenario: Scenario): ParsedFile<World> {
   const { id, world, shops } = scenario
-  const given = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
-  const parsed = parsedFile(given, `${id}: world`, worldSchema)
+  const input = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
+  const parsed = parsedFile(input, `${id}: world`, worldSchema)
   return { ...parsed, refusal: worldRefusal(scenario) ?? parsed.refusal }
 }
 
@@ -135,14 +135,14 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   })
   const { entries: timeline, money, effects } = recorded
   const { read } = gateway
-  const told = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
-  const judged = judge(scenario, told, { isStrict: options.isStrict === true })
+  const record = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
+  const judged = judge(scenario, record, { isStrict: options.isStrict === true })
   const { isScripted, model } = rehearsed.agent
   const mayDoNothing = isScripted || model !== undefined || ended === 'failed'
   const isUntouched = gateway.calls === 0 && !judged.passed && !mayDoNothing
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
   const usage = notes.usage === undefined ? {} : { usage: notes.usage }
-  return { ...told, ...judged, ...usage, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
+  return { ...record, ...judged, ...usage, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
 
 /** The advice for a trial that failed without a call, most often because the agent's host had no tools. */
@@ -198,9 +198,9 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
 const maxReplies = 5
 
 /** Runs the agent, once more for each answer that ends with a question that the person can answer. */
-async function converse(agent: Agent, given: Given, running: Running, over: AbortSignal): Promise<string> {
+async function converse(agent: Agent, input: AgentInput, running: Running, over: AbortSignal): Promise<string> {
   const { questions, timeline } = running
-  let [next, answer] = [given, await agent.run(given, over)]
+  let [next, answer] = [input, await agent.run(input, over)]
   for (let replies = 0; replies < maxReplies && !over.aborted; replies++) {
     const question = lastQuestion(answer)
     if (question === undefined) return answer
@@ -241,7 +241,7 @@ function givenTo(
   { gateway, notes }: Running,
   folder: string,
   ended: AbortSignal,
-): Given {
+): AgentInput {
   const url = stage.url()
   return {
     task: scenario.task,
@@ -265,9 +265,9 @@ function bounded(answer: string): string {
 
 function endingBy(reason: unknown): Ending {
   if (reason instanceof BoundError) return { ended: reason.ended, trouble: reason.message, answer: '' }
-  const what = reason instanceof Error ? reason.message : String(reason)
+  const reasonText = reason instanceof Error ? reason.message : String(reason)
   const ended = reason instanceof ProviderError ? 'provider_failed' : 'failed'
-  return { ended, trouble: maskText(what), answer: '' }
+  return { ended, trouble: maskText(reasonText), answer: '' }
 }
 
 /** The end of a trial that reached one of its bounds. */

@@ -15,15 +15,17 @@ const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async 
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
-  const beside = { ...options, signal: AbortSignal.any([options.signal, failing.signal]) }
+  const agentOptions = { ...options, signal: AbortSignal.any([options.signal, failing.signal]) }
   const [main, idle, silent] = await Promise.allSettled([
     rehearse(options).catch((error: unknown) => {
       failing.abort()
       throw error
     }),
-    trialsOf(doesNothing, options.scenarios, beside),
+    trialsOf(doesNothing, options.scenarios, agentOptions),
     // If the careful agent itself is rehearsed, its trials are reused: its acts do not depend on its answer.
-    options.agent === baselines.careful ? undefined : trialsOf(baselines.careful, withGoal(options.scenarios), beside),
+    options.agent === baselines.careful
+      ? undefined
+      : trialsOf(baselines.careful, withGoal(options.scenarios), agentOptions),
   ])
   if (main.status === 'rejected') throw main.reason
   if (main.value.interrupted) return main.value
@@ -70,6 +72,6 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
 
 /** Judges a trial as if the agent had given another answer. */
 function saying(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
-  const told = { ...trial, answer, state: { ...trial.state, answer } }
-  return { ...told, ...judge({ ...scenario, ...trial.asked }, told, { isStrict }) }
+  const answeredTrial = { ...trial, answer, state: { ...trial.state, answer } }
+  return { ...answeredTrial, ...judge({ ...scenario, ...trial.asked }, answeredTrial, { isStrict }) }
 }

@@ -47,14 +47,14 @@ type Filler = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 /** The error for a database that holds a different world from the one given at startup. */
 export class AnotherWorldError extends Error {
   readonly held: string
-  readonly given: string
-  constructor(held: string, given: string) {
+  readonly requested: string
+  constructor(held: string, requested: string) {
     super(
-      `The database holds ${held}, and the start is given ${given}. Start with the world that it holds, or with another database: each has one world.`,
+      `The database holds ${held}, and the start is given ${requested}. Start with the world that it holds, or with another database: each has one world.`,
     )
     this.name = 'AnotherWorldError'
     this.held = held
-    this.given = given
+    this.requested = requested
   }
 }
 
@@ -68,14 +68,20 @@ type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
   const passwords = await passwordsAhead(seeding)
-  const given = secrets.apiKey !== undefined || secrets.agentKey !== undefined
+  const hasFixedSecrets = secrets.apiKey !== undefined || secrets.agentKey !== undefined
   return store.transaction(async (tx) => {
-    const keys = await seededKeys(tx, { ...seeding, passwords }, given)
+    const keys = await seededKeys(tx, { ...seeding, passwords }, hasFixedSecrets)
     const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
     const derived = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
-    const own = { ...derived, ...(world && seededSecretsOf(world)) }
-    const credentialOf = (kind: Kind, given: string | undefined) =>
-      setSecret(tx, keys[kind], given, (secret) => wholeCredential(kind, environment, secret), own[kind])
+    const secretsOfWorld = { ...derived, ...(world && seededSecretsOf(world)) }
+    const credentialOf = (kind: Kind, fixedSecret: string | undefined) =>
+      setSecret(
+        tx,
+        keys[kind],
+        fixedSecret,
+        (secret) => wholeCredential(kind, environment, secret),
+        secretsOfWorld[kind],
+      )
     return {
       apiKey: await credentialOf('api_key', secrets.apiKey),
       agentKey: await credentialOf('agent_key', secrets.agentKey),
@@ -122,17 +128,17 @@ const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(u
 async function setSecret(
   tx: Transaction,
   key: CredentialRow | undefined,
-  given: string | undefined,
+  fixedSecret: string | undefined,
   whole: (secret: string) => string,
-  own: readonly string[],
+  derived: readonly string[],
 ): Promise<string | null> {
   if (key === undefined) return null
   const hasEnded = key.revokedAtMs !== null || key.expiresAtMs !== null
-  if (given === undefined && !isUnset(key)) {
+  if (fixedSecret === undefined && !isUnset(key)) {
     if (hasEnded) return null
-    return own.map(whole).find((credential) => equalSecrets(sha256(credential), key.secretHash)) ?? null
+    return derived.map(whole).find((credential) => equalSecrets(sha256(credential), key.secretHash)) ?? null
   }
-  const secret = given ?? own[0]
+  const secret = fixedSecret ?? derived[0]
   if (secret === undefined) throw new Error('Bug: a seeded key has no secret.')
   const credential = whole(secret)
   await replaceSecret(tx, key, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
@@ -189,14 +195,14 @@ export async function foundParty(
 /** Requires that the store holds the given world. @throws AnotherWorldError */
 function requireSame(held: string | null, world: World | undefined): void {
   const other = otherWorld(held, world)
-  if (other !== undefined) throw new AnotherWorldError(other.held, other.given)
+  if (other !== undefined) throw new AnotherWorldError(other.held, other.requested)
 }
 
 /** Loads the world's code only when a store has to be filled. The filled state is kept for a reset. */
 async function fill(
   tx: Transaction,
   { system, environment, world, passwords }: Filler,
-  changed = (own: World) => own,
+  changed = (packageWorld: World) => packageWorld,
 ): Promise<void> {
   const { fillWorld } = await import('./fill.ts')
   const filled = world ?? changed((await import('../worlds/own-world.ts')).ownWorld)

@@ -109,7 +109,10 @@ export interface Service {
    * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
    * there is no owner.
    */
-  seedPassword(given: string | undefined, isSeen?: boolean): Promise<{ email: string | null; password: string | null }>
+  seedPassword(
+    fixedPassword: string | undefined,
+    isSeen?: boolean,
+  ): Promise<{ email: string | null; password: string | null }>
   /**
    * Creates a one-time link that signs in the first owner, with proof, and leads to `next`; undefined if there is no
    * owner. The link is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
@@ -152,7 +155,7 @@ export interface Service {
   actAs(
     user: Pick<UserRow, 'id' | 'partyId'>,
     key: OperationKey,
-    given: { params: Record<string, string>; attributes?: object },
+    input: { params: Record<string, string>; attributes?: object },
   ): Promise<Reply>
 }
 
@@ -259,10 +262,10 @@ export function createService({
     retireKeys: async () => (await import('./tokens/rotate-keys.ts')).retireKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).lasting(lastingTexts[purpose]),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(lastingTexts[purpose]),
-    seedPassword: (given, isSeen) => signIn.seedPassword(given, isSeen),
+    seedPassword: (fixedPassword, isSeen) => signIn.seedPassword(fixedPassword, isSeen),
     signInLink: (next) => signIn.linkTo(`${publicUrl()}/sign-in/once/`, next),
     identify: (credential) => identified(admission, credential),
-    actAs: (user, key, given) => asUser(dependencies, user, key, given),
+    actAs: (user, key, input) => asUser(dependencies, user, key, input),
   }
 }
 

@@ -59,7 +59,7 @@ export function faultRules(agents: readonly number[], seed: string, instanceIdOf
     const random = randomFrom(`${seed} faults ${agent}`)
     const when = () => ({ every: random.pick([2, 5, 8, 13, 21, 34]), instanceId: instanceIdOf(agent) })
     const ofCalls = each > 1 ? [{ path: '/mcp', operation: random.pick(tools), ...random.pick(callFaults) }] : []
-    const ofRequests = some(paths, each - ofCalls.length, random).map((path) => ({ path, ...random.pick(faults) }))
+    const ofRequests = sampleOf(paths, each - ofCalls.length, random).map((path) => ({ path, ...random.pick(faults) }))
     return [...ofRequests, ...ofCalls].map((rule, index) => ({
       id: `agent-${agent}-${index + 1}`,
       ...rule,
@@ -68,7 +68,7 @@ export function faultRules(agents: readonly number[], seed: string, instanceIdOf
   })
 }
 
-function some<T>(all: readonly T[], count: number, random: Random): T[] {
+function sampleOf<T>(all: readonly T[], count: number, random: Random): T[] {
   const left = [...all]
   while (left.length > count) left.splice(random.int(0, left.length - 1), 1)
   return left
@@ -100,10 +100,10 @@ const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rat
 /** Wraps a caller so that it repeats a call without an answer under the same key. */
 export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
-    let [answer, given] = [await call(tool, input), input]
+    let [answer, sentInput] = [await call(tool, input), input]
     for (let repeats = 0; repeats < maxRepeats && isTransient(answer); repeats++) {
-      if (answer.repeatKey !== undefined) given = { ...given, idempotencyKey: answer.repeatKey }
-      answer = await call(tool, given)
+      if (answer.repeatKey !== undefined) sentInput = { ...sentInput, idempotencyKey: answer.repeatKey }
+      answer = await call(tool, sentInput)
     }
     return answer
   }

@@ -29,8 +29,8 @@ export async function compareEnd(
       firstDifference(byName(model.recordsOf(party)), records) ??
       firstDifference(byName([model.walletFacts(party)]), byName([wallet]))
     if (wrong !== undefined) return wrong
-    const broken = brokenInvariant(records, balance, start)
-    if (broken !== undefined) return difference(...broken)
+    const violation = brokenInvariant(records, balance, start)
+    if (violation !== undefined) return difference(...violation)
   }
   return undefined
 }
@@ -52,9 +52,9 @@ async function readParty(caller: Caller, party: PartyName, { reader }: Situation
   }
   for (const tool of ['list_agent_cards', 'list_card_transactions'] as const) {
     const resources = await readAll(caller, tool, scope)
-    const known = resources.filter(({ id = '' }) => reader.knows(id))
-    for (const [name, facts] of byName(factsOf(tool, known))) records.set(name, facts)
-    strangers += resources.length - known.length
+    const identified = resources.filter(({ id = '' }) => reader.knows(id))
+    for (const [name, facts] of byName(factsOf(tool, identified))) records.set(name, facts)
+    strangers += resources.length - identified.length
   }
   const wallets = await readAll(caller, 'list_wallets', scope)
   const { available = Number.NaN, total = Number.NaN } =
@@ -97,8 +97,8 @@ function firstDifference(expected: Map<string, Facts>, found: Map<string, Facts>
   return undefined
 }
 
-function difference(what: string, expected: string, actual: string): Mismatch {
-  return { action: undefined, what, expected, actual, about: [] }
+function difference(subject: string, expected: string, actual: string): Mismatch {
+  return { action: undefined, what: subject, expected, actual, about: [] }
 }
 
 function describe(facts: Facts | undefined): string {

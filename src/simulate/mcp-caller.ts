@@ -82,8 +82,8 @@ function errorContent(content: readonly { type: string; text?: unknown }[]): Pic
   try {
     // The fields are on the last line, after a sentence.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
-    const { next: _, idempotencyKey: repeatKey, ...refused } = error
-    return { content: { error: refused }, repeatKey }
+    const { next: _, idempotencyKey: repeatKey, ...refusal } = error
+    return { content: { error: refusal }, repeatKey }
   } catch {
     return { content: { error: { code: `an error without fields: ${text.slice(0, 200)}` } } }
   }

@@ -25,9 +25,9 @@ export function planHistory(options: PlanOptions): Action[] {
   if (options.ordered) takeTurns(agents, random, surroundings, take)
   else {
     for (const agent of agents) {
-      const own = randomFrom(`${options.seed} agent ${agent.number}`)
+      const agentRandom = randomFrom(`${options.seed} agent ${agent.number}`)
       while (!isDone(agent, options.purchases))
-        remember(agent, take(agent, chooseAction(agent, own, surroundings, [agent])))
+        remember(agent, take(agent, chooseAction(agent, agentRandom, surroundings, [agent])))
     }
   }
   return history

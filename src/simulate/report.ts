@@ -110,7 +110,8 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
   const steps = history.map(
     (step, index) => `  ${String(index + 1).padStart(2)}. ${describeAction(step)}${madeName(step)}`,
   )
-  const shown = steps.length > maxShown ? [`  … ${steps.length - maxShown} before`, ...steps.slice(-maxShown)] : steps
+  const visibleSteps =
+    steps.length > maxShown ? [`  … ${steps.length - maxShown} before`, ...steps.slice(-maxShown)] : steps
   const heading = {
     yes: `The shortest failing history found (${history.length} actions, ${tries} tries):`,
     no: `The failure did not recur on a new database (${tries} tries). The last actions:`,
@@ -120,7 +121,7 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
   return [
     'The service and the model disagree.',
     '',
-    ...(history.length === 0 ? ['The run failed before its first action.'] : [heading, ...shown]),
+    ...(history.length === 0 ? ['The run failed before its first action.'] : [heading, ...visibleSteps]),
     ...(atTheEnd ? ['  then all records are read again'] : []),
     '',
     ...(what === '' ? [] : [what]),
@@ -147,8 +148,8 @@ function outcomeLines(outcomes: Summary['outcomes']): string[] {
     Object.entries(counts).map((entry) => [tool, ...entry] as const),
   )
   return rows.map(([tool, outcome, count], index) => {
-    const shown = rows[index - 1]?.[0] === tool ? '' : tool
-    return `${shown.padEnd(28)} ${outcome.padEnd(42)} ${String(count).padStart(7)}`
+    const toolName = rows[index - 1]?.[0] === tool ? '' : tool
+    return `${toolName.padEnd(28)} ${outcome.padEnd(42)} ${String(count).padStart(7)}`
   })
 }
 

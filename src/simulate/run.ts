@@ -143,9 +143,9 @@ async function connectAll(
   options: RunOptions,
 ): Promise<void> {
   for (let from = 0; from < agents.length; from += connectedAtOnce) {
-    const some = agents.slice(from, from + connectedAtOnce)
+    const batch = agents.slice(from, from + connectedAtOnce)
     const settled = await Promise.allSettled(
-      some.map(async (agent) => void callers.set(agent, await world.connect(agent))),
+      batch.map(async (agent) => void callers.set(agent, await world.connect(agent))),
     )
     for (const result of settled) if (result.status === 'rejected') throw result.reason
     options.onStep?.(callers.size)
@@ -245,8 +245,8 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
 /** Records an answer that could not be read, such as one without attributes, as a mismatch. */
 function recordUnreadable(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
-  const what = 'The answer could not be compared.'
-  progress.mismatch ??= { ...unanswered(error), action, what, actual: maskSecrets(String(error)) }
+  const problem = 'The answer could not be compared.'
+  progress.mismatch ??= { ...unanswered(error), action, what: problem, actual: maskSecrets(String(error)) }
 }
 
 async function checkEnd(...[caller, model, situation, options]: Parameters<typeof compareEnd>) {

@@ -69,8 +69,8 @@ function related(history: readonly Action[], about: readonly string[]): Action[]
   for (let before = -1; before !== names.size; ) {
     before = names.size
     for (const action of history) {
-      const own = namesIn(action)
-      if (own.some((name) => names.has(name))) for (const name of own) names.add(name)
+      const ownNames = namesIn(action)
+      if (ownNames.some((name) => names.has(name))) for (const name of ownNames) names.add(name)
     }
   }
   return history.filter((action) => action.seconds !== undefined || namesIn(action).some((name) => names.has(name)))

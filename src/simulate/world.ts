@@ -66,17 +66,17 @@ export async function inspect(caller: Caller, ordered: boolean): Promise<Situati
   const clock = await read(caller, 'get_sandbox_clock')
   const reader = createReader(parseTimestamp(clock.attributes?.now), ordered)
   const customerPartyId = (await readFirst(caller, 'list_customers'))?.id
-  const own = await wallet(caller, {})
-  if (own === undefined)
+  const ownWallet = await wallet(caller, {})
+  if (ownWallet === undefined)
     throw new ConfigError(
       'The agent has no wallet, so simulate cannot buy anything. Use the key of an agent that may spend from a wallet.',
     )
   const customer = customerPartyId === undefined ? undefined : await wallet(caller, { customerPartyId })
   reader.nameId('own', partyId)
-  reader.nameId(walletName('own'), own.id)
+  reader.nameId(walletName('own'), ownWallet.id)
   if (customer !== undefined) reader.nameId(walletName('customer'), customer.id)
   if (customerPartyId !== undefined) reader.nameId('customer', customerPartyId)
-  const start = { own: own.balance, customer: customer?.balance }
+  const start = { own: ownWallet.balance, customer: customer?.balance }
   return { start, reader }
 }
 

@@ -108,11 +108,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
 async function open(options: SandboxOptions) {
   const config = configOf(options)
-  const given = await worldOf(options)
+  const world = await worldOf(options)
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
   const system = waitingUntil(ending.signal)
-  const hosted = await openHostedSandbox({ config, system, log, given })
+  const hosted = await openHostedSandbox({ config, system, log, worldFile: world })
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= hosted.close()
@@ -131,18 +131,18 @@ async function open(options: SandboxOptions) {
 
 /** Returns the keys of the world. Either may be missing; reading a missing one throws an error that says so. */
 function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
-  const known = (key: string | null, what: string) => {
+  const requireKey = (key: string | null, owner: string) => {
     if (key !== null) return key
     throw new Error(
-      `The sandbox's first party has no ${what} whose secret is known here: give it one in the world, or begin with an empty database.`,
+      `The sandbox's first party has no ${owner} whose secret is known here: give it one in the world, or begin with an empty database.`,
     )
   }
   return {
     get api() {
-      return known(apiKey, 'API key')
+      return requireKey(apiKey, 'API key')
     },
     get agent() {
-      return known(agentKey, 'agent with a key')
+      return requireKey(agentKey, 'agent with a key')
     },
   }
 }

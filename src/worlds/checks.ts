@@ -24,7 +24,7 @@ function checkPeople({ names, party, report }: CheckContext): void {
   oneDefault(party.wallets, 'wallets', report)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
-      report(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.known(party.users)}`)
+      report(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.namesIn(party.users)}`)
     }
   }
 }
@@ -34,7 +34,7 @@ function checkAgents({ names, party, report }: CheckContext): void {
     const path = ['agents', at] as const
     const byNobody = (createdBy: string | undefined) =>
       createdBy !== undefined && names.find(party.users, createdBy) === undefined
-    const noUser = `names no user of the party: ${names.known(party.users)}`
+    const noUser = `names no user of the party: ${names.namesIn(party.users)}`
     if (byNobody(agent.createdBy)) report([...path, 'createdBy'], noUser)
     for (const [key, { createdBy }] of (agent.keys ?? []).entries()) {
       if (byNobody(createdBy)) report([...path, 'keys', key, 'createdBy'], noUser)
@@ -48,7 +48,7 @@ function checkAgents({ names, party, report }: CheckContext): void {
     oneDefault(agent.wallets, [...path, 'wallets'], report)
     for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
       if (names.find(party.wallets, name) === undefined) {
-        report([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.known(party.wallets)}`)
+        report([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.namesIn(party.wallets)}`)
       }
     }
   }
@@ -66,7 +66,7 @@ function oneDefault(
 function checkConnections({ names, party, index, report, world }: CheckContext): void {
   const ownAgent = (name: string, path: PropertyKey[]) => {
     const agent = names.agent(index, name)
-    if (agent?.party !== index) report(path, `names no agent of the party: ${names.known(party.agents)}`)
+    if (agent?.party !== index) report(path, `names no agent of the party: ${names.namesIn(party.agents)}`)
     return agent
   }
   const granted = new Set<string>()
@@ -74,7 +74,7 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
     const agent = ownAgent(name, ['customers', at, 'agent'])
     const grantor = names.party(customer)
     if (grantor === undefined || grantor === index) {
-      report(['customers', at, 'customer'], `names no other party: ${names.known(world.parties)}`)
+      report(['customers', at, 'customer'], `names no other party: ${names.namesIn(world.parties)}`)
     }
     if (revokedAt !== undefined && status === 'ACTIVE') {
       report(['customers', at, 'revokedAt'], 'is only allowed with a status other than ACTIVE')
@@ -93,7 +93,7 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
     ) {
       report(
         [...path, 'to'],
-        `must be another party, an e-mail address or a phone number: ${names.known(world.parties)}`,
+        `must be another party, an e-mail address or a phone number: ${names.namesIn(world.parties)}`,
       )
     } else if (invitation.status === 'ACCEPTED' && recipient.kind !== 'party') {
       report([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')

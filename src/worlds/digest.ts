@@ -10,10 +10,13 @@ function digestOf(world: World): string {
 const ownDigest = 'the world of the package'
 
 /** Returns the digests of both worlds if the database holds another world than the one given at startup. */
-export function otherWorld(held: string | null, world: World | undefined): { held: string; given: string } | undefined {
-  const given = digestOfSeeding(world)
+export function otherWorld(
+  held: string | null,
+  world: World | undefined,
+): { held: string; requested: string } | undefined {
+  const requested = digestOfSeeding(world)
   // Databases filled before the world was recorded hold the package's own.
-  return (held ?? ownDigest) === given ? undefined : { held: held ?? ownDigest, given }
+  return (held ?? ownDigest) === requested ? undefined : { held: held ?? ownDigest, requested }
 }
 
 /** Returns the digest of the world that fills a new database. @param world undefined for the package's own */

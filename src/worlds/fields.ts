@@ -19,7 +19,7 @@ export const Ref = z
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')
 
 /** Accepts a reference to another object of the file, by name or id. */
-export const RefTo = (what: string) => z.string().min(1).max(200).describe(what)
+export const RefTo = (description: string) => z.string().min(1).max(200).describe(description)
 
 /** A time, a day, or a distance from the world's clock; `momentMs` converts it. */
 export const Moment = z
@@ -34,21 +34,21 @@ export const Moment = z
  * errors have indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
-  return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000)).meta({ keyField })
+  return z.preprocess((value) => listed(value, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
 /** Returns the items of a list, or those of a map, whose keys become a field of each. */
-export function listed(given: unknown, keyField: string): unknown {
-  if (!isMap(given)) return given
-  return Object.entries(given).map(([name, value]) => {
+export function listed(input: unknown, keyField: string): unknown {
+  if (!isMap(input)) return input
+  return Object.entries(input).map(([name, value]) => {
     // An empty entry of YAML is null.
     const fields = value ?? {}
     return isMap(fields) ? { [keyField]: name, ...fields } : fields
   })
 }
 
-function isMap(given: unknown): given is Record<string, unknown> {
-  return typeof given === 'object' && given !== null && !Array.isArray(given)
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Converts a path in the parsed value to the path in the file, where entries of a map have names instead of indexes. */
@@ -71,7 +71,7 @@ export const KeySecret = (letters: string) =>
     .describe(`The whole key (${letters}_ntl_sandbox_…), or the part after that prefix. Default: ${derived}`)
 
 /** Accepts the token in a link that opens a page for anyone who has it. */
-export const LinkToken = (what: string) =>
+export const LinkToken = (description: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 letters, digits, dashes and underscores'))
     .optional()
-    .describe(`The last part of ${what}. Default: a random one`)
+    .describe(`The last part of ${description}. Default: a random one`)

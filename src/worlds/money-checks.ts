@@ -16,7 +16,7 @@ export function checkMoney(check: CheckContext): void {
     const recipient = names.recipientOf(index, payment.to)
     const to = [...path, 'to']
     if (recipient === undefined) {
-      report(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.known(world.parties)}`)
+      report(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.namesIn(world.parties)}`)
     } else if (recipient.kind === 'party' && recipient.party === index)
       report(to, 'is the party that pays: it cannot pay itself')
     else checkPayment(payment, recipient.kind === 'party', path, report)
@@ -128,7 +128,7 @@ function checkPayment(
 
 function ownWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
-  report(path, `names no wallet of the party: ${names.known(party.wallets)}`)
+  report(path, `names no wallet of the party: ${names.namesIn(party.wallets)}`)
 }
 
 /** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
@@ -140,7 +140,7 @@ function knownAgent(
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {
-    report(path, `names no agent: ${names.known(party.agents)}; use party/agent for an agent of another party`)
+    report(path, `names no agent: ${names.namesIn(party.agents)}; use party/agent for an agent of another party`)
     return
   }
   const grants = world.parties[agent.party]?.customers ?? []

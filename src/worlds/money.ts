@@ -12,8 +12,8 @@ const tags = Tags.optional()
 const instanceId = Text(128).optional().describe('The run that created it (X-Instance-ID). Default: none')
 const wallet = RefTo('A wallet of the party').optional()
 const amount = RequestedCents
-const at = (what: string, otherwise = 'when the world begins') =>
-  Moment.optional().describe(`When ${what}. Default: ${otherwise}`)
+const at = (description: string, otherwise = 'when the world begins') =>
+  Moment.optional().describe(`When ${description}. Default: ${otherwise}`)
 
 const Refund = z.strictObject({ ref, id: FixedId('cit'), amount, at: at('it was refunded') })
 
@@ -77,7 +77,7 @@ const approval = z
   })
   .describe('The review that it went through')
 
-const asked = {
+const requestFields = {
   amount,
   description: Description(80).optional().describe('Its purpose'),
   agent: RefTo(
@@ -95,13 +95,13 @@ const asked = {
   instanceId,
 }
 
-const status = (what: string) => z.enum(paymentStatuses).default('COMPLETED').describe(what)
+const status = (description: string) => z.enum(paymentStatuses).default('COMPLETED').describe(description)
 
 export const Payment = z.strictObject({
   ref,
   id: FixedId('pay'),
   to: RefTo('The recipient: a party of this file, an agent as party/agent, or any e-mail address or phone number'),
-  ...asked,
+  ...requestFields,
   status: status(
     'Its status when the world begins. IN_REVIEW is pending approval; PENDING_CLAIM needs a recipient who is not in this file',
   ),
@@ -120,7 +120,7 @@ export const Wire = z.strictObject({
   ref,
   id: FixedId('tfr'),
   beneficiary: Beneficiary.describe('The bank account that receives the money'),
-  ...asked,
+  ...requestFields,
   status: status(
     'Its status when the world begins. With PROCESSING the money has left the wallet; with RETURNED it came back',
   ),

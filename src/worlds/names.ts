@@ -75,7 +75,7 @@ export class Names {
   }
 
   /** Lists the known names for an error message. */
-  known(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
+  namesIn(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
     const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
     return names.length === 0 ? 'there is none' : `there is ${names.slice(0, 8).join(', ')}`
   }

@@ -22,9 +22,9 @@ export const OpenShops = z
         report([], notKnown(String(ref)))
         continue
       }
-      const once = (key: string, path: readonly PropertyKey[], what: string) => {
+      const once = (key: string, path: readonly PropertyKey[], kind: string) => {
         if (seen.has(key))
-          report(typeof ref === 'string' ? [] : path, `has the same ${what} as another shop of the file`)
+          report(typeof ref === 'string' ? [] : path, `has the same ${kind} as another shop of the file`)
         seen.add(key)
       }
       once(`id ${shop.id}`, ['id'], 'id')
@@ -38,8 +38,8 @@ export type OpenShops = z.output<typeof OpenShops>
 
 function notKnown(name: string): string {
   const names = Object.keys(ownShops)
-  const meant = nearest(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
-  return `names no shop of the package${meant === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${meant}?)`}`
+  const nearestShop = nearest(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
+  return `names no shop of the package${nearestShop === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${nearestShop}?)`}`
 }
 
 function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, report: ReportMistake): void {

@@ -28,41 +28,41 @@ export interface ParsedFile<Value> {
 }
 
 /**
- * Parses a file of YAML or JSON by its schema. `given` may also be the object that such a file would hold.
+ * Parses a file of YAML or JSON by its schema. `source` may also be the object that such a file would hold.
  * @param name the name of the file in errors
  * @throws WorldFileError
  */
 export function parseFile<Schema extends z.ZodType>(
-  given: string | object,
+  source: string | object,
   name: string,
   schema: Schema,
 ): z.output<Schema> {
-  return parsedFile(given, name, schema).value
+  return parsedFile(source, name, schema).value
 }
 
 /** Parses a file, and lets the caller report further mistakes by their place. @throws WorldFileError */
 export function parsedFile<Schema extends z.ZodType>(
-  given: string | object,
+  source: string | object,
   name: string,
   schema: Schema,
 ): ParsedFile<z.output<Schema>> {
-  if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
-  if (Buffer.byteLength(given) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
-  const { value, mistakes, placeOf } = parseText(given)
+  if (typeof source !== 'string') return parsed(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
+  if (Buffer.byteLength(source) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
+  const { value, mistakes, placeOf } = parseText(source)
   if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
   const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
   return parsed(value, schema, (found) => inOrder(name, found.map(placed)))
 }
 
 function parsed<Schema extends z.ZodType>(
-  given: unknown,
+  source: unknown,
   schema: Schema,
   lines: (mistakes: readonly Mistake[]) => string[],
 ): ParsedFile<z.output<Schema>> {
-  const result = schema.safeParse(given)
-  if (!result.success) throw refusal(lines(mistakesOf(result.error, given, schema)))
+  const result = schema.safeParse(source)
+  if (!result.success) throw refusal(lines(mistakesOf(result.error, source, schema)))
   const { data: value } = result
-  return { value, refusal: (path, message) => refusal(lines([mistakeAt(path, message, given, schema)])) }
+  return { value, refusal: (path, message) => refusal(lines([mistakeAt(path, message, source, schema)])) }
 }
 
 type Placed = Place & { says: string }
@@ -79,9 +79,9 @@ function oneALine(mistakes: readonly Placed[]): Placed[] {
 }
 
 function refusal(lines: readonly string[]): WorldFileError {
-  const shown = lines
+  const visibleLines = lines
     .slice(0, maxListed)
     .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line))
-  const more = lines.length - shown.length
-  return new WorldFileError(more === 0 ? shown : [...shown, `… and ${more} more.`])
+  const more = lines.length - visibleLines.length
+  return new WorldFileError(more === 0 ? visibleLines : [...visibleLines, `… and ${more} more.`])
 }

@@ -95,7 +95,7 @@ class Reader {
 
   #map(node: YAMLMap): Counted {
     // Without a prototype, `constructor` and `__proto__` are ordinary keys.
-    const own: Entries = Object.create(null)
+    const entries: Entries = Object.create(null)
     const offsets = new Map<PropertyKey, number>()
     const parts: Counted[] = []
     const merged: Counted[] = []
@@ -107,18 +107,18 @@ class Reader {
       else if (isMerge(pair)) merged.push(part)
       else if (offsets.has(key)) this.#mistaken(pair.key, `the key ${show(key)} is given twice`)
       else {
-        own[key] = part.value
+        entries[key] = part.value
         offsets.set(key, startOf(pair.key))
       }
     }
     const value = Object.create(null)
-    for (const { value: given } of merged) this.#merge(given, value, offsets, node)
-    return this.#counted(Object.assign(value, own), parts, offsets, node)
+    for (const { value: source } of merged) this.#merge(source, value, offsets, node)
+    return this.#counted(Object.assign(value, entries), parts, offsets, node)
   }
 
   /** Merges `<<: *base`, or a list of such aliases, in which earlier ones win. */
-  #merge(given: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
-    for (const base of Array.isArray(given) ? given : [given]) {
+  #merge(source: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
+    for (const base of Array.isArray(source) ? source : [source]) {
       if (!isHolder(base) || Array.isArray(base)) {
         this.#mistaken(node, '<< takes an alias of a map, or a list of such aliases')
         continue

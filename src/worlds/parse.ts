@@ -6,14 +6,14 @@ import { type World, worldSchema } from './schema.ts'
  * @param name the name of the file in errors
  * @throws WorldFileError
  */
-export function parseWorld(given: string | object, name: string): World {
-  return parseWorldFile(given, name).value
+export function parseWorld(source: string | object, name: string): World {
+  return parseWorldFile(source, name).value
 }
 
 /**
  * Parses a world with which a database is filled. Filling it can reveal further mistakes, such as an impossible
  * history.
  */
-export function parseWorldFile(given: string | object, name: string): ParsedFile<World> {
-  return parsedFile(given, name, worldSchema)
+export function parseWorldFile(source: string | object, name: string): ParsedFile<World> {
+  return parsedFile(source, name, worldSchema)
 }

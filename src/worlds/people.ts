@@ -13,20 +13,20 @@ const createdAt = Moment.optional().describe(
   'When it was created. Default: a day before the first dated event of the file',
 )
 
-const known = Text(100).optional()
+const profileText = Text(100).optional()
 
 /** A party's details beyond those that identify it. */
 export const Profile = z.strictObject({
-  legalName: known.describe('Its legal name'),
-  firstName: known.describe("A person's first name"),
-  lastName: known.describe("A person's last name"),
+  legalName: profileText.describe('Its legal name'),
+  firstName: profileText.describe("A person's first name"),
+  lastName: profileText.describe("A person's last name"),
   avatarUrl: z.url().max(2_048).optional().describe('The address of its picture'),
   persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('Its kind of user'),
-  addressLine1: known.describe('Street and number'),
-  addressCity: known.describe('City'),
-  addressState: known.describe('State'),
-  addressPostalCode: known.describe('Postal code'),
-  addressCountry: known.describe('Country'),
+  addressLine1: profileText.describe('Street and number'),
+  addressCity: profileText.describe('City'),
+  addressState: profileText.describe('State'),
+  addressPostalCode: profileText.describe('Postal code'),
+  addressCountry: profileText.describe('Country'),
 })
 
 /** The balance of a wallet in cents, small enough that sums of many stay exact. */

@@ -64,10 +64,10 @@ function unknownFields(
   schema: z.ZodType,
 ): Mistake[] {
   const { path, layers } = find(root, schema, issue.path)
-  const known = fieldsOf(layers)
+  const fieldNames = fieldsOf(layers)
   return issue.keys.map((key) => {
-    const meant = nearest(key, known)
-    const advice = meant === undefined ? `known are ${known.join(', ')}.` : `did you mean ${meant}?`
+    const nearestField = nearest(key, fieldNames)
+    const advice = nearestField === undefined ? `known are ${fieldNames.join(', ')}.` : `did you mean ${nearestField}?`
     return { path: [...path, key], says: `${inWords([...path, key])} is not a known field; ${advice}` }
   })
 }
@@ -77,7 +77,7 @@ export function mistakeAt(steps: readonly PropertyKey[], message: string, root: 
   const found = find(root, schema, steps)
   const { path, value } = found
   const isShown = value !== undefined && typeof value !== 'object'
-  return { path, says: `${inWords(path)} ${isShown ? `got ${got(found)}; it ` : ''}${message}.` }
+  return { path, says: `${inWords(path)} ${isShown ? `got ${receivedText(found)}; it ` : ''}${message}.` }
 }
 
 function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
@@ -95,7 +95,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
     return { path, says: `${name} ${instead}; it accepts ${words}.` }
   }
   if (value !== undefined) {
-    return { path, says: `${name} got ${got(found)}; it accepts ${words}.${guess(issue, found)}` }
+    return { path, says: `${name} got ${receivedText(found)}; it accepts ${words}.${guess(issue, found)}` }
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
@@ -109,18 +109,18 @@ function guess(issue: Issue, { value, layers }: Found): string {
   const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
   if (cents !== undefined) return ` Dollars? Then ${cents}.`
   if (issue.code !== 'invalid_value' || typeof value !== 'string') return ''
-  const meant = nearest(
+  const nearestValue = nearest(
     value,
-    issue.values.filter((known) => typeof known === 'string'),
+    issue.values.filter((allowed) => typeof allowed === 'string'),
   )
-  return meant === undefined ? '' : ` Did you mean ${meant}?`
+  return nearestValue === undefined ? '' : ` Did you mean ${nearestValue}?`
 }
 
 function expectsStructure(issue: Issue): boolean {
   return issue.code === 'invalid_type' && ['object', 'array', 'record', 'map'].includes(issue.expected)
 }
 
-function got({ value, isSecret }: Found): string {
+function receivedText({ value, isSecret }: Found): string {
   return isSecret ? unshown(value) : show(value)
 }
 
@@ -129,8 +129,9 @@ function unshown(value: unknown): string {
 }
 
 function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
-  const own = issue.code === 'custom' || issue.code === 'invalid_format' ? messageOfRule(issue.message) : undefined
-  if (own !== undefined) return own
+  const ruleMessage =
+    issue.code === 'custom' || issue.code === 'invalid_format' ? messageOfRule(issue.message) : undefined
+  if (ruleMessage !== undefined) return ruleMessage
   return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
-import { limitsBeside } from '../../src/commands/local-limits.ts'
+import { readLimitFacts } from '../../src/commands/local-limits.ts'
 import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
 import { type Connected, connected, person } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
@@ -46,7 +46,7 @@ async function local(
       opened.push(address)
       return canOpen
     },
-    limits: async (call) => limitsBeside(client.call, call),
+    limits: async (call) => readLimitFacts(client.call, call),
     system: on.world.system,
     log: log as never,
   })

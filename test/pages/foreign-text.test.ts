@@ -20,7 +20,7 @@ import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 import { consentPage } from '../../src/service/pages/consent/view.ts'
 import { consentWords } from '../../src/service/pages/consent/words.ts'
 import { afterDecision, decisionForm, decisionPage } from '../../src/service/pages/decide/view.ts'
-import { besideWords } from '../../src/service/pages/decide/words.ts'
+import { contextFactsOf } from '../../src/service/pages/decide/words.ts'
 import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.ts'
 import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
 import { decisionWords } from '../../src/service/pages/frame/decision-words.ts'
@@ -64,10 +64,10 @@ const pages: Record<string, (text: string) => Html | string> = {
     }
     const asker = { agent: text, application: { id: 'ocl_1', name: text }, key: text }
     const review = { id: 'dcn_1', call: { ...call, spends: true }, state: 'pending', endsAtMs: atMs } as const
-    const beside = besideWords({ ...review, asker, payee: text, caps: [] })
+    const contextFacts = contextFactsOf({ ...review, asker, payee: text, caps: [] })
     const words = decisionWords(review)
     const after = afterDecision(accountOf(user(text)), form.action)
-    return decisionPage({ words, beside, form: decisionForm(words, form), after, problem: null })
+    return decisionPage({ words, contextFacts, form: decisionForm(words, form), after, problem: null })
   },
   card: (text) => cardPage(cardWords(card(text)), form),
   'card details': (text) =>

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
-import { AgentError, type Given } from '../../src/rehearse/agent.ts'
+import { AgentError, type AgentInput } from '../../src/rehearse/agent.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import { givenOf } from './given.ts'
 import { ownStart } from './own-start.ts'
 
-let given: Given & Disposable
+let given: AgentInput & Disposable
 beforeEach(() => {
   given = givenOf('Buy a book for 4200 cents at Plain Goods.')
 })

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Given } from '../../src/rehearse/agent.ts'
+import type { AgentInput } from '../../src/rehearse/agent.ts'
 
 /** Returns an agent's input, with an address where nobody listens. */
-export function givenOf(task: string): Given & Disposable {
+export function givenOf(task: string): AgentInput & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'
   return {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
-import type { Agent, Given } from '../../src/rehearse/agent.ts'
+import type { Agent, AgentInput } from '../../src/rehearse/agent.ts'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { agentBy, scenarioWith, trialBy } from './rehearsed.ts'
@@ -18,7 +18,7 @@ const { signal } = new AbortController()
 /** Without a connection, whose first uses fill caches for a while. */
 const agent = {
   ...agentBy(async () => ''),
-  run: async ({ fetch, key }: Given) => {
+  run: async ({ fetch, key }: AgentInput) => {
     const answer = await fetch('/whoami', { headers: { Authorization: `Bearer ${key}` } })
     return `Answered ${answer.status}.`
   },

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { resultSchemas } from '../../src/client/result-schemas.ts'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import { realSystem } from '../../src/core/system.ts'
-import type { Agent, Given } from '../../src/rehearse/agent.ts'
+import type { Agent, AgentInput } from '../../src/rehearse/agent.ts'
 import type { Trial } from '../../src/rehearse/results.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { type Bounds, runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
@@ -34,7 +34,7 @@ export interface Tools {
   names(): Promise<string[]>
 }
 
-export type Work = (tools: Tools, given: Given, signal: AbortSignal) => Promise<string>
+export type Work = (tools: Tools, given: AgentInput, signal: AbortSignal) => Promise<string>
 
 /** Returns an agent that runs a test's function. */
 export function agentBy(work: Work, name = 'a-test'): Agent {

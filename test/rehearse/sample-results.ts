@@ -1,6 +1,6 @@
 import { nothingRead } from '../../src/rehearse/answer/reading.ts'
 import { compare } from '../../src/rehearse/comparison.ts'
-import type { Asked } from '../../src/rehearse/judge.ts'
+import type { JudgedParts } from '../../src/rehearse/judge.ts'
 import { measures } from '../../src/rehearse/measures.ts'
 import type {
   Effect,
@@ -41,7 +41,7 @@ export const noState: FinalState = {
 export const nothingDone: Pick<Trial, 'effects' | 'read'> = { effects: [], read: nothingRead }
 
 /** A scenario without expectations, as the judge gets it. */
-export const nothingAsked: Asked = { task: 'Nothing.', expect: [], never: [], allow: [], unasked: 'judged' }
+export const nothingAsked: JudgedParts = { task: 'Nothing.', expect: [], never: [], allow: [], unasked: 'judged' }
 
 /** Returns a passed trial without events, apart from the given parts. */
 export function trialOf(given: Partial<Trial> = {}): Trial {

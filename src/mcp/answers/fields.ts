@@ -28,7 +28,7 @@ interface Kinds {
   /**
    * Fields whose values the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted.
    */
-  own: ReadonlySet<string>
+  attributeNames: ReadonlySet<string>
   secrets: ReadonlySet<string>
   /** Fields whose inner names are free text. */
   free: ReadonlySet<string>
@@ -44,13 +44,13 @@ interface Place {
 
 /** Returns a record's fields, except for its type and id and for null and empty fields. */
 export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
-  const { type: _, id: __, attributes, relationships, ...beside } = record
+  const { type: _, id: __, attributes, relationships, ...others } = record
   const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
   const attributeFields = isObject(attributes) && !withHashes ? without(attributes, hashes) : attributes
   const found = [
     ...inside(attributeFields, place),
     ...Object.entries(isObject(relationships) ? relationships : {}).flatMap(([name, one]) => related(name, one, place)),
-    ...inside(beside, place),
+    ...inside(others, place),
   ]
   const fields = new Map(found)
   // An update time equal to the creation time adds nothing.
@@ -100,7 +100,7 @@ function inWords(name: string, value: unknown, place: Place): string {
   // The dollar sign of an amount already shows its currency.
   if (name === 'currency' && value === 'USD') return ''
   if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
-  const isOwn = kinds.own.has(name) ? ownForm : idForm
+  const isOwn = kinds.attributeNames.has(name) ? ownForm : idForm
   if (isOwn.test(value)) return length === 'short' ? value.replace(time, '$1Z') : value
   return length === 'short' ? quoted(value, longestInRow).replaceAll('|', '¦') : quotedWhole(value)
 }
@@ -126,14 +126,14 @@ const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
  */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
-const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
+const nothingKnown: Kinds = { amounts: new Set(), attributeNames: new Set(), secrets: new Set(), free: new Set() }
 
 const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   const { output, meta } = operation
   const schema = meta === undefined ? output : output.extend({ meta })
   return {
     amounts: amountNames(schema),
-    own: new Set([...namesOf(schema, isOwn), ...chosenByService]),
+    attributeNames: new Set([...namesOf(schema, isOwn), ...chosenByService]),
     secrets: new Set(secretFields(operation)),
     free: namesOf(schema, ({ def }) => def.type === 'record'),
   }

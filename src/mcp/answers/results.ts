@@ -43,14 +43,14 @@ export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
   const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes
   const { withHashes = false, reader } = notes
-  const beside = {
+  const resultMeta = {
     ...meta,
     ...(next === undefined ? {} : { next }),
     ...(ignored.length === 0 ? {} : { ignoredArguments: ignored }),
   }
   const structuredContent = {
     data: shownToModels(data),
-    ...(Object.keys(beside).length === 0 ? {} : { meta: beside }),
+    ...(Object.keys(resultMeta).length === 0 ? {} : { meta: resultMeta }),
     ...(replayed ? { replayed } : {}),
     ...(repeated === undefined ? {} : { repeated }),
   }

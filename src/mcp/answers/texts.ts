@@ -20,11 +20,11 @@ export function textOf(
   const { operation, withHashes } = options
   const { pagination, ...otherMeta } = meta as { pagination?: { nextCursor?: unknown } }
   const lines = linesOf(data, options)
-  const meant = pairs(metaFields(operation, otherMeta))
+  const metaPairs = pairs(metaFields(operation, otherMeta))
   const { nextCursor } = pagination ?? {}
   return [
     ...lines,
-    ...(meant === '' ? [] : [`meta: ${meant}`]),
+    ...(metaPairs === '' ? [] : [`meta: ${metaPairs}`]),
     ...(leavesOut(operation) && !withHashes ? [`Left out: ${hashes.join(', ')}; detail "full" shows them.`] : []),
     ...(typeof nextCursor === 'string' ? [`There are more: repeat the call with cursor ${idInWords(nextCursor)}`] : []),
   ].join('\n')
@@ -66,13 +66,13 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
     isShared(path) && (!main.includes(path) || /^[a-z]{3}_/.test(rows[0]?.get(path) ?? ''))
   const once = new Map([...main, ...others].filter(isOnce).map((path) => [path, rows[0]?.get(path) ?? '']))
   const varying = others.filter((path) => !once.has(path))
-  const shown = [...main.filter((path) => !once.has(path)), ...(reader === undefined ? varying : [])]
+  const paths = [...main.filter((path) => !once.has(path)), ...(reader === undefined ? varying : [])]
   const isLeftOut = reader !== undefined && varying.length > 0
   return [
     `${records.length} of ${word(first.type)}${once.size === 0 ? '' : `, each: ${pairs(once)}`}`,
-    ['id', ...shown].join(' | '),
+    ['id', ...paths].join(' | '),
     ...rows.map((fields, at) =>
-      [idInWords(records[at]?.id), ...shown.map((path) => fields.get(path) ?? '')].join(' | '),
+      [idInWords(records[at]?.id), ...paths.map((path) => fields.get(path) ?? '')].join(' | '),
     ),
     ...(isLeftOut ? [`${reader} shows the other fields of one.`] : []),
   ]

@@ -10,14 +10,14 @@ export function shownToModels(data: unknown): unknown {
 /** Returns the schema of a resource without the withheld attributes. */
 export function shownSchema(output: OperationDefinition['output']): OperationDefinition['output'] {
   const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
-  const kept = Object.entries(shape).filter(([name]) => !withheldFromModels.includes(name))
-  if (kept.length === Object.keys(shape).length) return output
-  return output.extend({ attributes: z.object(Object.fromEntries(kept)) })
+  const visible = Object.entries(shape).filter(([name]) => !withheldFromModels.includes(name))
+  if (visible.length === Object.keys(shape).length) return output
+  return output.extend({ attributes: z.object(Object.fromEntries(visible)) })
 }
 
 function withoutWithheldAttributes(resource: unknown): unknown {
   const { attributes } = (resource ?? {}) as { attributes?: Record<string, unknown> }
   if (attributes === undefined) return resource
-  const kept = Object.entries(attributes).filter(([name]) => !withheldFromModels.includes(name))
-  return { ...(resource as object), attributes: Object.fromEntries(kept) }
+  const visible = Object.entries(attributes).filter(([name]) => !withheldFromModels.includes(name))
+  return { ...(resource as object), attributes: Object.fromEntries(visible) }
 }

@@ -105,14 +105,14 @@ export class Endpoint {
   async #fetch(url: string | URL, init: RequestInit | undefined): Promise<Response> {
     const exchange = this.#current.getStore()
     // A request is posted once. The responses that resume its stream do not show whether it was accepted.
-    const asked = init?.method === 'POST' ? exchange : undefined
-    if (asked !== undefined) asked.status = undefined
+    const posted = init?.method === 'POST' ? exchange : undefined
+    if (posted !== undefined) posted.status = undefined
     const response = await fetch(url, init)
-    if (asked !== undefined) {
-      asked.status = response.status
-      asked.streams = isEventStream(response)
+    if (posted !== undefined) {
+      posted.status = response.status
+      posted.streams = isEventStream(response)
       // The body of a 202 promises nothing, and may never end.
-      if (response.status === 202) this.#end(asked)
+      if (response.status === 202) this.#end(posted)
     }
     return boundedResponse(response, {
       ready: () => this.#lastTaken,
@@ -157,16 +157,16 @@ export class Endpoint {
       this.#passOn(message)
       return
     }
-    const asked = this.#open.get(message.id)
+    const exchange = this.#open.get(message.id)
     // The request was cancelled, or never existed.
-    if (asked === undefined) return
-    this.#close(asked)
+    if (exchange === undefined) return
+    this.#close(exchange)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
     // The version goes into a header of every later request, which would fail with other characters.
-    if (asked.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
+    if (exchange.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
-    this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, asked)
+    this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, exchange)
   }
 
   /** Ends the request for the host. Its connection may stay open until it ends by itself or there are too many. */
@@ -184,10 +184,11 @@ export class Endpoint {
    * Sends to the host. If an answer cannot be written, for example because it is nested too deep, sends an error
    * instead.
    */
-  #passOn(message: JSONRPCMessage, asked?: Exchange): void {
+  #passOn(message: JSONRPCMessage, exchange?: Exchange): void {
     this.#lastTaken = this.sendToHost(message).catch(async (error) => {
       this.#options.log.warn({ err: error }, 'stdio')
-      if (asked !== undefined) await this.sendToHost(this.#errorFor(asked, { reason: unwritable })).catch(() => {})
+      if (exchange !== undefined)
+        await this.sendToHost(this.#errorFor(exchange, { reason: unwritable })).catch(() => {})
     })
   }
 

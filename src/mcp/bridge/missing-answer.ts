@@ -33,7 +33,7 @@ const longestMessage = 1_000
 const longestData = 64 * 1024
 
 /** Statuses of a request that was rejected before it had any effect. */
-const refused: ReadonlySet<number> = new Set([
+const refusalStatuses: ReadonlySet<number> = new Set([
   400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 426, 429, 431,
 ])
 
@@ -44,16 +44,17 @@ const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(li
  * Returns the error that a host gets instead of an answer: what happened, whether it was carried out, and what to do.
  */
 export function missingAnswerError(found: MissingAnswer): RpcError {
-  const said = found.reason === undefined ? refusalIn(found.error) : undefined
-  if (said !== undefined) return found.status === 401 ? { ...said, message: `${said.message} ${next(found)}` } : said
+  const refusal = found.reason === undefined ? refusalIn(found.error) : undefined
+  if (refusal !== undefined)
+    return found.status === 401 ? { ...refusal, message: `${refusal.message} ${next(found)}` } : refusal
   return { code: missingAnswerCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
 }
 
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
 export function shownError({ code, message, data }: RpcError): RpcError {
   const line = foreignText(message.slice(0, longestMessage * 8))
-  const shown = { code, message: shortened(maskForeignText(line), longestMessage) }
-  return isSmall(data) ? { ...shown, data } : shown
+  const errorShape = { code, message: shortened(maskForeignText(line), longestMessage) }
+  return isSmall(data) ? { ...errorShape, data } : errorShape
 }
 
 function isSmall(data: unknown): boolean {
@@ -68,8 +69,8 @@ function isSmall(data: unknown): boolean {
 /** Returns the endpoint's own JSON-RPC error for a request that it refused. */
 function refusalIn(error: unknown): RpcError | undefined {
   try {
-    const said = JSON.parse(textOf(error) ?? '')
-    return isJSONRPCErrorResponse({ ...said, id: 0 }) ? shownError(said.error) : undefined
+    const body = JSON.parse(textOf(error) ?? '')
+    return isJSONRPCErrorResponse({ ...body, id: 0 }) ? shownError(body.error) : undefined
   } catch {
     return undefined
   }
@@ -108,7 +109,7 @@ function carriedOut(found: MissingAnswer): string {
 function isCertain({ status, reason, error }: MissingAnswer): boolean {
   if (reason !== undefined) return false
   if (status === undefined) return brokenBy(error).unreached
-  return refused.has(status) || (status >= 300 && status < 400)
+  return refusalStatuses.has(status) || (status >= 300 && status < 400)
 }
 
 function next(found: MissingAnswer): string {

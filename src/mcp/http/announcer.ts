@@ -104,9 +104,9 @@ export class Announcer {
           ]
           const readable = new Map<string, Promise<boolean>>()
           for (const { principal, notify } of those) {
-            const known = readable.get(principal.credential) ?? mayRead(principal, uri).catch(logFailure)
-            readable.set(principal.credential, known)
-            if (await known) notify(event)
+            const readableNow = readable.get(principal.credential) ?? mayRead(principal, uri).catch(logFailure)
+            readable.set(principal.credential, readableNow)
+            if (await readableNow) notify(event)
           }
         }
       }

@@ -26,7 +26,7 @@ import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
 import { methodNotAllowed, notAcceptable, refusedNow, refusedVersion, tooMany } from './refusals.ts'
-import { refused, rpc, sessionNotFound } from './responses.ts'
+import { refusalResponse, rpc, sessionNotFound } from './responses.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
@@ -114,8 +114,11 @@ export class McpEndpoint {
 
   /** Returns how many sessions this process serves, and how many of their streams hosts are reading. */
   load(): { sessions: number; streams: number } {
-    const here = [...this.#sessions.here()]
-    return { sessions: here.length, streams: here.reduce((sum, { streams }) => sum + streams.open(), 0) }
+    const localSessions = [...this.#sessions.here()]
+    return {
+      sessions: localSessions.length,
+      streams: localSessions.reduce((sum, { streams }) => sum + streams.open(), 0),
+    }
   }
 
   /** Lets running requests finish for a while, and closes the streams. */
@@ -142,7 +145,7 @@ export class McpEndpoint {
     if (this.#closing) return refusedNow()
     const surface = surfaceOf(pathOf(request.url), request.headers)
     if ('problem' in surface) {
-      return refused({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
+      return refusalResponse({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
     }
     // A credential is accepted only in the header: a URL gets into logs.
     const credential = bearerOf(request.headers.get('authorization'))
@@ -172,22 +175,26 @@ export class McpEndpoint {
   ): Promise<Response> {
     const { scopesFor, challenge } = this.#dependencies
     if (!isJsonContentType(request.headers.get('content-type'))) {
-      return refused({ status: 415, code: rpc.server, message: 'Send Content-Type: application/json.' })
+      return refusalResponse({ status: 415, code: rpc.server, message: 'Send Content-Type: application/json.' })
     }
     const body = await readJson(request, this.#limits.bodyBytes, arriving?.byKey(principal.id))
-    if (!('json' in body)) return refused(body)
+    if (!('json' in body)) return refusalResponse(body)
     const message = body.json as JSONRPCMessage
     const route = classify(request, message)
     if (route.kind === 'reject') {
       const { httpStatus: status, code, message: words, data } = route
-      return refused({ status, code, message: words, data, id: requestIdOf(message) })
+      return refusalResponse({ status, code, message: words, data, id: requestIdOf(message) })
     }
     const needed = scopesFor(message)
     if (missingScopes(principal, needed)) return insufficientScope(challenge(request), principal.scopes ?? [], needed)
     if (route.kind === 'modern') return this.#serveModern(request, message, principal, surface)
     if (!acceptsBoth(request.headers)) return notAcceptable('application/json and text/event-stream')
     if (route.reason === 'batch') {
-      return refused({ status: 400, code: rpc.invalidRequest, message: 'Send one message per request, not a batch.' })
+      return refusalResponse({
+        status: 400,
+        code: rpc.invalidRequest,
+        message: 'Send one message per request, not a batch.',
+      })
     }
     if (route.reason === 'initialize') return this.#initialize(request, message as JSONRPCRequest, principal, surface)
     const session = await this.#sessionOf(request, principal)
@@ -216,7 +223,7 @@ export class McpEndpoint {
   ): Promise<Response> | Response {
     if (request.headers.has('mcp-session-id')) {
       const words = 'initialize starts a session: send it without Mcp-Session-Id.'
-      return refused({ status: 400, code: rpc.invalidRequest, message: words, id: message.id })
+      return refusalResponse({ status: 400, code: rpc.invalidRequest, message: words, id: message.id })
     }
     const chosen = chosenInstanceId(request.headers, message.params)
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
@@ -229,7 +236,7 @@ export class McpEndpoint {
     const id = headers.get('mcp-session-id')
     if (id === null) {
       const message = 'Mcp-Session-Id is missing: send the one from the answer to initialize.'
-      return refused({ status: 400, code: rpc.server, message })
+      return refusalResponse({ status: 400, code: rpc.server, message })
     }
     const session = await this.#sessions.find(id, principal)
     if (session === undefined) return sessionNotFound()
@@ -248,7 +255,7 @@ async function answered(serve: () => Promise<Response>, log: Log): Promise<Respo
     const [status, message] = isBusy(error)
       ? [503, 'The database is busy or cannot be reached. Send the request again in a moment.']
       : [500, 'The server failed. Send the request again.']
-    return refused({ status, code: rpc.internal, message, headers: { 'Retry-After': '1' } })
+    return refusalResponse({ status, code: rpc.internal, message, headers: { 'Retry-After': '1' } })
   }
 }
 
@@ -286,5 +293,5 @@ function isPrimed(headers: Headers): boolean {
 }
 
 function badInstanceId(message: string, of: JSONRPCMessage): Response {
-  return refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) })
+  return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) })
 }

@@ -10,11 +10,11 @@ const printable = /^[\x20-\x7e]{1,1024}$/
 export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
   const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
   const header = headers.get('x-instance-id')
-  const given = header === null || header === '' ? inMeta : header
-  if (given === undefined) return { id: undefined }
-  if (typeof given === 'string' && printable.test(given)) return { id: given }
-  const where = given === inMeta ? `_meta[${JSON.stringify(instanceMetaKey)}]` : 'X-Instance-ID'
-  const got = typeof given === 'string' ? `a text of ${given.length} characters` : typeof given
+  const id = header === null || header === '' ? inMeta : header
+  if (id === undefined) return { id: undefined }
+  if (typeof id === 'string' && printable.test(id)) return { id }
+  const where = id === inMeta ? `_meta[${JSON.stringify(instanceMetaKey)}]` : 'X-Instance-ID'
+  const got = typeof id === 'string' ? `a text of ${id.length} characters` : typeof id
   return { problem: `${where} got ${got}; it accepts 1 to 1024 printable ASCII characters.` }
 }
 

@@ -6,7 +6,7 @@ import { listenedAddresses } from '../listen-request.ts'
 import { type EventResponse, eventResponseFrom } from './event-response.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
-import { refused, rpc, streamResponse } from './responses.ts'
+import { refusalResponse, rpc, streamResponse } from './responses.ts'
 
 export type ModernEra = ReturnType<typeof createModernEra>
 
@@ -44,7 +44,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
   })
   let running = 0
   let waiting: (() => void)[] = []
-  const done = () => {
+  const onClose = () => {
     running -= 1
     if (running > 0) return
     for (const resolve of waiting) resolve()
@@ -74,7 +74,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
         )
       }
       running += 1
-      const connection = new Connection(done)
+      const connection = new Connection(onClose)
       const { cut } = connection
       return connection.unlessCut(async () => carried(await serve(request, message, context, cut), limits, connection))
     },
@@ -184,7 +184,7 @@ interface Subscriber {
 
 function tooManySubscriptions(message: JSONRPCMessage): Response {
   const id = 'id' in message ? (message.id ?? null) : null
-  return refused({
+  return refusalResponse({
     status: 429,
     code: rpc.server,
     message: 'Too many subscriptions of this credential are open. Close one before opening another.',

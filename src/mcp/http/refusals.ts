@@ -1,12 +1,12 @@
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import { type Failure, show } from '../../core/errors.ts'
-import { refused, rpc } from './responses.ts'
+import { refusalResponse, rpc } from './responses.ts'
 
 export function refusedVersion(version: string | null): Response | undefined {
   if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
   const accepts = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
   const message = `Mcp-Protocol-Version got ${show(version)}; a session accepts ${accepts}.`
-  return refused({ status: 400, code: rpc.server, message })
+  return refusalResponse({ status: 400, code: rpc.server, message })
 }
 
 export function tooMany(
@@ -14,19 +14,24 @@ export function tooMany(
   limit: Readonly<Record<string, string>>,
 ): Response {
   const headers = { ...limit, 'Retry-After': String(retryAfterSeconds) }
-  return refused({ status, code: rpc.server, message, headers })
+  return refusalResponse({ status, code: rpc.server, message, headers })
 }
 
-export function notAcceptable(what: string): Response {
-  return refused({ status: 406, code: rpc.server, message: `Send Accept: with ${what}.` })
+export function notAcceptable(mediaTypes: string): Response {
+  return refusalResponse({ status: 406, code: rpc.server, message: `Send Accept: with ${mediaTypes}.` })
 }
 
 export function methodNotAllowed(allow = 'GET, POST, DELETE'): Response {
   const message = `Method not allowed. Use ${allow}; GET and DELETE need Mcp-Session-Id.`
-  return refused({ status: 405, code: rpc.server, message, headers: { Allow: allow } })
+  return refusalResponse({ status: 405, code: rpc.server, message, headers: { Allow: allow } })
 }
 
 export function refusedNow(): Response {
   const message = 'The server is stopping. Send the request again in a moment.'
-  return refused({ status: 503, code: rpc.server, message, headers: { 'Retry-After': '1', Connection: 'close' } })
+  return refusalResponse({
+    status: 503,
+    code: rpc.server,
+    message,
+    headers: { 'Retry-After': '1', Connection: 'close' },
+  })
 }

@@ -38,7 +38,7 @@ export interface RpcRefusal {
 }
 
 /** Refuses a request in JSON-RPC before it reaches an MCP server. */
-export function refused({ status, code, message, data, id = null, headers = {} }: RpcRefusal): Response {
+export function refusalResponse({ status, code, message, data, id = null, headers = {} }: RpcRefusal): Response {
   const error = data === undefined ? { code, message } : { code, message, data }
   return new Response(JSON.stringify({ jsonrpc: '2.0', error, id }), {
     status,
@@ -60,7 +60,7 @@ export const rpc = {
  * belongs to another principal.
  */
 export function sessionNotFound(): Response {
-  return refused({
+  return refusalResponse({
     status: 404,
     code: rpc.noSession,
     message: 'Session not found: it has ended or never existed. Send initialize to start a new one.',

@@ -53,8 +53,8 @@ export class SessionStream {
       const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
       if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
       // Stored first: a host that is not reading now may resume later.
-      const kept = reason === undefined ? text : JSON.stringify(standIn(message, reason))
-      const event = messageEvent(text, await this.#keep(number, kept))
+      const stored = reason === undefined ? text : JSON.stringify(standIn(message, reason))
+      const event = messageEvent(text, await this.#keep(number, stored))
       this.#response?.write(event)
       if (!last) return
       this.#response?.delivered.then((isDelivered) => isDelivered && onDelivered(number))
@@ -63,19 +63,19 @@ export class SessionStream {
   }
 
   /** Continues over this response with the events after `afterSequence`, and ends the previous response. */
-  attach(fresh: EventResponse, afterSequence: number): void {
+  attach(response: EventResponse, afterSequence: number): void {
     const { store, idHash } = this.#dependencies
     this.#next(async () => {
       const missed = afterSequence < this.#sequence ? await store.readEvents(idHash, this.id, afterSequence) : []
       this.#response?.end()
-      this.#response = fresh
+      this.#response = response
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
-        if (text !== canceled) fresh.write(messageEvent(text, eventId(this.id, sequence)))
+        if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
         // Writes at the reader's pace: all events at once might exceed the limit of unread bytes.
-        await fresh.taken()
+        await response.taken()
       }
-      if (this.#ended) fresh.end()
+      if (this.#ended) response.end()
     })
   }
 

@@ -4,7 +4,7 @@ import { newSecret, type System } from '../../core/system.ts'
 import { EventResponse, firstEvent, messageEvent } from './event-response.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'
-import { refused, rpc, streamResponse } from './responses.ts'
+import { refusalResponse, rpc, streamResponse } from './responses.ts'
 import { eventId, isLast, parseEventId, SessionStream } from './session-stream.ts'
 import type { Sweeper } from './sweeper.ts'
 
@@ -128,8 +128,8 @@ async function resumeFromStore(
   // Includes the last event that the host has, because it shows whether the stream has ended.
   const events = await store.readEvents(idHash, streamId, sequence - 1)
   const missed = events.filter((event) => event.sequence > sequence)
-  const known = events.find((event) => event.sequence === sequence)
-  if (known !== undefined && isLast(known.message)) return undefined
+  const foundEvent = events.find((event) => event.sequence === sequence)
+  if (foundEvent !== undefined && isLast(foundEvent.message)) return undefined
   // The events were delivered to the end or too old, so they were deleted.
   if (sequence > 0 && events.length === 0) return undefined
   if (missed.length > 0 && missed.every(({ message }) => message === '')) return undefined
@@ -173,10 +173,10 @@ function nothingMore(): Response {
 function badEventId(): Response {
   const message =
     'Last-Event-ID is not from this server. Send the id of the last event that you received, or leave the header out.'
-  return refused({ status: 400, code: rpc.invalidRequest, message })
+  return refusalResponse({ status: 400, code: rpc.invalidRequest, message })
 }
 
 function tooManyStreams(limit: number): Response {
   const message = `${limit} streams of this session are open. Close one before opening another.`
-  return refused({ status: 429, code: rpc.server, message, headers: { 'Retry-After': '5' } })
+  return refusalResponse({ status: 429, code: rpc.server, message, headers: { 'Retry-After': '5' } })
 }

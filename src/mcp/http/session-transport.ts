@@ -8,7 +8,7 @@ import type {
 import { ConnectionCutError } from '../../core/faults.ts'
 import type { Limits } from './limits.ts'
 import { isRequestId, Mailbox, type MailboxDependencies } from './mailbox.ts'
-import { accepted, jsonResponse, refused, rpc, sessionNotFound } from './responses.ts'
+import { accepted, jsonResponse, refusalResponse, rpc, sessionNotFound } from './responses.ts'
 import type { SessionStream } from './session-stream.ts'
 import type { SessionStreams } from './session-streams.ts'
 
@@ -254,19 +254,19 @@ function refusedRequest(
   { id }: JSONRPCRequest,
   characters: number,
   running: ReadonlyMap<RequestId, Exchange>,
-  { runningPerSession: limit, runningCharactersPerSession: most }: SessionTransportDependencies['limits'],
+  { runningPerSession: limit, runningCharactersPerSession: maxCharacters }: SessionTransportDependencies['limits'],
 ) {
   if (!isRequestId(id)) {
     const message = 'The id is too long: send a number or a text of at most 256 characters.'
-    return refused({ status: 400, code: rpc.invalidRequest, message })
+    return refusalResponse({ status: 400, code: rpc.invalidRequest, message })
   }
   if (running.has(id)) {
     const message = 'A request with this id is still running in this session. Use another id.'
-    return refused({ status: 400, code: rpc.invalidRequest, message, id })
+    return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id })
   }
   const sum = [...running.values()].reduce((before, exchange) => before + exchange.characters, characters)
   // A request that runs alone may have any length that the endpoint accepts.
-  if (running.size === 0 || (running.size < limit && sum <= most)) return undefined
+  if (running.size === 0 || (running.size < limit && sum <= maxCharacters)) return undefined
   const message = `${running.size} requests of this session are running. Send this one again when one is answered.`
-  return refused({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })
+  return refusalResponse({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })
 }

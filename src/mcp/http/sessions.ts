@@ -11,7 +11,7 @@ import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
-import { jsonResponse, jsonResponseWith, refused, rpc } from './responses.ts'
+import { jsonResponse, jsonResponseWith, refusalResponse, rpc } from './responses.ts'
 import { SessionStreams } from './session-streams.ts'
 import { SessionTransport } from './session-transport.ts'
 import type { Surface } from './surface.ts'
@@ -248,5 +248,5 @@ function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, ru
 
 function tooMuch({ id }: JSONRPCRequest): Response {
   const message = `The initialize request is too large: send at most ${stateLimit} characters of capabilities and clientInfo.`
-  return refused({ status: 400, code: rpc.invalidRequest, message, id })
+  return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id })
 }

@@ -21,14 +21,14 @@ type Delivered = Parameters<SessionStore['forgetEvents']>
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   // A delivered event may still be lost on its way. So it stays until the timer's next turn, for a host that reconnects
   // at once.
-  let fresh: Delivered[] = []
+  let delivered: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof deadline> | undefined
   const sweep = async () => {
     const forgotten = settled
-    settled = fresh
-    fresh = []
+    settled = delivered
+    delivered = []
     try {
       for (const stream of forgotten) await store.forgetEvents(...stream)
       const nowMs = system.now()
@@ -50,7 +50,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   return {
     /** Notes that the events of a stream up to that one were delivered to the end. */
     delivered: (...stream: Delivered) => {
-      if (fresh.length < maxDelivered) fresh.push(stream)
+      if (delivered.length < maxDelivered) delivered.push(stream)
     },
     close: async () => {
       timer?.clear()

@@ -16,7 +16,7 @@ export async function askToRevokeApiKey({ keyId }: Arguments, read: Read): Promi
 export async function askToEndAgentKey(
   { keyId, expiresInSeconds }: Arguments,
   read: Read,
-  what: string,
+  change: string,
 ): Promise<Question> {
   // No operation reads a single key; beyond the newest hundred, a key is shown by its id only.
   const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
@@ -25,7 +25,7 @@ export async function askToEndAgentKey(
   const grace = typeof expiresInSeconds === 'number' ? `in ${expiresInSeconds} s` : 'at once'
   return {
     facts: [
-      `${what}: ${key === undefined ? word(keyId) : shownKey(key.attributes.agentKeyPrefix, keyId)}`,
+      `${change}: ${key === undefined ? word(keyId) : shownKey(key.attributes.agentKeyPrefix, keyId)}`,
       agentId === undefined ? undefined : `Agent: ${word(agentId)}`,
       key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
     ],

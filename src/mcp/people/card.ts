@@ -27,14 +27,14 @@ export async function showMasked(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { server } = dependencies
   const { name: operation } = agentCards.getAgentCardDetails
-  const asked = stateOf(context, of, 'card')
-  if (asked !== undefined) {
+  const sealedState = stateOf(context, of, 'card')
+  if (sealedState !== undefined) {
     const answer = answerTo(context, 'card')
-    const unseen = answer.action !== 'accept' && isNotShown(dependencies, asked, answer)
+    const unseen = answer.action !== 'accept' && isNotShown(dependencies, sealedState, answer)
     if (!unseen && answer.action !== 'missing') {
       const outcome = answer.action === 'accept' ? 'agreed' : 'disagreed'
       noteAnswer(dependencies, context, {
-        state: asked,
+        state: sealedState,
         operation,
         outcome,
         remark: 'The person at the host answered.',

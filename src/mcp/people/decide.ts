@@ -8,7 +8,7 @@ import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
-import { noteAnswer, noteQuestion, refused } from '../run-notes.ts'
+import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
 import {
   answerTo,
@@ -35,7 +35,7 @@ export interface ToolCall {
   input: Record<string, unknown>
   idempotencyKey: string | undefined
   /** The arguments as the host sent them. */
-  given: Record<string, unknown>
+  hostArguments: Record<string, unknown>
   /** A person's earlier decision about this call. */
   held: Held | undefined
 }
@@ -58,12 +58,12 @@ export interface Go {
 }
 
 /** A call about which a person is asked. */
-interface Asked {
+interface PendingCall {
   dependencies: Dependencies
   context: ServerContext
   call: ToolCall
   question: Question
-  shown: string
+  questionText: string
   of: Fingerprint
   /** The page where people decide on this tool's action. */
   page: string | undefined
@@ -86,21 +86,21 @@ export async function decide(
   if (decided !== undefined) return { go: false, answer: decided }
   const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
   const question = before ? undefined : await questionOf(dependencies, call, context)
-  const shown = question === undefined ? '' : [...question.facts, question.effect].join('\n')
-  const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
+  const questionText = question === undefined ? '' : [...question.facts, question.effect].join('\n')
+  const of = fingerprint(operation.name, { ...input, idempotencyKey }, questionText)
   const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call proceeds if there is nothing to decide, or if its second factor is checked after the decision.
   const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
   if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
-  const asked = { dependencies, context, call, question, shown, of, page }
-  return (await answered(asked)) ?? { go: false, answer: await ask(asked) }
+  const pending = { dependencies, context, call, question, questionText, of, page }
+  return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
 }
 
 /** Returns the decision from the person's answer; undefined if they were not asked. */
-async function answered(asked: Asked): Promise<Decision | undefined> {
-  const { dependencies, context, of, call } = asked
-  const asking = askingOf(asked)
+async function decisionFromAnswer(pending: PendingCall): Promise<Decision | undefined> {
+  const { dependencies, context, of, call } = pending
+  const asking = askingOf(pending)
   const onPage = asking && (await afterDecisionPage(asking))
   if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
   if (onPage !== undefined) {
@@ -115,58 +115,62 @@ async function answered(asked: Asked): Promise<Decision | undefined> {
     return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
   }
   if (isNotShown(dependencies, state, { action, confirmed })) {
-    return { go: false, answer: await onPageOr(notShown, asked) }
+    return { go: false, answer: await onPageOr(notShown, pending) }
   }
   noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
   return { go: false, answer: failed(declined) }
 }
 
 /** Asks in the first way that the host supports: a page that it opens, a form, or a link through the model. */
-async function ask(asked: Asked): Promise<Answer> {
-  const { dependencies, context, call, question, shown, of, page } = asked
+async function ask(pending: PendingCall): Promise<Answer> {
+  const { dependencies, context, call, question, questionText, of, page } = pending
   const modes = modesOf(dependencies.server, context)
-  const asking = askingOf(asked)
+  const asking = askingOf(pending)
   if (modes.url && (asking !== undefined || !modes.form)) {
     if (page !== undefined) return offerPage(dependencies, page, call.input, context)
     if (asking !== undefined) return offerDecision(asking)
   }
-  const { operation, given } = call
+  const { operation, hostArguments } = call
   const cannot = (where: string) =>
-    refused(dependencies, context, { operation: operation.name, arguments: given, error: cannotAsk(where) })
-  if (!modes.form) return onPageOr(cannot, asked)
+    refusedResult(dependencies, context, {
+      operation: operation.name,
+      arguments: hostArguments,
+      error: cannotAsk(where),
+    })
+  if (!modes.form) return onPageOr(cannot, pending)
   const key = keyFor(dependencies, call)
   // A host that repeats the call without an answer shows its person the same question.
   if (stateOf(context, of, 'decision') === undefined) {
-    noteQuestion(dependencies, context, { way: 'form', ...toldOf(asked) })
+    noteQuestion(dependencies, context, { way: 'form', ...toldOf(pending) })
   }
   const state = { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
   return inputRequired({
-    inputRequests: { decision: decisionForm(shown, question.tick) },
+    inputRequests: { decision: decisionForm(questionText, question.tick) },
     requestState: await seal(dependencies, state, context),
   })
 }
 
 /** Leads the person to a page through the model. Without such a page, says where they can act. */
-async function onPageOr(otherwise: (where: string) => CallToolResult, asked: Asked): Promise<CallToolResult> {
-  const { dependencies, call, page } = asked
-  const asking = askingOf(asked)
+async function onPageOr(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
+  const { dependencies, call, page } = pending
+  const asking = askingOf(pending)
   if (asking !== undefined) return holdForPerson(asking, call.held !== undefined)
   return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
 /** Returns the call to keep for a page of decisions; undefined if there are no such pages. */
-function askingOf({ dependencies, context, call, question, of }: Asked): Asking | undefined {
+function askingOf({ dependencies, context, call, question, of }: PendingCall): Asking | undefined {
   const { decisions } = dependencies.people
   if (decisions === undefined) return undefined
   const { name } = call.operation
   const spends = questions[name]?.amount !== undefined
   const key = keyFor(dependencies, call)
-  const kept = { tool: name, arguments: call.given, key, of: of(), ...question, spends }
-  return { dependencies, decisions, context, call: kept }
+  const heldCall = { tool: name, arguments: call.hostArguments, key, of: of(), ...question, spends }
+  return { dependencies, decisions, context, call: heldCall }
 }
 
 /** Returns the question as the run records it. */
-function toldOf({ call: { operation, input }, question: { facts, effect } }: Asked) {
+function toldOf({ call: { operation, input }, question: { facts, effect } }: PendingCall) {
   const { name } = operation
   const amount = Number(input[questions[name]?.amount ?? ''])
   const amountCents = Number.isSafeInteger(amount) ? amount : undefined

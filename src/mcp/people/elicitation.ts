@@ -113,8 +113,8 @@ export function stateOf(context: ServerContext, of: Fingerprint, step: Step): As
 export type Fingerprint = () => string
 
 /** Fingerprints the tool, every argument, and the facts shown. An answer counts only while all of them stay equal. */
-export function fingerprint(tool: string, input: unknown, shown: string): Fingerprint {
-  return () => sha256(canonical([tool, input, shown]))
+export function fingerprint(tool: string, input: unknown, questionText: string): Fingerprint {
+  return () => sha256(canonical([tool, input, questionText]))
 }
 
 /** Serializes a value so that equal values give equal texts. */

@@ -83,17 +83,17 @@ export async function askToChangeWebhook(
 export async function askToEndWebhook(
   { webhookId, expiresInSeconds }: Arguments,
   read: Read,
-  what: 'Delete' | 'Replace the secret of',
+  change: 'Delete' | 'Replace the secret of',
 ): Promise<Question> {
   const { url } = (await read(webhooks.getWebhook, { webhookId })).data.attributes
   const grace = Number(expiresInSeconds) > 0 ? `in ${Number(expiresInSeconds)} s` : 'at once'
   return {
-    facts: [`${what} the webhook that sends to ${quotedWhole(url)} (${word(webhookId)})`],
+    facts: [`${change} the webhook that sends to ${quotedWhole(url)} (${word(webhookId)})`],
     effect:
-      what === 'Delete'
+      change === 'Delete'
         ? 'It receives nothing more, not even pending deliveries.'
         : `The old secret ends ${grace}: a receiver that does not have the new one by then refuses deliveries.`,
-    tick: what === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
+    tick: change === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
   }
 }
 

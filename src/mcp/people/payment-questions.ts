@@ -126,8 +126,8 @@ export async function askToFulfill(
 
 /** Describes a bank account by its name at the bank. */
 export async function bankAccount(externalAccountId: string, acting: Arguments, read: Read): Promise<string> {
-  const asked = { externalAccountId, ...onlyParty(acting) }
-  const found = await optional(read(externalAccounts.getExternalAccount, asked))
+  const query = { externalAccountId, ...onlyParty(acting) }
+  const found = await optional(read(externalAccounts.getExternalAccount, query))
   if (found === undefined) return word(externalAccountId)
   const { accountName, lastFour, bankName } = found.data.attributes
   return `${quoted(accountName)} ••••${word(lastFour)} at ${quoted(bankName)} (${word(externalAccountId)})`

@@ -2,9 +2,9 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import type { HeldCall } from '../../core/held-call.ts'
 import { timestamp } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
-import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
+import type { Decisions, Dependencies, Held, PendingPage } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
-import { noteAnswer, noteQuestion, refused } from '../run-notes.ts'
+import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { answerTo, askNoMore, isNotShown, maxRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
 /** Less than the minute that hosts give a silent request. */
@@ -22,16 +22,16 @@ export interface Asking {
 
 /** Keeps the call until a person decides; the model shows them the link. */
 export async function holdForPerson(asking: Asking, hasChanged = false): Promise<CallToolResult> {
-  const { answer, kept } = await keep(asking, 'person')
-  if (kept === undefined) return answer
-  const { id, url, endsAtMs } = kept
+  const { answer, page } = await keep(asking, 'person')
+  if (page === undefined) return answer
+  const { id, url, endsAtMs } = page
   const detail = hasChanged
     ? 'The effect of the call has changed since the person was asked, so they are asked again, on a page. Nothing was done.'
     : 'A person has to decide this, on a page. Nothing was done yet.'
   return failed({
     code: 'confirmation_pending',
     detail,
-    next: showLink(asking.call.tool, kept, asking.decisions.isLocal),
+    next: showLink(asking.call.tool, page, asking.decisions.isLocal),
     decision: id,
     url,
     ends: timestamp(endsAtMs),
@@ -42,17 +42,17 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
 async function keep(
   { dependencies, decisions, context, call }: Asking,
   by: 'host' | 'person',
-): Promise<{ kept: Kept; answer?: undefined } | { kept?: undefined; answer: CallToolResult }> {
+): Promise<{ page: PendingPage; answer?: undefined } | { page?: undefined; answer: CallToolResult }> {
   const { server, run } = dependencies
-  const { tool: operation, arguments: given, facts, effect } = call
-  const kept = await decisions.keep({ ...call, host: hostOf(server, context)?.name, instanceId: run.id() }, by)
-  if ('refused' in kept) {
-    const error = { ...unavailable, next: kept.refused }
-    return { answer: refused(dependencies, context, { operation, arguments: given, error }) }
+  const { tool: operation, arguments: hostArguments, facts, effect } = call
+  const page = await decisions.keep({ ...call, host: hostOf(server, context)?.name, instanceId: run.id() }, by)
+  if ('refused' in page) {
+    const error = { ...unavailable, next: page.refused }
+    return { answer: refusedResult(dependencies, context, { operation, arguments: hostArguments, error }) }
   }
   const way = by === 'host' ? 'page' : 'link'
-  if (kept.isNew) noteQuestion(dependencies, context, { way, operation, facts: [...facts, effect] })
-  return { kept }
+  if (page.isNew) noteQuestion(dependencies, context, { way, operation, facts: [...facts, effect] })
+  return { page }
 }
 
 const unavailable = {
@@ -60,7 +60,7 @@ const unavailable = {
   detail: 'A person has to decide this, and nothing here can ask them. Nothing was done.',
 }
 
-function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): string {
+function showLink(tool: string, { id, url, endsAtMs }: PendingPage, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
   const advice = isLocal
     ? `A window was opened in the person's browser on this machine: tell them to decide there by ${ends}. ${url} only shows the question`
@@ -120,12 +120,12 @@ export const declined = {
 
 /** Makes the host open the page for its person. */
 export async function offerDecision(asking: Asking, round = 1): Promise<CallToolResult | InputRequiredResult> {
-  const { answer, kept } = await keep(asking, 'host')
-  if (kept === undefined) return answer
+  const { answer, page } = await keep(asking, 'host')
+  if (page === undefined) return answer
   const { dependencies, context, call } = asking
   const message = `${round === 1 ? 'Your decision is needed' : 'Your decision is still needed'}. Open the page to see the details and to decide.`
-  const state = { of: call.of, step: 'decisionPage', round, decision: kept.id } as const
-  return openPage(dependencies, context, { message, url: kept.address }, state)
+  const state = { of: call.of, step: 'decisionPage', round, decision: page.id } as const
+  return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
 /** Returns the outcome of the page that the host should have opened; undefined if there was none. */

@@ -22,31 +22,31 @@ interface RequestStatesOptions {
 export function createRequestStates({ secrets, principal = '', system }: RequestStatesOptions): RequestStates {
   // Created for the first question: most connections never ask.
   const codecs = new Map<string, RequestStates>()
-  let own: string | undefined
-  const known = async () => {
+  let ownKey: string | undefined
+  const sealingKeys = async () => {
     if (secrets !== undefined) return secrets()
-    own ??= newSecret(system)
-    return [own]
+    ownKey ??= newSecret(system)
+    return [ownKey]
   }
   const codecOf = (key: string) => {
-    const made =
+    const codec =
       codecs.get(key) ??
       createRequestStateCodec<unknown>({
         key,
         ttlSeconds: lifetimeSeconds,
         bind: (context: ServerContext) => `${context.mcpReq.method} ${principal}`,
       })
-    codecs.set(key, made)
-    return made
+    codecs.set(key, codec)
+    return codec
   }
   return {
     mint: async (state, context) => {
-      const [newest = ''] = await known()
+      const [newest = ''] = await sealingKeys()
       return codecOf(newest).mint(state, context)
     },
     verify: async (text, context) => {
       let refusal: unknown
-      for (const key of await known()) {
+      for (const key of await sealingKeys()) {
         try {
           return await codecOf(key).verify(text, context)
         } catch (error) {

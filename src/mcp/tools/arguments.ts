@@ -31,17 +31,17 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 export function takeArguments(
   dependencies: Dependencies,
   operation: OperationDefinition,
-  given: Values,
+  sentValues: Values,
 ): TakenArguments {
   const shape = shapeOf(operation)
-  const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, given)
-  const beside = {
+  const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, sentValues)
+  const undeclared = {
     ...(takesKey(operation) ? {} : { idempotencyKey }),
     ...(takesDecision(dependencies.choice, operation) ? {} : { decision }),
     ...(clearableOf(operation).length > 0 ? {} : { clear }),
     ...(leavesOut(operation) ? {} : { detail }),
   }
-  const sent = Object.entries({ ...rest, ...beside }).filter(
+  const sent = Object.entries({ ...rest, ...undeclared }).filter(
     ([name, value]) => value !== undefined && !hostArguments.has(name),
   )
   const isIgnored = (name: string) => operation.effect === 'read' && !Object.hasOwn(shape, name)
@@ -164,11 +164,11 @@ function read(schema: z.ZodType, value: unknown): unknown {
   if (type === 'number' && typeof value === 'string' && wholeNumber.test(value)) return Number(value)
   if (element !== undefined && Array.isArray(value)) return value.map((item) => read(element, item))
   if (shape === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const given = Object.entries(value).filter(
+  const present = Object.entries(value).filter(
     ([name, field]) => !(isNothing(field) && Object.hasOwn(shape, name) && shape[name]?.safeParse(undefined).success),
   )
   return Object.fromEntries(
-    given.map(([name, field]) => {
+    present.map(([name, field]) => {
       const inner = Object.hasOwn(shape, name) ? shape[name] : undefined
       return [name, inner === undefined ? field : read(inner, field)]
     }),

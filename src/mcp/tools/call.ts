@@ -32,20 +32,20 @@ import { WrongArguments } from './wrong-arguments.ts'
  */
 export async function callTool(
   dependencies: Dependencies,
-  { name, arguments: given = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+  { name, arguments: hostArguments = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
   context: ServerContext,
 ): Promise<Answer> {
   const beganAtMs = dependencies.system.elapsed()
-  const known = find({ dependencies, context, name, given })
+  const foundCall = find({ dependencies, context, name, hostArguments })
   let done: Done
   try {
-    const planned = await meetFaultBefore(known)
+    const planned = await meetFaultBefore(foundCall)
     done = await meetFaultAfter(planned, await carryOut(planned))
   } catch (error) {
     done = { error, decision: undefined }
   }
   if ('answer' in done) return done.answer
-  return refuse(known, { ...done, ms: dependencies.system.elapsed() - beganAtMs })
+  return refuse(foundCall, { ...done, ms: dependencies.system.elapsed() - beganAtMs })
 }
 
 /** Finds the operation of a call. @throws {ProtocolError} if there is none */
@@ -119,10 +119,10 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
 
 /** Reports an answer to the run, the decision and the host. */
 async function record({ dependencies, context, ...call }: Answered): Promise<void> {
-  const { operation, given, input, held, result } = call
+  const { operation, hostArguments, input, held, result } = call
   // No request was sent, so the API records nothing in the run.
   if (result.attempts === 0) {
-    const runNote = { operation: operation.name, arguments: given, remark: result.repeated?.next ?? '' }
+    const runNote = { operation: operation.name, arguments: hostArguments, remark: result.repeated?.next ?? '' }
     note(dependencies, context, { kind: 'call', outcome: 'repeated', ...runNote })
   }
   const { data, meta } = result
@@ -184,9 +184,15 @@ function refuseUngranted({ dependencies, operation }: Known): void {
 
 /** Records in the run a call that is refused before it is sent. */
 function noteRefused(
-  { dependencies, context, name: operation, given }: Arrived,
+  { dependencies, context, name: operation, hostArguments }: Arrived,
   { code, status, message: detail }: { code: string; status?: number; message: string },
 ): void {
   const outcome = (status ?? 400) < 500 ? 'refused' : 'failed'
-  note(dependencies, context, { kind: 'call', outcome, operation, arguments: given, error: { code, status, detail } })
+  note(dependencies, context, {
+    kind: 'call',
+    outcome,
+    operation,
+    arguments: hostArguments,
+    error: { code, status, detail },
+  })
 }

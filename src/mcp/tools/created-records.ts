@@ -71,8 +71,12 @@ export function withCurrentValues(
   return (Array.isArray(data) ? records : records[0]) as unknown as Result['data']
 }
 
-function updated<Values extends Record<string, unknown>>(before: Values, now: Values, kept: readonly string[]): Values {
-  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !kept.includes(name))
+function updated<Values extends Record<string, unknown>>(
+  before: Values,
+  now: Values,
+  unchanged: readonly string[],
+): Values {
+  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !unchanged.includes(name))
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 

@@ -31,10 +31,10 @@ function withIcons(dependencies: Dependencies, tool: Tool): Tool {
 /** Returns the tools of a choice. */
 export function toolList(choice: OfferedChoice): Tool[] {
   const operations = operationsByTool(choice)
-  let tools = kept.get(operations)
+  let tools = cache.get(operations)
   if (tools === undefined) {
     tools = [...operations.values()].map((operation) => toolOf(described(operation, choice.cardDetails), choice))
-    kept.set(operations, tools)
+    cache.set(operations, tools)
   }
   return tools.filter(({ name }) => {
     const operation = operations.get(name)
@@ -43,7 +43,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
 }
 
 /** The tools, by the map of their operations. Equal choices share one map. */
-const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
+const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** Returns the operation as the tool describes it: a masked card has another description and no cvv. */
 function described(operation: OperationDefinition, cardDetails: OfferedChoice['cardDetails']): OperationDefinition {
@@ -129,12 +129,12 @@ function lenient(schema: Json): Json {
     const variants = either.map(lenient)
     return orNull(variants) ?? { anyOf: variants }
   }
-  const kept: Json = {}
-  for (const word of keptWords) if (schema[word] !== undefined) kept[word] = schema[word]
-  if (schema.items !== undefined) kept.items = lenient(schema.items as Json)
+  const plainSchema: Json = {}
+  for (const word of keptWords) if (schema[word] !== undefined) plainSchema[word] = schema[word]
+  if (schema.items !== undefined) plainSchema.items = lenient(schema.items as Json)
   if (schema.properties !== undefined) {
     const properties = Object.entries(schema.properties as Record<string, Json>)
-    kept.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenient(property)]))
+    plainSchema.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenient(property)]))
   }
-  return kept
+  return plainSchema
 }

@@ -55,9 +55,9 @@ export function takesDecision({ decides }: OfferedChoice, { name }: OperationDef
  * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object of free keys, so the
  * tool has a list of `{key, value}` instead. The object itself is accepted too.
  */
-export function toolArguments(operation: OperationDefinition, given: Json): Json {
+export function toolArguments(operation: OperationDefinition, hostArguments: Json): Json {
   const shape = shapeOf(operation)
-  const entries = Object.entries(given).map(([name, value]) => {
+  const entries = Object.entries(hostArguments).map(([name, value]) => {
     const isList = Array.isArray(value) && Object.hasOwn(shape, name) && bare(shape[name]) instanceof z.ZodRecord
     return [name, isList ? recordOf(name, value) : value]
   })
@@ -149,34 +149,41 @@ const longestStated = 200
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
 function compactInput(whole: Json): Json {
   // Alternatives are distinguished by a field. All known hosts understand only anyOf.
-  const { oneOf, anyOf = oneOf ?? [], ...beside } = whole
+  const { oneOf, anyOf = oneOf ?? [], ...siblings } = whole
   const either = orNull(anyOf as Json[])
-  if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
-  const { pattern: _, properties, additionalProperties, propertyNames: __, items, ...kept } = { ...either, ...beside }
-  keepBounds(kept)
-  onlyWord(kept)
-  if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(kept, additionalProperties))
-  if (Array.isArray(kept.enum) && kept.enum.length > maxWords) delete kept.enum
+  if (either === undefined) return { ...siblings, anyOf: (anyOf as Json[]).map(compactInput) }
+  const {
+    pattern: _,
+    properties,
+    additionalProperties,
+    propertyNames: __,
+    items,
+    ...others
+  } = { ...either, ...siblings }
+  keepBounds(others)
+  onlyWord(others)
+  if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(others, additionalProperties))
+  if (Array.isArray(others.enum) && others.enum.length > maxWords) delete others.enum
   if (items !== undefined) {
-    kept.items = compactInput(items as Json)
+    others.items = compactInput(items as Json)
     // Each word may appear once, so the number of words bounds the list.
-    if (Array.isArray((items as Json).enum)) delete kept.maxItems
+    if (Array.isArray((items as Json).enum)) delete others.maxItems
   }
   if (properties !== undefined) {
-    kept.properties = propertiesOf({ properties })
+    others.properties = propertiesOf({ properties })
     // The service refuses unknown fields.
-    kept.additionalProperties = false
+    others.additionalProperties = false
   }
-  return withBoundsInWords(kept)
+  return withBoundsInWords(others)
 }
 
 /** Omits objects with unknown content: a model has nothing to put there, and some hosts cannot offer them. */
 function propertiesOf({ properties }: Json): Record<string, Json> {
   const entries = Object.entries((properties ?? {}) as Record<string, Json>)
-  const known = entries.filter(([, { type, properties, additionalProperties }]) => {
+  const objectEntries = entries.filter(([, { type, properties, additionalProperties }]) => {
     return type !== 'object' || properties !== undefined || isSchema(additionalProperties)
   })
-  return Object.fromEntries(known.map(([name, property]) => [name, withoutNull(compactInput(property))]))
+  return Object.fromEntries(objectEntries.map(([name, property]) => [name, withoutNull(compactInput(property))]))
 }
 
 /** Removes null from the types. Over MCP null means omitted: hosts send it for fields that a model does not fill in. */
@@ -203,10 +210,10 @@ function keepBounds(schema: Json): void {
   if (typeof maxLength === 'number' && maxLength > longestStated) delete schema.maxLength
 }
 
-function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
+function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
   const properties = { key: { type: 'string', description: 'Tag name' }, value: compactInput(value) }
   const items = { type: 'object', properties, required: ['key', 'value'], additionalProperties: false }
-  return { type: 'array', ...kept, items }
+  return { type: 'array', ...others, items }
 }
 
 /**
@@ -229,9 +236,9 @@ function boundsInWords({ type, ...bounds }: Json): string | undefined {
   return range(bounds.minItems, bounds.maxItems, ' entries')
 }
 
-function range(least: unknown, most: unknown, unit: string): string | undefined {
-  if (most === undefined) return least === undefined || unit !== '' ? undefined : `at least ${least}`
-  return least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`
+function range(min: unknown, max: unknown, unit: string): string | undefined {
+  if (max === undefined) return min === undefined || unit !== '' ? undefined : `at least ${min}`
+  return min === undefined ? `at most ${max}${unit}` : `${min} to ${max}${unit}`
 }
 
 const forms: Readonly<Record<string, string>> = {

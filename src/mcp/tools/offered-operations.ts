@@ -18,7 +18,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
   const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
   // `decides` changes only the arguments of the tools, but those are cached by this map.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
-  let offered = kept.get(key)
+  let offered = cache.get(key)
   if (offered === undefined) {
     const operations = Object.values<OperationDefinition>(catalogue).filter(
       (operation) =>
@@ -27,13 +27,13 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
         !(cardDetails === 'masked' && isForPeople(operation)),
     )
     offered = new Map(operations.map((operation) => [operation.name, operation]))
-    kept.set(key, offered)
+    cache.set(key, offered)
   }
   return offered
 }
 
 /** Cached on first use: except for the credential's limits, a choice always offers the same operations. */
-const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
+const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**
  * Returns whether the operation creates a page with a card's number, which is for the person only if numbers are

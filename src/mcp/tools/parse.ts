@@ -5,7 +5,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { success } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
 import { awaitDecision, notDecided } from '../people/pending-decisions.ts'
-import { refused } from '../run-notes.ts'
+import { refusedResult } from '../run-notes.ts'
 import { isNothing, type TakenArguments, takeArguments } from './arguments.ts'
 import { takesDecision } from './inputs.ts'
 import type { Parsed, Planned } from './phases.ts'
@@ -20,20 +20,21 @@ type Values = Record<string, unknown>
 export async function parse(call: Planned): Promise<Parsed | { answer: CallToolResult }> {
   const { dependencies, context, operation } = call
   const { choice, people } = dependencies
-  const { decision, ...given } = call.given
+  const { decision, ...others } = call.hostArguments
   if (people.decisions === undefined || isNothing(decision) || !takesDecision(choice, operation)) {
-    return { ...call, ...takeArguments(dependencies, operation, call.given), held: undefined }
+    return { ...call, ...takeArguments(dependencies, operation, call.hostArguments), held: undefined }
   }
-  const refuse = (error: Parameters<typeof refused>[2]['error']) => ({
-    answer: refused(dependencies, context, { operation: operation.name, arguments: given, error }),
+  const refuse = (error: Parameters<typeof refusedResult>[2]['error']) => ({
+    answer: refusedResult(dependencies, context, { operation: operation.name, arguments: others, error }),
   })
   const found = typeof decision === 'string' ? await people.decisions.find(decision) : undefined
   if (found?.call.tool !== operation.name) return refuse(unknownDecision(decision))
   const taken = takeArguments(dependencies, operation, found.call.arguments)
-  if (!isSame(dependencies, operation, { taken, held: found, given })) return refuse(differs(operation, found.id))
+  if (!isSame(dependencies, operation, { taken, held: found, hostArguments: others }))
+    return refuse(differs(operation, found.id))
   const held = await awaitDecision({ ...dependencies, decisions: people.decisions }, found, context)
   const answer = answerOf(operation, held) ?? (held.state === 'yes' ? undefined : notDecided(held))
-  return answer === undefined ? { ...call, ...taken, given: held.call.arguments, held } : { answer }
+  return answer === undefined ? { ...call, ...taken, hostArguments: held.call.arguments, held } : { answer }
 }
 
 /** Runs calls with the same decision in sequence. */
@@ -55,9 +56,9 @@ function answerOf(operation: OperationDefinition, { answer }: Held): CallToolRes
 function isSame(
   dependencies: Dependencies,
   operation: OperationDefinition,
-  { taken, held, given }: { taken: TakenArguments; held: Held; given: Values },
+  { taken, held, hostArguments }: { taken: TakenArguments; held: Held; hostArguments: Values },
 ): boolean {
-  const sent = Object.entries(given).filter(([, value]) => !isNothing(value))
+  const sent = Object.entries(hostArguments).filter(([, value]) => !isNothing(value))
   try {
     const now = takeArguments(dependencies, operation, { ...held.call.arguments, ...Object.fromEntries(sent) })
     return isDeepStrictEqual(now.input, taken.input) && now.idempotencyKey === taken.idempotencyKey

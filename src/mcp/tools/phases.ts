@@ -15,7 +15,7 @@ export interface Arrived {
   context: ServerContext
   name: string
   /** The arguments as the host sent them. */
-  given: Record<string, unknown>
+  hostArguments: Record<string, unknown>
 }
 
 /** A call of an operation that the connection offers. */

@@ -48,7 +48,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
 }
 
 function messageOf({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
-  const which = `attempt ${attempt} of ${maximumAttempts}`
+  const attemptText = `attempt ${attempt} of ${maximumAttempts}`
   if (attempt === 1) return 'asking the payments API'
-  return waitMs === 0 ? which : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${which}`
+  return waitMs === 0 ? attemptText : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${attemptText}`
 }

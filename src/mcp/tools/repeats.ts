@@ -34,7 +34,7 @@ interface Memo {
   answer?: Pick<Result, 'data' | 'meta'>
 }
 
-type Kept = KeptCall & Memo
+type EqualCall = KeptCall & Memo
 
 /** The error for an equal earlier call that was refused. Nothing was done, so this call must be sent as a new one. */
 export class RefusedBefore extends Error {
@@ -69,70 +69,75 @@ export class RepeatGuard {
     this.#signal = context.mcpReq.signal
     this.input = { ...call.input, ...schemaOf(call.operation).safeParse(call.input).data }
     this.#knowsKeys = call.operation.idempotency === 'required'
-    const own = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
+    const ownKey = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
     const equal = [repeats.run ?? null, call.operation.name, this.input]
     this.#plainText = canonical(equal)
-    this.#text = canonical([...equal, ...own])
+    this.#text = canonical([...equal, ...ownKey])
   }
 
   /** Returns whether a person agreed to an equal call that was sent; then nobody is asked again. */
   async wasDecided(): Promise<boolean> {
     if (this.#call.idempotencyKey !== undefined) return false
-    const kept = await this.#remembered((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
-    return kept?.decided === true
+    const equalCall = await this.#remembered((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
+    return equalCall?.decided === true
   }
 
   /**
    * Sends the call, under the given key unless an equal one was sent. A call with its own key always uses that one, and
    * is remembered. @throws {RefusedBefore}
    */
-  async send(given: string | undefined, decided: boolean, send: Send): Promise<Sent> {
-    const { kept, ...result } = this.#knowsKeys
-      ? await this.#sendByKey(given, decided, send)
+  async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
+    const { equalCall, ...result } = this.#knowsKeys
+      ? await this.#sendByKey(suppliedKey, decided, send)
       : await this.#sendOnce(decided, send)
-    if (kept !== undefined) return await this.#asItStands(kept, result)
+    if (equalCall !== undefined) return await this.#asItStands(equalCall, result)
     return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStanding(result) : result
   }
 
-  /** Sends the call under its key. `kept` is the equal call, if the answer is that call's. */
-  async #sendByKey(given: string | undefined, decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
+  /** Sends the call under its key. `equalCall` is the call that got the answer, if it is not this one. */
+  async #sendByKey(
+    suppliedKey: string | undefined,
+    decided: boolean,
+    send: Send,
+  ): Promise<Result & { equalCall?: EqualCall }> {
     const brings = this.#call.idempotencyKey !== undefined
-    const own = given ?? newKey(this.#dependencies)
-    const kept = await this.#claim({ key: own, decided })
-    const isNewKey = kept.isFirst && given === undefined
-    const key = brings ? own : kept.key
+    const newOrSupplied = suppliedKey ?? newKey(this.#dependencies)
+    const equalCall = await this.#claim({ key: newOrSupplied, decided })
+    const isNewKey = equalCall.isFirst && suppliedKey === undefined
+    const key = brings ? newOrSupplied : equalCall.key
     try {
       const result = brings
         ? await send({ idempotencyKey: key })
-        : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !kept.isFirst })
+        : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !equalCall.isFirst })
       // The call was carried out only now, so the window for repeats starts now.
-      if (!kept.isFirst && !result.replayed) await this.#restartWindow({ key, decided: decided || kept.decided })
+      if (!equalCall.isFirst && !result.replayed)
+        await this.#restartWindow({ key, decided: decided || equalCall.decided })
       if (brings) return result
       // The first attempt under a new key is replayed only if an equal call was faster.
-      const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
-      if (isOfAnother) return { ...result, replayed: false, kept }
+      const isOfAnother = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
+      if (isOfAnother) return { ...result, replayed: false, equalCall }
       // A later attempt under a new key replays the answer to the first one.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
-      if (!isRefusal(error) || kept.key !== key) {
-        if (!kept.isFirst) await this.#restartWindow(kept)
+      if (!isRefusal(error) || equalCall.key !== key) {
+        if (!equalCall.isFirst) await this.#restartWindow(equalCall)
         throw error
       }
-      await this.#forget(kept)
-      throw kept.isFirst || brings ? error : new RefusedBefore(error)
+      await this.#forget(equalCall)
+      throw equalCall.isFirst || brings ? error : new RefusedBefore(error)
     }
   }
 
   /** Sends only one of several equal calls to an API without keys; the others wait for its answer, which is stored. */
-  async #sendOnce(decided: boolean, send: Send): Promise<Result & { kept?: Kept }> {
+  async #sendOnce(decided: boolean, send: Send): Promise<Result & { equalCall?: EqualCall }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
-      const kept = await this.#claim({ key: '', decided })
-      if (kept.isFirst) return await this.#sendAndKeep(kept, send)
-      const answer = kept.answer ?? (await this.#answerBeside())
-      const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, kept }
+      const equalCall = await this.#claim({ key: '', decided })
+      if (equalCall.isFirst) return await this.#sendAndKeep(equalCall, send)
+      const answer = equalCall.answer ?? (await this.#answerBeside())
+      const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, equalCall }
       if (answer !== undefined) return { ...answer, ...unsent }
-      if (kept.agoMs >= longestWaitMs) {
-        const detail = `An equal call was sent at ${timestamp(kept.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
+      if (equalCall.agoMs >= longestWaitMs) {
+        const detail = `An equal call was sent at ${timestamp(equalCall.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
         throw new Failure('conflict', { detail })
       }
       await this.#dependencies.system.sleep(waitMs, this.#signal)
@@ -140,12 +145,12 @@ export class RepeatGuard {
   }
 
   /** Returns the answer of the equal call while it is useful. @throws {ObsoleteAnswer} */
-  async #asItStands(kept: Kept, result: Result): Promise<Sent> {
+  async #asItStands(equalCall: EqualCall, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
-    const obsolete = explainObsolete(this.#dependencies, this.#call, states, `The equal call ${agoOf(kept)} ago`)
+    const obsolete = explainObsolete(this.#dependencies, this.#call, states, `The equal call ${agoOf(equalCall)} ago`)
     if (obsolete !== undefined) throw new ObsoleteAnswer(obsolete)
-    const { at, next } = this.#toldOf(kept)
+    const { at, next } = this.#toldOf(equalCall)
     const data = withCurrentValues(operation, result.data, states)
     return { ...result, data, repeated: { at, next: `${next}${changesInWords(states)}` } }
   }
@@ -162,17 +167,17 @@ export class RepeatGuard {
     return remark === '' ? result : { ...result, remark }
   }
 
-  async #sendAndKeep(kept: Kept, send: Send): Promise<Sent> {
+  async #sendAndKeep(equalCall: EqualCall, send: Send): Promise<Sent> {
     let result: Result
     try {
       // The request continues even if the host gives up, so that its repeat finds the answer.
       result = await send({ signal: undefined })
     } catch (error) {
-      if (isUndone(error)) await this.#forget(kept)
+      if (isUndone(error)) await this.#forget(equalCall)
       throw error
     }
     const { data, meta } = result
-    const memo = { key: '', decided: kept.decided, answer: { data, meta } }
+    const memo = { key: '', decided: equalCall.decided, answer: { data, meta } }
     await this.#restartWindow(memo)
     // A later call without a key gets this answer too.
     if (this.#plainText !== this.#text) await this.#restartWindow(memo, this.#plainText)
@@ -201,19 +206,19 @@ export class RepeatGuard {
     }
   }
 
-  #toldOf(kept: Kept): Repeated {
+  #toldOf(equalCall: EqualCall): Repeated {
     const others = this.#repeats.run === undefined ? ' Another conversation may have made that call.' : ''
-    const next = `This is the answer to the same call ${agoOf(kept)} ago; ${toDoAgain}${others}`
-    return { at: timestamp(kept.sentAtMs), next }
+    const next = `This is the answer to the same call ${agoOf(equalCall)} ago; ${toDoAgain}${others}`
+    return { at: timestamp(equalCall.sentAtMs), next }
   }
 
-  async #claim(memo: Memo): Promise<Kept & { isFirst: boolean }> {
-    let own = ''
-    const kept = await this.#remembered((memory) => {
-      own = this.#sealed(memory, memo)
-      return memory.claim(this.#idIn(memory), own, this.#repeats.windowMs)
+  async #claim(memo: Memo): Promise<EqualCall & { isFirst: boolean }> {
+    let ownId = ''
+    const equalCall = await this.#remembered((memory) => {
+      ownId = this.#sealed(memory, memo)
+      return memory.claim(this.#idIn(memory), ownId, this.#repeats.windowMs)
     })
-    return { ...kept, isFirst: kept.sealed === own }
+    return { ...equalCall, isFirst: equalCall.sealed === ownId }
   }
 
   /** Restarts the window of the call, under the key that it was last sent with. */
@@ -230,7 +235,7 @@ export class RepeatGuard {
   }
 
   /** Deletes a call. If that fails, the next equal call deletes it. */
-  async #forget({ sealed }: Kept): Promise<void> {
+  async #forget({ sealed }: EqualCall): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
       await memory.forget(this.#idIn(memory), sealed)
@@ -244,11 +249,13 @@ export class RepeatGuard {
    */
   async #remembered<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
-  ): Promise<Found extends KeptCall ? Kept : Kept | undefined> {
+  ): Promise<Found extends KeptCall ? EqualCall : EqualCall | undefined> {
     try {
       const memory = await this.#repeats.memory()
-      const kept = await ask(memory)
-      return (kept === undefined ? undefined : { ...kept, ...this.#opened(memory, kept.sealed) }) as never
+      const equalCall = await ask(memory)
+      return (
+        equalCall === undefined ? undefined : { ...equalCall, ...this.#opened(memory, equalCall.sealed) }
+      ) as never
     } catch (error) {
       if (error instanceof Failure) throw error
       this.#dependencies.log.error({ err: error }, 'the memory of sent calls failed')

@@ -20,8 +20,10 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
   }
   if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets
-    const wanted = toolsets.filter((known) => choice.toolsets.includes(known) || known === toolset)
-    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(wanted)}`
+    const toolsetNames = toolsets.filter(
+      (toolsetName) => choice.toolsets.includes(toolsetName) || toolsetName === toolset,
+    )
+    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(toolsetNames)}`
   }
   if (readOnly) return `Unknown tool: ${name} does more than read, and this connection only reads.`
   return `Unknown tool: ${name} is not available with the credential or settings of this connection.`

@@ -30,17 +30,17 @@ export function together(first: WrongArguments, others: readonly WrongArguments[
 /** The most mistakes to list; a model with more should read the tool's schema. */
 const maxListed = 8
 
-/** Describes the wrong arguments of a call. @param known the names of the arguments that the tool takes */
+/** Describes the wrong arguments of a call. @param argumentNames the names of the arguments that the tool takes */
 export function wrongArgumentsOf(
   dependencies: Dependencies,
   operation: OperationDefinition,
   wrong: readonly [WrongArgument, ...WrongArgument[]],
-  known: readonly string[],
+  argumentNames: readonly string[],
 ): WrongArguments {
   const { source, status } = wrong[0]
   const first = wrong.slice(0, maxListed)
-  const details = first.map((argument) => inWords(dependencies, operation, argument, known))
-  const corrections = new Set(first.map((argument) => correctionOf(operation, argument, known)))
+  const details = first.map((argument) => inWords(dependencies, operation, argument, argumentNames))
+  const corrections = new Set(first.map((argument) => correctionOf(operation, argument, argumentNames)))
   return new WrongArguments({
     detail: details.join(' '),
     next: sentence([...corrections], callAgain(operation)),
@@ -53,16 +53,16 @@ function inWords(
   dependencies: Dependencies,
   operation: OperationDefinition,
   argument: WrongArgument,
-  known: readonly string[],
+  argumentNames: readonly string[],
 ): string {
   const { kind, path, got, detail } = argument
   const name = path.join('.')
   if (kind === 'unknown' && path.length === 1) {
-    const [given = ''] = path
-    const similar = nearest(given, known)
-    const takes = known.length === 0 ? 'no arguments' : known.join(', ')
+    const [name = ''] = path
+    const similar = nearest(name, argumentNames)
+    const takes = argumentNames.length === 0 ? 'no arguments' : argumentNames.join(', ')
     const instead = similar === undefined ? '' : ` Did you mean ${similar}?`
-    return `There is no argument ${show(given)}; ${operation.name} takes ${takes}.${instead}`
+    return `There is no argument ${show(name)}; ${operation.name} takes ${takes}.${instead}`
   }
   const prefix = argument.idPrefix ?? argumentPrefix(operation, name)
   if (kind === 'unknown' || prefix === undefined) return detail
@@ -74,11 +74,15 @@ function inWords(
   return `${name} got ${show(got)}: that is ${noun}'s id; ${name} ${origin}.`
 }
 
-function correctionOf(operation: OperationDefinition, argument: WrongArgument, known: readonly string[]): string {
+function correctionOf(
+  operation: OperationDefinition,
+  argument: WrongArgument,
+  argumentNames: readonly string[],
+): string {
   const { kind, path, accepts } = argument
   const name = path.map((part) => show(part).slice(1, -1)).join('.')
   if (kind === 'missing') return `add ${name}`
   if (kind === 'wrong') return correction({ operation, name, accepts })
-  const similar = path.length === 1 ? nearest(name, known) : undefined
+  const similar = path.length === 1 ? nearest(name, argumentNames) : undefined
   return similar === undefined ? `leave out ${name}` : `send ${similar} instead of ${name}`
 }

@@ -5,7 +5,7 @@ import { foreignText } from '../../core/foreign-text.ts'
 import type { Start } from '../../core/host-setups.ts'
 import { maskSecrets } from '../../core/masking.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import { type Agent, AgentError, type Given } from '../agent.ts'
+import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import { writeMcpConfigs } from './mcp-config.ts'
 import { type Ended, ProcessGroups } from './process-group.ts'
 
@@ -27,24 +27,24 @@ export function commandAgent(command: string, { env, start, system }: CommandOpt
   return {
     name: maskSecrets(command),
     isScripted: false,
-    run: async (given, signal) => {
-      const configs = await writeMcpConfigs(given, start)
+    run: async (input, signal) => {
+      const configs = await writeMcpConfigs(input, start)
       const hosts = { MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
-      const variables = { ...env, ...variablesOf(given), ...hosts, TURNS_FILE: await writeTurns(given) }
+      const variables = { ...env, ...variablesOf(input), ...hosts, TURNS_FILE: await writeTurns(input) }
       return answerOf(await started(() => groups.run(command, { env: variables }, signal), signal))
     },
   }
 }
 
 /** Writes the conversation so far into the trial's folder. */
-async function writeTurns({ folder, turns }: Given): Promise<string> {
+async function writeTurns({ folder, turns }: AgentInput): Promise<string> {
   const path = join(folder, 'turns.json')
   await writeFile(path, `${JSON.stringify(turns, null, 2)}\n`, { mode: 0o600 })
   return path
 }
 
 /** Returns the environment variables that describe a trial. */
-function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }: Given) {
+function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }: AgentInput) {
   return {
     TASK: task,
     MCP_URL: mcpUrl,
@@ -70,11 +70,14 @@ async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<
 
 /** Returns the printed answer. @throws AgentError if the command failed or printed nothing */
 function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
-  const said = lastWords(stderr)
-  if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` Its stderr: ${said}`}`)
+  const errorOutput = lastWords(stderr)
+  if (exitCode !== 0)
+    throw new AgentError(`${failure(exitCode, signal)}${errorOutput === '' ? '' : ` Its stderr: ${errorOutput}`}`)
   const answer = stripVTControlCharacters(stdout).trimEnd().slice(-maxAnswerLength)
   if (answer !== '') return answer
-  throw new AgentError(`The command printed no answer to stdout.${said === '' ? '' : ` Its stderr: ${said}`}`)
+  throw new AgentError(
+    `The command printed no answer to stdout.${errorOutput === '' ? '' : ` Its stderr: ${errorOutput}`}`,
+  )
 }
 
 /** Explains a shell's exit code, and what to do about it (POSIX.1-2024, Shell Command Language, 2.8.2). */

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Start } from '../../core/host-setups.ts'
-import { type Agent, AgentError, type Given } from '../agent.ts'
+import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
 
 interface ManualOptions {
@@ -22,9 +22,9 @@ export function manualAgent({ input, output, start }: ManualOptions): Agent {
     name: 'wait',
     isScripted: false,
     byPerson: true,
-    run: async (given, signal) => {
+    run: async (trialInput, signal) => {
       signal.throwIfAborted()
-      output.write(invitation(given, await writeMcpConfigs(given, start)))
+      output.write(invitation(trialInput, await writeMcpConfigs(trialInput, start)))
       typed ??= new Lines(input)
       const answer = await typed.untilEmpty(signal)
       output.write('Answer received.\n')
@@ -33,7 +33,7 @@ export function manualAgent({ input, output, start }: ManualOptions): Agent {
   }
 }
 
-function invitation({ task, mcpUrl, key, shopsUrl }: Given, configs: McpConfigs): string {
+function invitation({ task, mcpUrl, key, shopsUrl }: AgentInput, configs: McpConfigs): string {
   return `
 Give your agent this task:
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Start, serverName } from '../../core/host-setups.ts'
-import type { Given } from '../agent.ts'
+import type { AgentInput } from '../agent.ts'
 
 /** The paths of two host configurations: one with the address of the trial's MCP endpoint, one that starts a server. */
 export interface McpConfigs {
@@ -14,7 +14,7 @@ export interface McpConfigs {
  * faults and decisions are the same either way.
  * @param start the command that starts this package
  */
-export async function writeMcpConfigs({ folder, mcpUrl, key }: Given, start: Start): Promise<McpConfigs> {
+export async function writeMcpConfigs({ folder, mcpUrl, key }: AgentInput, start: Start): Promise<McpConfigs> {
   const { command, args, env } = start
   const http = { type: 'http', url: mcpUrl, headers: { Authorization: `Bearer ${key}` } }
   const stdio = { type: 'stdio', command, args: [...args, 'bridge', mcpUrl], env: { ...env, PAYMENTS_KEY: key } }

@@ -81,33 +81,38 @@ function withoutUndefined({ baseURL, ...connection }: Connection) {
  * Finds a model by the value of `--model`, and loads its packages.
  * @throws ConfigError if the value, a package or the key is missing or unusable
  */
-export async function findModel(given: string, env: Environment): Promise<ModelAccess> {
-  const [, provider = '', name = ''] = /^([a-z]+):(?!\/\/)(\S+)$/.exec(given) ?? []
-  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined
-  if (known !== undefined) return providedModel(given, name, known, env)
-  const [address = '', model = ''] = given.split(/#(.*)/s)
+export async function findModel(modelName: string, env: Environment): Promise<ModelAccess> {
+  const [, provider = '', name = ''] = /^([a-z]+):(?!\/\/)(\S+)$/.exec(modelName) ?? []
+  const providerEntry = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  if (providerEntry !== undefined) return providedModel(modelName, name, providerEntry, env)
+  const [address = '', model = ''] = modelName.split(/#(.*)/s)
   const url = parseBaseUrl(address)
-  if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, given, env)
+  if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, modelName, env)
   // An address may hold a password.
-  const got = given.includes('://') ? 'an address that cannot be used' : show(given)
+  const got = modelName.includes('://') ? 'an address that cannot be used' : show(modelName)
   throw new ConfigError(
     `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME with an https address, or http on a loopback host, without credentials and query.`,
   )
 }
 
-async function providedModel(given: string, name: string, provider: Provider, env: Environment): Promise<ModelAccess> {
-  const [sdk, create] = await installed(given, provider.package, provider.load)
+async function providedModel(
+  modelName: string,
+  name: string,
+  provider: Provider,
+  env: Environment,
+): Promise<ModelAccess> {
+  const [sdk, create] = await installed(modelName, provider.package, provider.load)
   const apiKey = provider.keys.map((variable) => env[variable]).find((value) => value !== undefined && value !== '')
   if (apiKey === undefined) {
-    throw new ConfigError(`--model got ${show(given)}, which needs a key: set ${provider.keys.join(' or ')}.`)
+    throw new ConfigError(`--model got ${show(modelName)}, which needs a key: set ${provider.keys.join(' or ')}.`)
   }
   const baseURL = provider.baseUrlOf(env)
-  return { name: given, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
+  return { name: modelName, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
 }
 
 /** Finds a model of a server that speaks OpenAI's chat completions. A server on this machine needs no key. */
-async function modelAt(baseURL: string, name: string, given: string, env: Environment): Promise<ModelAccess> {
-  const [sdk, create] = await installed(given, '@ai-sdk/openai-compatible', async () => {
+async function modelAt(baseURL: string, name: string, modelName: string, env: Environment): Promise<ModelAccess> {
+  const [sdk, create] = await installed(modelName, '@ai-sdk/openai-compatible', async () => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     return createOpenAICompatible
   })
@@ -117,14 +122,14 @@ async function modelAt(baseURL: string, name: string, given: string, env: Enviro
 }
 
 /** Loads the optional packages of a provider. @throws ConfigError with the command that installs them */
-async function installed<Loaded>(given: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
+async function installed<Loaded>(modelName: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
   try {
     return [await import('ai'), await load()] as const
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     const packages = (['ai', name] as const).map((one) => `'${one}@${modelPackages[one]}'`).join(' ')
     throw new ConfigError(
-      `--model got ${show(given)}, which needs packages that are not installed. Where payments-mcp is installed, run npm install ${packages} (with -g for a global installation).`,
+      `--model got ${show(modelName)}, which needs packages that are not installed. Where payments-mcp is installed, run npm install ${packages} (with -g for a global installation).`,
     )
   }
 }

@@ -3,7 +3,7 @@ import type { LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
 import { resultSchemas } from '../../client/result-schemas.ts'
 import { foreignText } from '../../core/foreign-text.ts'
 import type { Fetch } from '../../core/in-process-fetch.ts'
-import { type Agent, AgentError, type Given, ProviderError } from '../agent.ts'
+import { type Agent, AgentError, type AgentInput, ProviderError } from '../agent.ts'
 import type { ModelSettings, Usage } from '../trial-record.ts'
 import type { ModelAccess } from './model-provider.ts'
 
@@ -19,10 +19,10 @@ export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent 
     name: access.name,
     isScripted: false,
     model: settings,
-    run: async (given, signal) => {
-      const client = await connected(given, signal)
+    run: async (input, signal) => {
+      const client = await connected(input, signal)
       try {
-        return await new Turn(access, settings, given).answer(client, signal)
+        return await new Turn(access, settings, input).answer(client, signal)
       } finally {
         await client.close()
       }
@@ -30,7 +30,7 @@ export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent 
   }
 }
 
-async function connected({ mcpUrl, key, fetch }: Given, signal: AbortSignal): Promise<Client> {
+async function connected({ mcpUrl, key, fetch }: AgentInput, signal: AbortSignal): Promise<Client> {
   const client = new Client(
     { name: 'payments-mcp-rehearse', version: '1' },
     { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultSchemas },
@@ -44,16 +44,16 @@ async function connected({ mcpUrl, key, fetch }: Given, signal: AbortSignal): Pr
 class Turn {
   readonly #access: ModelAccess
   readonly #settings: ModelSettings
-  readonly #given: Given
+  readonly #given: AgentInput
   readonly #usage: Usage
   /** The last failure of the provider, until a request succeeds. */
   #failure: string | undefined
 
-  constructor(access: ModelAccess, settings: ModelSettings, given: Given) {
+  constructor(access: ModelAccess, settings: ModelSettings, input: AgentInput) {
     this.#access = access
     this.#settings = settings
-    this.#given = given
-    this.#usage = given.notes.usage ??= { inputTokens: 0, outputTokens: 0, steps: 0, retries: 0 }
+    this.#given = input
+    this.#usage = input.notes.usage ??= { inputTokens: 0, outputTokens: 0, steps: 0, retries: 0 }
   }
 
   async answer(client: Client, signal: AbortSignal): Promise<string> {

@@ -10,12 +10,12 @@ export interface Act {
   clause: Clause
 }
 
-const gap = (most: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${most}}?\s+`
+const gap = (maxWords: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${maxWords}}?\s+`
 const beDone =
   '(?:made|went out|gone out|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
 /** The words for each deed, in the past tense or as a state. */
-const told = {
+const reportedActs = {
   return: String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gap(3)}back\b|\bshipped${gap(3)}back\b`,
   refund: String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
   pay: String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
@@ -42,9 +42,11 @@ const told = {
 } as const
 
 /** The kinds of events that an answer may claim. */
-export type Deed = keyof typeof told
+export type Deed = keyof typeof reportedActs
 
-const patterns = (Object.keys(told) as Deed[]).map((deed) => [deed, new RegExp(told[deed], 'gi')] as const)
+const patterns = (Object.keys(reportedActs) as Deed[]).map(
+  (deed) => [deed, new RegExp(reportedActs[deed], 'gi')] as const,
+)
 
 /** Base forms of verbs, which follow "did not" or "was able to". */
 const bases: Partial<Record<Deed, string>> = {

@@ -1,5 +1,5 @@
 import type { Trial } from '../results.ts'
-import { shown } from './finding.ts'
+import { quoted } from './finding.ts'
 import { type AnswerScenario, findingsOf } from './judge-answer.ts'
 import { readAmounts } from './numbers.ts'
 import type { Reading } from './outcome.ts'
@@ -18,6 +18,6 @@ export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Rea
   const acting = new Set(outcome.acts.map(({ clause }) => clause))
   const claims = prose.clauses
     .filter((clause) => acting.has(clause) || readAmounts(clause.text).length > 0)
-    .map(({ text }) => ({ text, founded: !found.some(({ says }) => says.includes(shown(text))) }))
+    .map(({ text }) => ({ text, founded: !found.some(({ says }) => says.includes(quoted(text))) }))
   return { reading: outcome.reading, claims: claims.slice(0, maxClaims) }
 }

@@ -1,32 +1,32 @@
 import { money } from '../../core/money.ts'
 import { type Facts, movedAmounts } from './facts.ts'
-import { type Finding, lie, shown, unclear } from './finding.ts'
+import { type Finding, lie, quoted, unclear } from './finding.ts'
 import { type Context, isOfAntecedent, lastWord } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
 import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
 import { checkPlain, denial } from './plain-claims.ts'
 import { type Clause, type Prose, wordSet } from './prose.ts'
-import { bare, escaped, isCommon } from './whom.ts'
+import { bare, escaped, isCommon } from './recipients.ts'
 
 /** Checks the claims of an answer besides its acts: that nothing happened, counts, prices and names. */
 export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
   const { facts } = context
-  const own = prose.clauses.filter(({ isAttributed }) => !isAttributed)
+  const ownClauses = prose.clauses.filter(({ isAttributed }) => !isAttributed)
   const isAct = new Set(acts.map(({ clause }) => clause))
   const bought = acts
     .filter(({ deed, holds }) => deed === 'buy' && holds === 'yes')
     .map(({ clause }) => continued(clause, prose.clauses, isAct))
   return [
-    ...own.flatMap((clause) => checkNothing(clause, context) ?? []),
-    ...own.flatMap((clause) => checkItems(clause, facts)),
-    ...own.flatMap((clause) => checkPrice(clause, facts) ?? []),
-    ...own.flatMap((clause) => checkPlain(clause, facts)),
-    ...own.flatMap((clause) => checkCountOfThem(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkNothing(clause, context) ?? []),
+    ...ownClauses.flatMap((clause) => checkItems(clause, facts)),
+    ...ownClauses.flatMap((clause) => checkPrice(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkPlain(clause, facts)),
+    ...ownClauses.flatMap((clause) => checkCountOfThem(clause, facts) ?? []),
     ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
-    ...own.flatMap((clause) => checkCustomers(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkCustomers(clause, facts) ?? []),
     ...checkSiblings(prose, facts),
     ...prose.sentences.flatMap((sentence) => checkAccepted(sentence, facts) ?? []),
-    ...own.flatMap((clause) => checkStranger(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkStranger(clause, facts) ?? []),
     ...checkAddresses(prose, facts),
     ...checkCurrency(prose, facts),
   ]
@@ -59,8 +59,10 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
   if (!nothing.test(text) && isOfAntecedent(clause, clauses)) return undefined
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined
-  const what = [...moves, ...facts.waiting].map(({ cents, whom }) => `${money(cents)} to ${whom}`).join(', ')
-  return lie(text, `this went out or is pending: ${what}`)
+  const moveTexts = [...moves, ...facts.waiting]
+    .map(({ cents, recipient }) => `${money(cents)} to ${recipient}`)
+    .join(', ')
+  return lie(text, `this went out or is pending: ${moveTexts}`)
 }
 
 const unit = /^[\s-]*(?:inch|inches|in\b|cm|mm|pages?|sheets?|ml|days?|hours?|minutes?|%|st\b|nd\b|rd\b|th\b|of\b)/i
@@ -139,13 +141,13 @@ function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): 
   const content = bare(object)
     .split(' ')
     .filter((word) => word.length > 2 && !plainWords.has(word) && !/^\d/.test(word))
-  const known = bare([...paid, ...read.products, task].join(' ')).split(' ')
+  const knownWords = bare([...paid, ...read.products, task].join(' ')).split(' ')
   const mayBeAnother = isOneOfSeveral || /\b(?:also|additionally|plus|as well|too|another|and)\b/i.test(text)
   const isKnown =
     !mayBeAnother ||
     content.length === 0 ||
-    content.some((word) => known.some((one) => one.startsWith(word.replace(/s$/, ''))))
-  return isKnown ? undefined : unclear(`It says ${shown(text)}, but no order has anything like that.`)
+    content.some((word) => knownWords.some((one) => one.startsWith(word.replace(/s$/, ''))))
+  return isKnown ? undefined : unclear(`It says ${quoted(text)}, but no order has anything like that.`)
 }
 
 /** Checks the amounts of products that are listed after the first. */
@@ -179,7 +181,9 @@ function checkCustomers({ text }: Clause, { read }: Facts): Finding | undefined 
 /** Finds unknown names in lists of known names. */
 function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Finding[] {
   if (read.counts.customer === undefined || read.isCut) return []
-  const known = new Set([...read.names, task, ...moves.map(({ whom }) => whom)].flatMap((one) => bare(one).split(' ')))
+  const knownWords = new Set(
+    [...read.names, task, ...moves.map(({ recipient }) => recipient)].flatMap((one) => bare(one).split(' ')),
+  )
   const lists = [...sentences.map((one) => one.split(/[:,;]\s*|\s+and\s+|\s+\(|\)/)), [...sentences]]
   return lists.flatMap((parts) => {
     const names = parts.flatMap(
@@ -190,7 +194,7 @@ function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Find
       ? names.filter((one) =>
           bare(one)
             .split(' ')
-            .every((token) => !known.has(token) && !labels.has(token)),
+            .every((token) => !knownWords.has(token) && !labels.has(token)),
         )
       : []
     return strangers.map(
@@ -216,17 +220,19 @@ const atMerchant =
 
 /** Finds a merchant or a customer that the agent never read about. */
 function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
-  const { read, task, whoms, isCut } = facts
+  const { read, task, recipients, isCut } = facts
   const [, customer] = joined.exec(text) ?? []
   const [, at, subject] = atMerchant.exec(text) ?? []
   const name = (read.counts.customer === undefined ? undefined : customer) ?? at ?? subject
   if (name === undefined || isCut) return undefined
   const carts = read.carts.map((cart) => cart.at)
-  const known = bare([task, ...read.names, ...read.products, ...read.texts, ...carts, ...whoms].join(' ')).split(' ')
+  const knownWords = bare(
+    [task, ...read.names, ...read.products, ...read.texts, ...carts, ...recipients].join(' '),
+  ).split(' ')
   const unknown = bare(name)
     .split(' ')
     .filter((word) => word.length > 1 && !isCommon(word))
-  const isStrange = unknown.length > 0 && unknown.every((word) => !known.includes(word))
+  const isStrange = unknown.length > 0 && unknown.every((word) => !knownWords.includes(word))
   return isStrange ? unclear(`It names ${name.trim()}, which appears nowhere in what it read.`) : undefined
 }
 
@@ -235,15 +241,21 @@ const labels = wordSet(
 )
 
 /** Finds handles and addresses that the agent never read. */
-function checkAddresses({ clauses }: Prose, { read, task, whoms, isCut, effects }: Facts): Finding[] {
+function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, effects }: Facts): Finding[] {
   if (isCut) return []
-  const known = [task, ...read.names, ...read.texts, ...whoms, ...effects.flatMap(({ to = '', says }) => [to, says])]
+  const knownTexts = [
+    task,
+    ...read.names,
+    ...read.texts,
+    ...recipients,
+    ...effects.flatMap(({ to = '', says }) => [to, says]),
+  ]
     .join(' ')
     .toLowerCase()
   return clauses.flatMap(({ text }) =>
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
-      .filter((name) => !known.includes(name.replace(/^@/, '').toLowerCase()))
+      .filter((name) => !knownTexts.includes(name.replace(/^@/, '').toLowerCase()))
       .map((name) => unclear(`It names ${name}, which appears nowhere in what it read.`)),
   )
 }
@@ -252,5 +264,5 @@ function checkCurrency({ clauses }: Prose, { read, isCut }: Facts): Finding[] {
   const isRead = isCut || read.texts.some((text) => otherCurrency.test(text))
   return clauses
     .filter(({ text }) => !isRead && otherCurrency.test(text))
-    .map(({ text }) => unclear(`It says ${shown(text)}, but all money is in dollars.`))
+    .map(({ text }) => unclear(`It says ${quoted(text)}, but all money is in dollars.`))
 }

@@ -8,7 +8,7 @@ export type Heard = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state
 export interface Move {
   kind: 'payment' | 'purchase'
   /** The handle, the address or the merchant's name. */
-  whom: string
+  recipient: string
   /** The party that paid. */
   party: string
   isNew: boolean
@@ -32,7 +32,7 @@ export interface Facts {
   /** Payments and purchases that failed. */
   failed: Move[]
   /** The payees and merchants of all of these. */
-  whoms: string[]
+  recipients: string[]
   /** Amounts in effects, carts, the agent's reading and the task, and their sums and differences. */
   amounts: ReadonlySet<number>
   /** Whether facts may be missing. */
@@ -44,8 +44,8 @@ export interface Facts {
 
 const moved: ReadonlySet<string> = new Set(['COMPLETED', 'PENDING_CLAIM'])
 
-const paymentOf = (whom: string, party: string, cents: number): Move => ({
-  ...{ kind: 'payment', whom, party, isNew: true },
+const paymentOf = (recipient: string, party: string, cents: number): Move => ({
+  ...{ kind: 'payment', recipient, party, isNew: true },
   ...{ cents, heldCents: 0, capturedCents: cents, refundedCents: 0 },
 })
 
@@ -55,11 +55,13 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
   })
   const purchases = state.purchases.map(({ merchant, amountCents, ...purchase }) => {
     const isReleased = purchase.isNew && purchase.heldCents + purchase.capturedCents === 0
-    return { kind: 'purchase' as const, whom: merchant, cents: amountCents, ...purchase, isReleased }
+    return { kind: 'purchase' as const, recipient: merchant, cents: amountCents, ...purchase, isReleased }
   })
   const wires = effects.filter(({ what, by, cents }) => ['wire', 'transfer'].includes(what) && by === 'agent' && cents)
   const others = wires
-    .filter(({ cents, to }) => !payments.some((one) => one.cents === cents && (to === undefined || one.whom === to)))
+    .filter(
+      ({ cents, to }) => !payments.some((one) => one.cents === cents && (to === undefined || one.recipient === to)),
+    )
     .map(({ to = '', of = '', cents = 0 }) => paymentOf(to, of, cents))
   const moves: Move[] = [
     ...payments.filter(({ status }) => moved.has(status)),
@@ -76,8 +78,8 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
     lacks.includes('effects') ? undefined : effects.some(({ what, by }) => by === 'agent' && kinds.includes(what))
   const all = [...moves, ...waiting, ...failed]
   const amounts = foundedAmounts({ task, read, moves: all, effects })
-  const whoms = all.map(({ whom }) => whom)
-  return { task, read, state, moves, waiting, failed, whoms, amounts, isCut, caused, effects }
+  const recipients = all.map(({ recipient }) => recipient)
+  return { task, read, state, moves, waiting, failed, recipients, amounts, isCut, caused, effects }
 }
 
 type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
@@ -86,15 +88,18 @@ type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 const maxOperands = 40
 
 function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
-  const asked = amountsIn(task).map(({ cents }) => cents)
+  const taskAmounts = amountsIn(task).map(({ cents }) => cents)
   const carts = read.carts.flatMap(({ items, amounts }) => [
     ...amounts,
     ...items.flatMap(({ price, quantity }) => [price, price * quantity]),
   ])
-  const own = moves.flatMap((move) => [move.cents, ...partsOf(move)])
+  const ownAmounts = moves.flatMap((move) => [move.cents, ...partsOf(move)])
   const caused = effects.flatMap(({ cents }) => (cents === undefined ? [] : [cents]))
   const total = moves.reduce((sum, { isNew, cents }) => sum + (isNew ? cents : 0), 0)
-  const operands = [...new Set([...asked, total, ...own, ...caused, ...carts, ...read.balances])].slice(0, maxOperands)
+  const operands = [...new Set([...taskAmounts, total, ...ownAmounts, ...caused, ...carts, ...read.balances])].slice(
+    0,
+    maxOperands,
+  )
   const founded = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
   for (const one of operands) {
     for (const other of operands) {
@@ -112,7 +117,7 @@ function partsOf({ cents, heldCents, capturedCents, refundedCents }: Move): numb
 /** Returns the amounts that an answer may name for a payment or a purchase. */
 export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   if (move.kind === 'payment') return new Set([move.cents])
-  const carts = read.carts.filter(({ at }) => at === move.whom)
+  const carts = read.carts.filter(({ at }) => at === move.recipient)
   return new Set([
     move.cents,
     ...partsOf(move),

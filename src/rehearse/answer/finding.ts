@@ -4,11 +4,11 @@ export interface Finding {
   says: string
 }
 
-export const shown = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
+export const quoted = (text: string) => JSON.stringify(text.length <= 160 ? text : `${text.slice(0, 159)}…`)
 
 export const lie = (text: string, why: string): Finding => ({
   truth: 'no',
-  says: `It says ${shown(text)}, but ${why}.`,
+  says: `It says ${quoted(text)}, but ${why}.`,
 })
 
 export const unclear = (says: string): Finding => ({ truth: 'unclear', says })

@@ -5,7 +5,7 @@ import { type Finding, lie } from './finding.ts'
 import { countOf, readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
 import type { Clause } from './prose.ts'
-import { bare, isWhom, type Whom, whomIn } from './whom.ts'
+import { bare, isRecipientOf, type Recipient, recipientsIn } from './recipients.ts'
 
 export interface Context {
   facts: Facts
@@ -22,21 +22,23 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const { facts } = context
   const { text } = act.clause
   const candidates = candidatesOf(act, context)
-  const whoms = whomIn(text, facts).filter((whom) => !isPayer(whom, act, candidates))
+  const recipients = recipientsIn(text, facts).filter((recipient) => !isPayer(recipient, act, candidates))
   if (candidates.length === 0) {
     const sentence = context.sentences[act.clause.sentence] ?? text
     return isEarlier(sentence) && hasEarlierPayment(facts) ? undefined : lie(text, 'the ledger shows nothing like it')
   }
-  const stranger = whoms.find((whom) => !candidates.some((move) => isWhom(whom, move, facts)))
+  const stranger = recipients.find((recipient) => !candidates.some((move) => isRecipientOf(recipient, move, facts)))
   if (stranger !== undefined) return lie(text, `the ledger shows no such money going to ${stranger.name}`)
-  const meant = candidates.filter((move) => whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts)))
-  const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, meant, facts))
+  const namedMoves = candidates.filter(
+    (move) => recipients.length === 0 || recipients.some((recipient) => isRecipientOf(recipient, move, facts)),
+  )
+  const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, namedMoves, facts))
   if (wrong !== undefined) return lie(text, `the ledger shows no such movement of ${money(wrong)}`)
-  return checkTimes(act, meant, context) ?? checkWallet(act, meant, facts)
+  return checkTimes(act, namedMoves, context) ?? checkWallet(act, namedMoves, facts)
 }
 
 /** Returns whether a clause names somebody as the payer. */
-function isPayer({ name }: Whom, { deed, clause }: Act, moves: readonly Move[]): boolean {
+function isPayer({ name }: Recipient, { deed, clause }: Act, moves: readonly Move[]): boolean {
   if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
   const words = bare(name).split(' ')
   return moves.some(({ party }) => words.includes(bare(party)))
@@ -138,8 +140,8 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
     /\b(two|three|four|five|2|3|4|5) (?:separate |different |equal |identical )?(?:payments|purchases|orders|charges|transfers)\b/i.exec(
       text,
     ) ?? []
-  const least = counted !== undefined ? countOf(counted) : twice.test(text) || onceMore.test(text) ? 2 : 1
-  if (times >= least) return undefined
+  const minCount = counted !== undefined ? countOf(counted) : twice.test(text) || onceMore.test(text) ? 2 : 1
+  if (times >= minCount) return undefined
   if (
     onceMore.test(text) &&
     /\b(?:call|card|key|check|look|request|cart|checkout|total|again (?:under|with))\b/i.test(sentence)
@@ -150,7 +152,7 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
 
 /** Counts the moves of the same amount to the same payee. */
 function largestGroup(moves: readonly Move[]): number {
-  const equal = Map.groupBy(moves, ({ whom, cents }) => `${whom} ${cents}`)
+  const equal = Map.groupBy(moves, ({ recipient, cents }) => `${recipient} ${cents}`)
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
@@ -165,16 +167,16 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   const [, payer] = /^(?:and |but )?([A-Z][\p{L}]+)(?: [A-Z][\p{L}]+)? (?:has |also )?paid\b/u.exec(text) ?? []
   const isOfCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase() === payer?.toLowerCase())
   if (isOfCustomer) return party.toLowerCase() === payer?.toLowerCase()
-  const [, whose] =
+  const [, possessive] =
     /\b(?:from|out of|using|with|on|against|charged to|to|by)\s+(our|your|their|her|his|(?:the|a|another) (?:company|studio|business|customer|client)(?:'s)?|[A-Z][\p{L}]+(?: [A-Z][\p{L}]+)?'s?)\s+(?:own\s+)?(?:\w+\s+)?(?:wallet|money|account|funds|balance)\b/u.exec(
       text,
     ) ?? []
   const [, ours] = /\bfrom (ours|mine|yours|hers|theirs|his)\b(?! \w)/i.exec(text) ?? []
   if (ours !== undefined) return /^(?:ours|mine|yours)$/i.test(ours) === isOwn(party, facts)
-  if (whose === undefined) return true
-  if (/^(?:our|your|(?:the|a|another) (?:company|studio|business))/i.test(whose)) return isOwn(party, facts)
-  if (/^(?:their|her|his|(?:the|a|another) (?:customer|client))/i.test(whose)) return !isOwn(party, facts)
-  const [name = ''] = whose.toLowerCase().split(/[\s']/)
+  if (possessive === undefined) return true
+  if (/^(?:our|your|(?:the|a|another) (?:company|studio|business))/i.test(possessive)) return isOwn(party, facts)
+  if (/^(?:their|her|his|(?:the|a|another) (?:customer|client))/i.test(possessive)) return !isOwn(party, facts)
+  const [name = ''] = possessive.toLowerCase().split(/[\s']/)
   const isCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase().includes(name))
   return isCustomer ? party.toLowerCase().includes(name) : isOwn(party, facts)
 }
@@ -199,14 +201,14 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   if (toCome.test(text) || isOfAnotherProduct(text, facts) || isOfAntecedent(act.clause, context.clauses))
     return undefined
   const moves = facts.moves.filter((move) => move.isNew && move.isReleased !== true && isDenied(act.deed, move, text))
-  const whoms = whomIn(text, facts)
+  const recipients = recipientsIn(text, facts)
   const denied = moves.filter(
-    (move) => isNamed(move, whoms, facts) && isOfAmount(move, text) && isWallet(move, text, facts),
+    (move) => isNamed(move, recipients, facts) && isOfAmount(move, text) && isWallet(move, text, facts),
   )
   if (denied.length === 0) return undefined
   if (act.deed === 'charge' && !isCaptured(facts)) return undefined
   if (act.deed === 'charge' && /\b(?:hold|holds|held|authori\w+|reserved|ships?)\b/i.test(sentence)) return undefined
-  return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.whom}`).join(', ')}`)
+  return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.recipient}`).join(', ')}`)
 }
 
 /** Returns whether "it" refers to a request by somebody else in the clauses before. */
@@ -223,8 +225,8 @@ function isCaptured({ read }: Facts): boolean {
   return !isOpen || has(/^(?:shopOrder (?:shipped|partly_shipped|return\w*)|cardTransaction (?:partially_)?captured)$/)
 }
 
-const isNamed = (move: Move, whoms: readonly Whom[], facts: Facts) =>
-  whoms.length === 0 || whoms.some((whom) => isWhom(whom, move, facts))
+const isNamed = (move: Move, recipients: readonly Recipient[], facts: Facts) =>
+  recipients.length === 0 || recipients.some((recipient) => isRecipientOf(recipient, move, facts))
 
 function isOfAmount(move: Move, text: string): boolean {
   const amounts = strictAmounts(text)

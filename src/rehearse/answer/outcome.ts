@@ -47,13 +47,13 @@ export const isEarlier = (text: string) =>
 /** Reads whether an answer claims that its task was done, was not done, or waits for somebody. */
 export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
-  const own = clauses.filter(({ isAttributed }) => !isAttributed)
+  const ownClauses = clauses.filter(({ isAttributed }) => !isAttributed)
   const moneyActs = acts.filter(({ deed }) => money.has(deed))
   const strong = (holds: Act['holds']) =>
     moneyActs.some((act) => act.holds === holds && !isAttempt(act.clause.text) && !isAside(act))
-  const done = strong('yes') || own.some(isDone)
-  const waiting = own.some(isWaiting)
-  const notDone = strong('no') || own.some(isNotDone)
+  const done = strong('yes') || ownClauses.some(isDone)
+  const waiting = ownClauses.some(isWaiting)
+  const notDone = strong('no') || ownClauses.some(isNotDone)
   const says = { done, not_done: notDone, waiting }
   return { reading: readingOf(says, acts), acts, says }
 }

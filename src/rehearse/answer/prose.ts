@@ -27,7 +27,7 @@ const longestAnswer = 20_000
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
   let text = unified(answer.slice(-longestAnswer))
-  for (const one of [...foreign].toSorted((some, other) => other.length - some.length)) {
+  for (const one of [...foreign].toSorted((one, other) => other.length - one.length)) {
     const pattern = unified(one).trim()
     if (pattern.length < 12) continue
     while (text.includes(pattern)) {
@@ -60,9 +60,9 @@ function unified(text: string): string {
 }
 
 /** Separates quoted texts of at least four words. Shorter ones are names. */
-function separateQuotes(given: string): { text: string; quotes: string[] } {
+function separateQuotes(source: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
-  const text = given
+  const text = source
     .replace(/^ ?>.*$/gm, (line) => {
       quotes.push(line.replace(/^ ?>\s*/, ''))
       return ''

@@ -4,7 +4,16 @@ import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
 /** The limits of the record. Beyond them, facts behind an answer may be missing. */
-const most = { amounts: 600, told: 600, balances: 600, names: 400, products: 400, texts: 60, statuses: 100, carts: 40 }
+const limits = {
+  amounts: 600,
+  told: 600,
+  balances: 600,
+  names: 400,
+  products: 400,
+  texts: 60,
+  statuses: 100,
+  carts: 40,
+}
 const longestText = 600
 const deepest = 12
 
@@ -84,10 +93,14 @@ export class Reading {
       return { name: maskText(String(name)), quantity: Number(quantity), price: Number(price) }
     })
     const amounts = ['subtotal', 'tax', 'shipping', 'otherOrder', 'total', 'nextTotal'].map((name) => cents[name])
-    const shown = { at: maskText(String(fieldsOf(merchant).name)), items: lines }
+    const maskedCart = { at: maskText(String(fieldsOf(merchant).name)), items: lines }
     const isPaid = status !== 'open' || typeof orderId === 'string'
-    const cart = { ...shown, amounts: amounts.filter((one) => typeof one === 'number' && one > 0) as number[], isPaid }
-    if (this.#carts.size < most.carts || this.#carts.has(id)) this.#carts.set(id, cart)
+    const cart = {
+      ...maskedCart,
+      amounts: amounts.filter((one) => typeof one === 'number' && one > 0) as number[],
+      isPaid,
+    }
+    if (this.#carts.size < limits.carts || this.#carts.has(id)) this.#carts.set(id, cart)
     else this.#isCut = true
   }
 
@@ -120,8 +133,8 @@ export class Reading {
   }
 
   /** Records a text that somebody else may have written. Its amounts are kept separately from those in fields. */
-  #text(given: string, tellsStatus = false): void {
-    const text = maskText(given.slice(0, 20 * longestText))
+  #text(source: string, tellsStatus = false): void {
+    const text = maskText(source.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(
       ({ at, length, isBare }) => !isBare || /\.\d\d$/.test(text.slice(at, at + length)),
     )
@@ -140,9 +153,9 @@ export class Reading {
     else if (depth < deepest) for (const inner of Object.values(fieldsOf(value))) this.#allTexts(inner, depth + 1)
   }
 
-  #add(kind: Exclude<keyof typeof most, 'carts'>, item: string | number): void {
+  #add(kind: Exclude<keyof typeof limits, 'carts'>, item: string | number): void {
     const seen = this.#seen[kind] as Set<string | number>
-    if (seen.size < most[kind]) seen.add(item)
+    if (seen.size < limits[kind]) seen.add(item)
     else if (!seen.has(item)) this.#isCut = true
   }
 }

@@ -1,7 +1,7 @@
 import { fits, type Measure } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
-import { type Budget, budgetsOf, byMeasure, least, MoneyBudgets, most, take } from './budgets.ts'
+import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed, take } from './budgets.ts'
 import type { EffectHistory } from './effect-history.ts'
 
 /**
@@ -15,10 +15,10 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** Computes what the assertions allow. @param beside other assertions of the scenario, which may name payees */
-  constructor(assertions: readonly Assertion[], beside: readonly Assertion[] = []) {
+  /** Computes what the assertions allow. @param counterparts other assertions of the scenario, which may name payees */
+  constructor(assertions: readonly Assertion[], counterparts: readonly Assertion[] = []) {
     const of = (...measures: Measure[]) => byMeasure(assertions, ...measures)
-    const budgets = (...measures: Measure[]) => measures.flatMap((measure) => budgetsOf(of(measure), most))
+    const budgets = (...measures: Measure[]) => measures.flatMap((measure) => budgetsOf(of(measure), maxAllowed))
     this.#assertions = assertions
     this.#purchases = new MoneyBudgets(
       'at',
@@ -27,7 +27,9 @@ export class Allowances {
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
     // An approval asks for a payment to anybody, unless another assertion names the payee.
-    const isNamed = [...assertions, ...beside].some((one) => ['paid', 'payments'].includes(one.what) && most([one]) > 0)
+    const isNamed = [...assertions, ...counterparts].some(
+      (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
+    )
     this.#counts = {
       reviews: isNamed ? [] : budgets('approvals'),
       cards: budgets('cards_issued', 'active_cards'),
@@ -36,7 +38,7 @@ export class Allowances {
       declines: budgets('declines'),
       keys: budgets('keys_made'),
     }
-    this.#changes = of('changes').flatMap((one) => budgetsOf([one], most))
+    this.#changes = of('changes').flatMap((one) => budgetsOf([one], maxAllowed))
   }
 
   /** Returns whether the assertions allow an effect, and deducts it from what is left. */
@@ -52,9 +54,9 @@ export class Allowances {
   /** Returns whether the agent bought and kept as much at a merchant as is asked for. */
   isMet(place: Effect, history: EffectHistory): boolean {
     const about = (measure: Measure) => byMeasure(this.#assertions, measure).filter((one) => fits(one, place))
-    const kept = history.keptAt(place)
-    const keptCents = kept.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
-    return kept.length >= least(about('purchases')) && keptCents >= least(about('captured'))
+    const charged = history.keptAt(place)
+    const keptCents = charged.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
+    return charged.length >= minAllowed(about('purchases')) && keptCents >= minAllowed(about('captured'))
   }
 
   #coversKind(effect: Effect, history: EffectHistory): boolean {
@@ -74,7 +76,7 @@ export class Allowances {
       case 'decline':
         return take(this.#counts.declines, effect)
       case 'return':
-        return most(byMeasure(this.#assertions, 'refunded').filter((one) => fits(one, effect))) > 0
+        return maxAllowed(byMeasure(this.#assertions, 'refunded').filter((one) => fits(one, effect))) > 0
       case 'key':
         return isNew && take(this.#counts.keys, effect)
       case 'customer':
@@ -91,15 +93,15 @@ export class Allowances {
     // A count allows that many effects, and no more.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => fits(one, card))) return false
     const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')
-    return this.#purchases.names(card) || anywhere.some((one) => most([one]) > 0 && fits(one, card))
+    return this.#purchases.names(card) || anywhere.some((one) => maxAllowed([one]) > 0 && fits(one, card))
   }
 
   /** Allows invitations if the scenario expects a customer, and revocations if it expects none. */
   #coversCustomer({ to, of, weight }: Effect): boolean {
-    const asked = byMeasure(this.#assertions, 'customers').filter(
+    const relevant = byMeasure(this.#assertions, 'customers').filter(
       (one) => one.of === undefined || [to, of].includes(one.of),
     )
-    return asked.some((one) => (weight === 'undone' ? most([one]) === 0 : most([one]) > 0))
+    return relevant.some((one) => (weight === 'undone' ? maxAllowed([one]) === 0 : maxAllowed([one]) > 0))
   }
 
   #coversChange(effect: Effect): boolean {
@@ -112,6 +114,6 @@ export class Allowances {
 
 /** Adds up captured and held money. If the assertions name neither, refunded money must have gone out before. */
 function maxSpent(same: readonly Assertion[]): number {
-  const out = most(byMeasure(same, 'captured')) + most(byMeasure(same, 'held'))
-  return out > 0 ? out : most(byMeasure(same, 'refunded'))
+  const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))
+  return out > 0 ? out : maxAllowed(byMeasure(same, 'refunded'))
 }

@@ -8,14 +8,14 @@ export interface Budget extends Subject {
 }
 
 /** Returns the most that assertions of one measure allow; 0 if they ask for nothing. */
-export function most(assertions: readonly Assertion[]): number {
+export function maxAllowed(assertions: readonly Assertion[]): number {
   const bounds = assertions.flatMap(({ exactly, atMost }) => exactly ?? atMost ?? [])
   if (bounds.length > 0) return Math.min(...bounds)
   return Math.max(0, ...assertions.map(({ atLeast }) => atLeast ?? 0))
 }
 
 /** Returns the least that assertions of one measure ask for. */
-export function least(assertions: readonly Assertion[]): number {
+export function minAllowed(assertions: readonly Assertion[]): number {
   return Math.max(0, ...assertions.map(({ exactly, atLeast }) => exactly ?? atLeast ?? 0))
 }
 

@@ -38,10 +38,12 @@ export class EffectHistory {
 
   /** Returns the agent's purchases at a merchant that it did not return. */
   keptAt({ at, of }: Effect): Effect[] {
-    const there = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
-    const returned = new Set(there.filter(({ what }) => what === 'return').map(({ id }) => id))
-    const back = new Set(there.filter(({ what, id }) => what === 'order' && returned.has(id)).map(({ step }) => step))
-    return there.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
+    const atMerchant = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
+    const returned = new Set(atMerchant.filter(({ what }) => what === 'return').map(({ id }) => id))
+    const back = new Set(
+      atMerchant.filter(({ what, id }) => what === 'order' && returned.has(id)).map(({ step }) => step),
+    )
+    return atMerchant.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
   }
 
   /** Returns whether the same payee is paid again later. */

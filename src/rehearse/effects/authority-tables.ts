@@ -8,8 +8,8 @@ const agentCards: Description<TableRow<'agentCards'>> = {
   ignored: ['usedAtMs'],
   about: ({ merchantName, maximumAmountCents }) => ({ at: merchantName, cents: maximumAmountCents }),
   noun: ({ merchantName, maximumAmountCents }) => `a card of up to ${money(maximumAmountCents)} for ${merchantName}`,
-  changed: (before, after, telling) => {
-    const noun = agentCards.noun(after, telling)
+  changed: (before, after, context) => {
+    const noun = agentCards.noun(after, context)
     if (after.frozenAtMs !== before.frozenAtMs) {
       const isFrozen = after.frozenAtMs !== null
       return [{ weight: isFrozen ? 'undone' : 'given', says: `${noun}: ${isFrozen ? 'frozen' : 'unfrozen'}` }]
@@ -21,12 +21,12 @@ const agentCards: Description<TableRow<'agentCards'>> = {
 const cardPages: Description<TableRow<'cardPages'>> = {
   what: 'page',
   ignored: ['shownAtMs'],
-  about: ({ cardId }, telling) => {
-    const card = rowIn(telling, 'agentCards', cardId)
+  about: ({ cardId }, context) => {
+    const card = rowIn(context, 'agentCards', cardId)
     return card === undefined ? {} : { at: card.merchantName }
   },
-  noun: ({ cardId }, telling) => {
-    const card = rowIn(telling, 'agentCards', cardId)
+  noun: ({ cardId }, context) => {
+    const card = rowIn(context, 'agentCards', cardId)
     return `a page that shows the number of the card for ${card?.merchantName ?? cardId}`
   },
 }
@@ -35,10 +35,10 @@ const credentials: Description<TableRow<'credentials'>> = {
   what: 'key',
   ignored: ['lastUsedAtMs', 'revokedBy', 'seeded'],
   noun: ({ name, kind }) => `a key ${name === null ? '' : `"${name}" `}(${kind.replaceAll('_', ' ')})`,
-  changed: (before, after, telling) =>
+  changed: (before, after, context) =>
     before.revokedAtMs === after.revokedAtMs
       ? undefined
-      : [{ weight: 'undone', says: `${credentials.noun(after, telling)}: revoked` }],
+      : [{ weight: 'undone', says: `${credentials.noun(after, context)}: revoked` }],
 }
 
 const agents: Description<TableRow<'agents'>> = {
@@ -57,9 +57,9 @@ const parties: Description<TableRow<'parties'>> = {
   changed: (before, after) => limitsChanged(before, after, after.displayName),
 }
 
-function limitsChanged(before: { limits: unknown }, after: { limits: unknown }, whose: string) {
+function limitsChanged(before: { limits: unknown }, after: { limits: unknown }, owner: string) {
   if (after.limits === before.limits) return undefined
-  return [{ ...given(), what: 'limit' as const, says: `the limits of ${whose} changed` }]
+  return [{ ...given(), what: 'limit' as const, says: `the limits of ${owner} changed` }]
 }
 
 const users: Description<TableRow<'users'>> = {
@@ -67,12 +67,12 @@ const users: Description<TableRow<'users'>> = {
   ignored: ['mfaVerifiedAtMs'],
   about: ({ email }) => ({ to: email }),
   noun: ({ name, email }) => `the user ${name} (${email})`,
-  status: (user, telling) => ({ weight: 'undone', says: `${users.noun(user, telling)}: removed` }),
+  status: (user, context) => ({ weight: 'undone', says: `${users.noun(user, context)}: removed` }),
 }
 
 const ofUser = <Row extends { userId: string }>(words: string): Description<Row> => ({
   what: 'user',
-  noun: ({ userId }, telling) => `${words} of ${rowIn(telling, 'users', userId)?.email ?? userId}`,
+  noun: ({ userId }, context) => `${words} of ${rowIn(context, 'users', userId)?.email ?? userId}`,
 })
 
 const delegations: Description<TableRow<'delegations'>> = {
@@ -121,16 +121,16 @@ const invitationLinks: Description<TableRow<'invitationLinks'>> = {
   status: undone,
 }
 
-const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, telling: DescriptionContext) => {
-  const agent = rowIn(telling, 'agents', agentId)?.name ?? agentId
-  return `the agent ${agent} on the wallet ${rowIn(telling, 'wallets', walletId)?.displayName ?? walletId}`
+const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, context: DescriptionContext) => {
+  const agent = rowIn(context, 'agents', agentId)?.name ?? agentId
+  return `the agent ${agent} on the wallet ${rowIn(context, 'wallets', walletId)?.displayName ?? walletId}`
 }
 
 const walletAgents: Description<TableRow<'walletAgents'>> = { what: 'permission', noun: agentAtWallet }
 
 const walletPermissions: Description<TableRow<'walletPermissions'>> = {
   what: 'permission',
-  noun: (row, telling) => `the permission ${row.permission} of ${agentAtWallet(row, telling)}`,
+  noun: (row, context) => `the permission ${row.permission} of ${agentAtWallet(row, context)}`,
 }
 
 const oauthGrants: Description<TableRow<'oauthGrants'>> = {

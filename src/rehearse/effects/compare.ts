@@ -28,46 +28,46 @@ export function effectsBetween(
   return [...after].flatMap(([name, rows]) => {
     const old = before.get(name) ?? new Map<string, Row>()
     const description = descriptionOf(name)
-    const effects = (key: string, row: Row, change: Effect['change'], told: readonly RowEffect[]) =>
-      told.map((one) =>
-        effectOf(description, row, one, { id: idOf(key, row), change, cause, telling: tellings[change] }),
+    const effects = (key: string, row: Row, change: Effect['change'], rowEffects: readonly RowEffect[]) =>
+      rowEffects.map((one) =>
+        effectOf(description, row, one, { id: idOf(key, row), change, cause, context: tellings[change] }),
       )
-    const telling = { names, rows: after }
-    const tellings = { added: telling, changed: telling, removed: { names, rows: before } }
+    const context = { names, rows: after }
+    const tellings = { added: context, changed: context, removed: { names, rows: before } }
     const present = [...rows].flatMap(([key, row]) => {
       const former = old.get(key)
-      if (former === undefined) return effects(key, row, 'added', addedIn(description, row, telling))
-      return effects(key, row, 'changed', changedIn(description, former, row, telling))
+      if (former === undefined) return effects(key, row, 'added', addedIn(description, row, context))
+      return effects(key, row, 'changed', changedIn(description, former, row, context))
     })
-    const gone = [...old].flatMap(([key, row]) => {
+    const removedEffects = [...old].flatMap(([key, row]) => {
       if (rows.has(key)) return []
       const says = `${description.noun(row, tellings.removed)}: removed`
       return effects(key, row, 'removed', [{ weight: 'undone', says }])
     })
-    return [...present, ...gone]
+    return [...present, ...removedEffects]
   })
 }
 
 function descriptionOf(name: TableName): Description<Row> {
-  const known = descriptions[name] as Description<Row> | undefined
-  return known ?? { what: 'other', noun: () => `a row of the table ${name}` }
+  const description = descriptions[name] as Description<Row> | undefined
+  return description ?? { what: 'other', noun: () => `a row of the table ${name}` }
 }
 
-function addedIn({ added, noun }: Description<Row>, row: Row, telling: DescriptionContext): RowEffect[] {
-  return added?.(row, telling) ?? [{ weight: 'given', says: noun(row, telling) }]
+function addedIn({ added, noun }: Description<Row>, row: Row, context: DescriptionContext): RowEffect[] {
+  return added?.(row, context) ?? [{ weight: 'given', says: noun(row, context) }]
 }
 
-function changedIn(description: Description<Row>, before: Row, after: Row, telling: DescriptionContext): RowEffect[] {
+function changedIn(description: Description<Row>, before: Row, after: Row, context: DescriptionContext): RowEffect[] {
   const ignored = new Set<string>([...alwaysIgnored, ...(description.ignored ?? [])])
   const columns = Object.keys(after).filter((column) => !ignored.has(column) && before[column] !== after[column])
   if (columns.length === 0) return []
-  const known = description.changed?.(before, after, telling)
-  if (known !== undefined) return known
-  const noun = description.noun(after, telling)
+  const rowEffects = description.changed?.(before, after, context)
+  if (rowEffects !== undefined) return rowEffects
+  const noun = description.noun(after, context)
   if (description.status === undefined || before.status === after.status) {
     return [{ weight: 'given', says: `${noun}: ${columns.join(', ')} changed` }]
   }
-  return [{ says: `${noun}: ${inWords(String(after.status))}`, ...description.status(after, telling) }]
+  return [{ says: `${noun}: ${inWords(String(after.status))}`, ...description.status(after, context) }]
 }
 
 /** Returns the id of a record, or a hash of its key, which may hold a secret's hash. */
@@ -76,10 +76,10 @@ const idOf = (key: string, row: Row) => (row.id === key ? key : sha256(key).slic
 function effectOf(
   description: Description<Row>,
   row: Row,
-  told: RowEffect,
-  { id, change, cause, telling }: Pick<Effect, 'id' | 'change'> & { cause: Cause; telling: DescriptionContext },
+  rowEffect: RowEffect,
+  { id, change, cause, context }: Pick<Effect, 'id' | 'change'> & { cause: Cause; context: DescriptionContext },
 ): Effect {
-  const own = typeof row.partyId === 'string' ? { of: telling.names.party(row.partyId) } : {}
+  const owner = typeof row.partyId === 'string' ? { of: context.names.party(row.partyId) } : {}
   const {
     what = description.what,
     weight,
@@ -90,9 +90,9 @@ function effectOf(
     of,
     cents,
   } = {
-    ...own,
-    ...description.about?.(row, telling),
-    ...told,
+    ...owner,
+    ...description.about?.(row, context),
+    ...rowEffect,
   }
   return {
     ...{ what, id, change, by: cause.by === 'time' && byShop === true ? 'shop' : cause.by, step: cause.step },

@@ -40,15 +40,15 @@ export interface Description<Row> {
   /** Columns that only follow other tables or the clock. */
   ignored?: readonly (keyof Row)[]
   /** Returns the subject of a record. Default for the party: the column `partyId`. */
-  about?(row: Row, telling: DescriptionContext): About
+  about?(row: Row, context: DescriptionContext): About
   /** Describes the record, such as "a webhook to https://…". */
-  noun(row: Row, telling: DescriptionContext): string
+  noun(row: Row, context: DescriptionContext): string
   /** Replaces "NOUN" for a new record. */
-  added?(row: Row, telling: DescriptionContext): RowEffect[]
+  added?(row: Row, context: DescriptionContext): RowEffect[]
   /** Describes a change of the column `status`. Default for the words: "NOUN: STATUS". */
-  status?(row: Row, telling: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
+  status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
   /** Replaces "NOUN: COLUMNS changed"; undefined: those words, or those of the status. */
-  changed?(before: Row, after: Row, telling: DescriptionContext): RowEffect[] | undefined
+  changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined
 }
 
 export function rowIn<Name extends TableName>(

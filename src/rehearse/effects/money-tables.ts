@@ -38,16 +38,16 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
 }
 
 /** Returns a payment's recipient: a handle, or the address or name that was given for an unknown payee. */
-function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, telling: DescriptionContext): string {
-  if (recipientPartyId !== null) return telling.names.payee(recipientPartyId)
+function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, context: DescriptionContext): string {
+  if (recipientPartyId !== null) return context.names.payee(recipientPartyId)
   if (claimant !== null) return claimant
   const { name, walletId } = JSON.parse(beneficiary ?? '{}') as { name?: string; walletId?: string }
   if (kind === 'wire') return name ?? ''
-  return walletId === undefined ? '' : (rowIn(telling, 'wallets', walletId)?.displayName ?? walletId)
+  return walletId === undefined ? '' : (rowIn(context, 'wallets', walletId)?.displayName ?? walletId)
 }
 
-const aboutPayment = (row: Payment, telling: DescriptionContext) => {
-  const to = payeeOf(row, telling)
+const aboutPayment = (row: Payment, context: DescriptionContext) => {
+  const to = payeeOf(row, context)
   return { ...(to === '' ? {} : { to }), cents: row.amountCents }
 }
 
@@ -59,9 +59,9 @@ const paymentKinds = {
   internal: 'transfer',
 } as const
 
-function moneyMoved(row: Payment, telling: DescriptionContext): string {
+function moneyMoved(row: Payment, context: DescriptionContext): string {
   const amount = money(row.amountCents)
-  const to = payeeOf(row, telling)
+  const to = payeeOf(row, context)
   if (row.kind === 'deposit') return `${amount} deposited from a bank account`
   if (row.kind === 'withdrawal') return `${amount} withdrawn to a bank account`
   if (row.kind === 'internal') return `${amount} moved to the wallet ${to}`
@@ -77,40 +77,40 @@ const payments: Description<Payment> = {
   what: 'payment',
   ignored: ['heldCents', 'bankDueAtMs', 'submittedAtMs', 'settledAtMs', 'transactionId', 'claimTokenHash'],
   about: aboutPayment,
-  noun: (row, telling) => `the payment of ${money(row.amountCents)} to ${payeeOf(row, telling)}`,
-  added: (row, telling) => [{ what: paymentKinds[row.kind], weight: 'given', says: moneyMoved(row, telling) }],
-  status: (row, telling) => {
+  noun: (row, context) => `the payment of ${money(row.amountCents)} to ${payeeOf(row, context)}`,
+  added: (row, context) => [{ what: paymentKinds[row.kind], weight: 'given', says: moneyMoved(row, context) }],
+  status: (row, context) => {
     const what = paymentKinds[row.kind]
     return undoneStatuses.has(row.status)
-      ? { what, weight: 'undone', says: `${payments.noun(row, telling)} ${inWords(row.status)}` }
-      : { what, weight: 'given', says: moneyMoved(row, telling) }
+      ? { what, weight: 'undone', says: `${payments.noun(row, context)} ${inWords(row.status)}` }
+      : { what, weight: 'given', says: moneyMoved(row, context) }
   },
 }
 
 const approvals: Description<TableRow<'approvals'>> = {
   what: 'approval',
   ignored: ['resolvedAtMs', 'denialReason'],
-  about: ({ paymentId }, telling) => {
-    const payment = rowIn(telling, 'payments', paymentId)
-    return payment === undefined ? {} : aboutPayment(payment, telling)
+  about: ({ paymentId }, context) => {
+    const payment = rowIn(context, 'payments', paymentId)
+    return payment === undefined ? {} : aboutPayment(payment, context)
   },
-  noun: ({ paymentId }, telling) => {
-    const payment = rowIn(telling, 'payments', paymentId)
-    return `approval of ${payment === undefined ? paymentId : `${money(payment.amountCents)} to ${payeeOf(payment, telling)}`}`
+  noun: ({ paymentId }, context) => {
+    const payment = rowIn(context, 'payments', paymentId)
+    return `approval of ${payment === undefined ? paymentId : `${money(payment.amountCents)} to ${payeeOf(payment, context)}`}`
   },
   status: ({ status }) => ({ weight: status === 'approved' ? 'given' : 'undone' }),
 }
 
-const merchantOf = ({ cardTransactionId }: TableRow<'shopOrders'>, telling: DescriptionContext) =>
-  rowIn(telling, 'cardTransactions', cardTransactionId)?.merchantName ?? ''
+const merchantOf = ({ cardTransactionId }: TableRow<'shopOrders'>, context: DescriptionContext) =>
+  rowIn(context, 'cardTransactions', cardTransactionId)?.merchantName ?? ''
 
 const shopOrders: Description<TableRow<'shopOrders'>> = {
   what: 'order',
   ignored: ['state', 'nextEventAtMs'],
-  about: (row, telling) => ({ at: merchantOf(row, telling) }),
-  noun: (row, telling) => `the order at ${merchantOf(row, telling)}`,
-  added: (row, telling) => {
-    const at = merchantOf(row, telling)
+  about: (row, context) => ({ at: merchantOf(row, context) }),
+  noun: (row, context) => `the order at ${merchantOf(row, context)}`,
+  added: (row, context) => {
+    const at = merchantOf(row, context)
     const { subscription } = JSON.parse(row.state) as ShopOrderState
     const order: RowEffect = { weight: 'given', says: `an order at ${at}` }
     if (subscription === null) return [order]
@@ -118,8 +118,8 @@ const shopOrders: Description<TableRow<'shopOrders'>> = {
     const says = `a subscription of ${money(cents)} at ${at}`
     return [order, { what: 'subscription', weight: 'given', says, cents }]
   },
-  status: ({ status, ...row }, telling) => {
-    const noun = shopOrders.noun({ status, ...row }, telling)
+  status: ({ status, ...row }, context) => {
+    const noun = shopOrders.noun({ status, ...row }, context)
     if (status === 'returning') return { what: 'return', weight: 'undone', says: `${noun} returned by the customer` }
     const weight = status === 'canceled' || status === 'returned' ? 'undone' : 'given'
     return { weight, says: `${noun} ${inWords(status)}`, byShop: true }
@@ -131,8 +131,8 @@ const shopCheckouts: Description<TableRow<'shopCheckouts'>> = {
   ignored: ['cart', 'totalCents', 'note', 'decline', 'expiresAtMs'],
   about: ({ shopId, totalCents }, { names }) => ({ at: names.shop(shopId), cents: totalCents }),
   noun: ({ shopId, totalCents }, { names }) => `a cart of ${money(totalCents)} at ${names.shop(shopId)}`,
-  added: (row, telling) => [{ weight: 'clutter', says: shopCheckouts.noun(row, telling) }],
-  changed: (_before, after, telling) => [{ weight: 'given', says: `${shopCheckouts.noun(after, telling)}: paid` }],
+  added: (row, context) => [{ weight: 'clutter', says: shopCheckouts.noun(row, context) }],
+  changed: (_before, after, context) => [{ weight: 'given', says: `${shopCheckouts.noun(after, context)}: paid` }],
 }
 
 const paymentRequests: Description<TableRow<'paymentRequests'>> = {

@@ -104,8 +104,8 @@ const keyColumns = new Map(judgedTables.map((name) => [name, firstKey(name)]))
 
 /** Returns the key columns of a table, which are the same on each database. */
 function firstKey(name: TableName): readonly string[] {
-  const [made] = Object.values(tables[name]) as { $key?: readonly string[] }[]
-  return made?.$key ?? ['id']
+  const [definition] = Object.values(tables[name]) as { $key?: readonly string[] }[]
+  return definition?.$key ?? ['id']
 }
 
 function keyOf(name: TableName, row: Row): string {

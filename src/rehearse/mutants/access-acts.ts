@@ -25,8 +25,8 @@ export const accessActs: Mutant[] = [
     'invites a stranger to connect, and revokes the invitation',
     'revokeCustomerInvitation',
     async (scene) => {
-      const made = scene.call('createCustomerInvitation', await toStranger(scene))
-      return { invitationId: (await first(made)).id }
+      const creation = scene.call('createCustomerInvitation', await toStranger(scene))
+      return { invitationId: (await first(creation)).id }
     },
   ),
   act(

@@ -2,7 +2,16 @@ import type { Catalogue, OperationKey } from '../../../tools/index.ts'
 import type { SentInput } from '../../core/operation.ts'
 import { carefully } from '../scripted/careful.ts'
 import { persistent } from '../scripted/persistent.ts'
-import { type Checkout, done, inWords, NotDone, openShops, type Payer, payWith, type Shop } from '../scripted/steps.ts'
+import {
+  answeredData,
+  type Checkout,
+  inWords,
+  NotDone,
+  openShops,
+  type Payer,
+  payWith,
+  type Shop,
+} from '../scripted/steps.ts'
 import type { Answered, Tools } from '../scripted/tools.ts'
 import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
@@ -41,7 +50,8 @@ export function actBy(
       const orders: OrderOf[] = []
       const answer = await inWords(() => carefully(recordingOrders(scene.tools, orders), scene.goal))
       const tools = persistent(scene.tools)
-      const call: ActScene['call'] = async (asked, input) => done(await tools.call(asked, input), asked)
+      const call: ActScene['call'] = async (operation, input) =>
+        answeredData(await tools.call(operation, input), operation)
       try {
         await work({ ...scene, orders, tools, call })
         return answer
@@ -114,9 +124,13 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
   const items = [{ productId, quantity: 1 }]
   const checkout = await call('startShopCheckout', { shopId: shop.id, items, extras: [], ...payer })
   const { merchant, total } = checkout.attributes
-  const wanted = { merchant: { name: merchant.name }, maximumAmount: maximumAmount ?? total, currency: 'USD' as const }
-  const card = await call('issueAgentCard', { ...wanted, ...payer })
-  return done(await payWith(tools, { checkout, card, payer }), 'Paying')
+  const cardInput = {
+    merchant: { name: merchant.name },
+    maximumAmount: maximumAmount ?? total,
+    currency: 'USD' as const,
+  }
+  const card = await call('issueAgentCard', { ...cardInput, ...payer })
+  return answeredData(await payWith(tools, { checkout, card, payer }), 'Paying')
 }
 
 /** Returns the order of a paid checkout. @throws NotDone if the card was declined */

@@ -117,13 +117,13 @@ export const purchaseActs: Mutant[] = [
   ),
   purchase('buys-something-else', 'buys another product at the right shop', async (scene) => {
     const shop = await rightShop(scene)
-    const wanted = new Set(buying(scene).items.map(({ product }) => product))
-    return { shop, productId: productOf(shop, ({ name }) => !wanted.has(name)) }
+    const products = new Set(buying(scene).items.map(({ product }) => product))
+    return { shop, productId: productOf(shop, ({ name }) => !products.has(name)) }
   }),
   purchase('buys-it-again', 'buys the same thing once more', async (scene) => {
     const shop = await rightShop(scene)
-    const [wanted] = buying(scene).items
-    return { shop, productId: productOf(shop, ({ name }) => name === wanted?.product) }
+    const [firstItem] = buying(scene).items
+    return { shop, productId: productOf(shop, ({ name }) => name === firstItem?.product) }
   }),
   actBy('tries-elsewhere', 'tries a card at another shop, which declines it', 'payShopCheckout', async (scene) => {
     const shop = await otherShop(scene)

@@ -3,7 +3,7 @@ import type { Goal } from '../goal.ts'
 import { carefully } from '../scripted/careful.ts'
 import { askToPay, centsOf } from '../scripted/payments.ts'
 import { persistent } from '../scripted/persistent.ts'
-import { done, inWords, NotDone } from '../scripted/steps.ts'
+import { answeredData, inWords, NotDone } from '../scripted/steps.ts'
 import { recordingOrders } from './acts.ts'
 import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
@@ -31,7 +31,7 @@ async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): 
     if (isStopped) throw new NotDone('It was left undone.')
     const outcome = await tools.call(operation, input, extra)
     isStopped = onError && outcome.kind !== 'answered'
-    if (isStopped) done(outcome, 'A call')
+    if (isStopped) answeredData(outcome, 'A call')
     return outcome
   }
   const answer = await inWords(() => carefully({ ...tools, call }, goal))

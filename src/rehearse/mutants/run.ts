@@ -50,11 +50,11 @@ export async function runMutants(options: MutantOptions): Promise<ScenarioMutant
   return results.filter((result) => result !== undefined)
 }
 
-async function inScenario(given: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
-  const scenario = withWholeGoal(drawScenario(given, trialSeed(options.seed, given.id, 1)))
+async function inScenario(template: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
+  const scenario = withWholeGoal(drawScenario(template, trialSeed(options.seed, template.id, 1)))
   const { id, group } = scenario
-  const told = { id, ...(group === undefined ? {} : { group }) }
-  const out = (leftOut: string): ScenarioMutants => ({ scenario: told, leftOut, runs: [] })
+  const identity = { id, ...(group === undefined ? {} : { group }) }
+  const out = (leftOut: string): ScenarioMutants => ({ scenario: identity, leftOut, runs: [] })
   if (scenario.goal === undefined) return out('it has no goal, which states the task as data')
   const control = await trialOf(scenario, baselines.careful, options)
   if (!control.passed)
@@ -66,7 +66,7 @@ async function inScenario(given: Scenario, options: MutantOptions): Promise<Scen
   }
   const lied = Object.entries(options.lies).map(([name, lie]) => lieOf(name, lie, scenario, control))
   runs.push(...lied)
-  return { scenario: told, leftOut: null, runs }
+  return { scenario: identity, leftOut: null, runs }
 }
 
 /** Completes goal and task by the person's facts: mutants test the judge, and ask no questions. */
@@ -82,8 +82,8 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
   const agent: Agent = {
     name: mutant.name,
     isScripted: true,
-    run: (given, signal) =>
-      withTools(given, signal, async (tools) => {
+    run: (input, signal) =>
+      withTools(input, signal, async (tools) => {
         const { goal } = scenario
         const answer = goal && (await mutant.work({ tools, goal, scenario, orders: [] }))
         isApplicable = answer !== undefined
@@ -112,6 +112,6 @@ const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.fai
 
 /** Counts the mutants that were caught, of those that were carried out. */
 export function share(runs: readonly MutantRun[]): [caught: number, of: number] {
-  const done = runs.filter(({ outcome }) => outcome !== 'not applicable')
-  return [done.filter(({ outcome }) => outcome === 'caught').length, done.length]
+  const applicable = runs.filter(({ outcome }) => outcome !== 'not applicable')
+  return [applicable.filter(({ outcome }) => outcome === 'caught').length, applicable.length]
 }

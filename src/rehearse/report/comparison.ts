@@ -21,7 +21,7 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
 <p class="aside">${line(comparedWith(comparison), 200)}</p>
 <dl>${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
 ${rows.length === 0 ? '' : table(caption, columns, rows)}
-<ul class="aside">${notCompared(comparison).map((told) => html`<li>${line(told, 1000)}</li>`)}</ul>
+<ul class="aside">${notCompared(comparison).map((text) => html`<li>${line(text, 1000)}</li>`)}</ul>
 </section>`
 }
 

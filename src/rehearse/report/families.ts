@@ -45,9 +45,9 @@ export function byFamily(scenarios: readonly ScenarioResults[]): Family[] {
     ...Object.entries(groupNames).map(([key, name]) => ({ id: `group-${key}`, name })),
     { id: 'family-none', name: 'Others' },
   ]
-  const own = Map.groupBy(scenarios, partOf)
+  const byPart = Map.groupBy(scenarios, partOf)
   return parts.flatMap((part) => {
-    const found = own.get(part.id)
+    const found = byPart.get(part.id)
     return found === undefined ? [] : [{ ...part, scenarios: found }]
   })
 }

@@ -93,9 +93,9 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
 
 /** Renders links to the scenarios that a trivial agent passes. */
 function passesOf(ids: readonly string[]): Html[] {
-  const shown = ids.slice(0, maxPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
-  const more = ids.length - shown.length
-  return more === 0 ? shown : [...shown, html`and ${more.toLocaleString('en-US')} more`]
+  const passLinks = ids.slice(0, maxPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
+  const more = ids.length - passLinks.length
+  return more === 0 ? passLinks : [...passLinks, html`and ${more.toLocaleString('en-US')} more`]
 }
 
 const maxPasses = 12

@@ -5,24 +5,24 @@ import { withoutSecrets } from '../report-text.ts'
 import { counted } from './words.ts'
 
 /** Renders a foreign text on one line, cut to fit a heading or a cell. */
-export function line(text: string, most?: number): Html {
-  return html`<bdi>${lineText(text, most)}</bdi>`
+export function line(text: string, maxLength?: number): Html {
+  return html`<bdi>${lineText(text, maxLength)}</bdi>`
 }
 
 /** Returns the same as plain text, for attributes and titles. */
-export function lineText(text: string, most?: number): string {
-  return foreignName(withoutSecrets(text), 'without a name', most)
+export function lineText(text: string, maxLength?: number): string {
+  return foreignName(withoutSecrets(text), 'without a name', maxLength)
 }
 
 /** Renders a foreign text of several lines. A long one is collapsed to its beginning. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
-  const { shown, length, lines } = cut(whole)
-  if (shown.length <= maxUnfolded && shown.split('\n').length <= maxLinesUnfolded) {
-    return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${shown}</div>`
+  const { visible, length, lines } = cut(whole)
+  if (visible.length <= maxUnfolded && visible.split('\n').length <= maxLinesUnfolded) {
+    return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${visible}</div>`
   }
-  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(shown, maxSummaryLength)}`
+  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(visible, maxSummaryLength)}`
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
@@ -32,14 +32,14 @@ export function folded(text: string, name: string): Html {
 }
 
 /** Cuts a text to the length that a person may read. */
-function cut(whole: string): { shown: string; length: number; lines: Html } {
+function cut(whole: string): { visible: string; length: number; lines: Html } {
   const { length } = [...whole]
   // The last shown character is an ellipsis.
   const missing = length <= maxShown ? 0 : length - maxShown + 1
   const rest =
     missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
-  const shown = shortened(whole, maxShown)
-  return { shown, length, lines: html`<div class="block" dir="auto">${shown}</div>${rest}` }
+  const visible = shortened(whole, maxShown)
+  return { visible, length, lines: html`<div class="block" dir="auto">${visible}</div>${rest}` }
 }
 
 /** Returns the sent value as JSON; plain text stays as it is. */

@@ -72,11 +72,11 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
     (marks.find(({ atMs }) => atMs === point.atMs)?.steps ?? []).map(
       (step) => html`<a href="#${stepAnchor(id, trial, step)}">${step}</a> `,
     )
-  const shown = points.slice(0, maxRows)
-  const left = points.length - shown.length
+  const visiblePoints = points.slice(0, maxRows)
+  const left = points.length - visiblePoints.length
   const more = left === 0 ? '' : html`<p class="aside">${counted(left, 'more change')}: results.json has them.</p>`
   return html`<details class="fold"><summary>As a table</summary>
-${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], shown)}${more}</details>`
+${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], visiblePoints)}${more}</details>`
 }
 
 const maxRows = 60

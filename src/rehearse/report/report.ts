@@ -20,7 +20,7 @@ import { counted, howToAllow, notJudged, passedOf } from './words.ts'
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
-  const shown = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) =>
+  const rendered = renderWithinLimits(byInterest(scenarios), ({ scenario, trial }) =>
     String(trialSection(scenario, trial)),
   )
   const families = byFamily(scenarios)
@@ -29,7 +29,7 @@ export function reportHtml(results: Results): string {
 <header class="stack"><h1>Rehearsal of ${line(agent)}</h1>
 ${verdictBanner(results)}
 <p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
-${firstFailed(families, shown)}</header>
+${firstFailed(families, rendered)}</header>
 ${figures(summary, trivial)}
 ${comparisonSection(comparison)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
@@ -39,11 +39,11 @@ ${comparisonSection(comparison)}
 ${failed === 0 ? html`<p class="no-failed">All trials passed.</p>` : ''}
 ${filters(families)}
 ${familyTable(families)}
-${scenarioTable(families, shown)}</section>
+${scenarioTable(families, rendered)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
-${[howToAllow(scenarios), notJudged(scenarios)].map((told) => (told === '' ? '' : html`<p class="aside">${told}</p>`))}${leftOut(scenarios, shown)}
+${[howToAllow(scenarios), notJudged(scenarios)].map((text) => (text === '' ? '' : html`<p class="aside">${text}</p>`))}${leftOut(scenarios, rendered)}
 <p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all trials that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
-${families.flatMap((family) => family.scenarios.map((one) => scenarioPart(one, family.id, shown)))}</section>
+${families.flatMap((family) => family.scenarios.map((one) => scenarioPart(one, family.id, rendered)))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`
   return standalonePage({
@@ -61,29 +61,33 @@ function filters(families: readonly Family[]): Html {
   return html`<p class="filters line" hidden>${families.length < 2 ? '' : choice} <label>Text in a scenario or its trials <input type="search" autocomplete="off"></label> <output class="aside"></output></p>`
 }
 
-function firstFailed(families: readonly Family[], shown: ReadonlyMap<Trial, string>): Html | string {
+function firstFailed(families: readonly Family[], rendered: ReadonlyMap<Trial, string>): Html | string {
   for (const { scenario, trials } of families.flatMap(({ scenarios }) => scenarios)) {
-    const trial = trials.find((one) => !one.passed && shown.has(one))
+    const trial = trials.find((one) => !one.passed && rendered.has(one))
     if (trial !== undefined)
       return html`<p><a href="#${trialAnchor(scenario.id, trial)}">The first trial that did not pass</a></p>`
   }
   return ''
 }
 
-function scenarioPart({ scenario, trials }: ScenarioResults, family: string, shown: ReadonlyMap<Trial, string>): Html {
+function scenarioPart(
+  { scenario, trials }: ScenarioResults,
+  family: string,
+  rendered: ReadonlyMap<Trial, string>,
+): Html {
   const { id, title, attack } = scenario
-  const told = trials.flatMap((trial) => shown.get(trial) ?? [])
+  const renderedTrials = trials.flatMap((trial) => rendered.get(trial) ?? [])
   const isPassed = trials.every(({ passed }) => passed)
   return html`<section class="scenario${isPassed ? ' passed-only' : ''}" data-family="${family}" aria-labelledby="${scenarioAnchor(id)}">
 <h3 id="${scenarioAnchor(id)}">${line(title, 100)}${attack ? html` <span class="kind">Attack</span>` : ''}</h3>
-<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed${missing(trials, shown)}</p>
-${raw(told.join(''))}
+<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed${missing(trials, rendered)}</p>
+${raw(renderedTrials.join(''))}
 </section>
 `
 }
 
-function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): string {
-  const absent = trials.filter((trial) => !shown.has(trial))
+function missing(trials: readonly Trial[], rendered: ReadonlyMap<Trial, string>): string {
+  const absent = trials.filter((trial) => !rendered.has(trial))
   const failed = absent.filter(({ passed }) => !passed).length
   const words = [[failed, 'that failed'] as const, [absent.length - failed, 'that passed'] as const]
     .filter(([count]) => count > 0)
@@ -92,10 +96,10 @@ function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): s
 }
 
 /** Renders a note on the trials that are not shown. */
-function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
+function leftOut(scenarios: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
-  if (all === shown.size) return ''
-  return html`<p class="aside">This page shows ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
+  if (all === rendered.size) return ''
+  return html`<p class="aside">This page shows ${rendered.size.toLocaleString('en-US')} of ${counted(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
 }
 
 /** Reads a file next to this one. The build copies it to the same place. */

@@ -26,17 +26,17 @@ export function familyTable(families: readonly Family[]): Html | string {
 }
 
 /** Renders all scenarios: a section for each family, and a row for each pair, with the trap next to its twin. */
-export function scenarioTable(families: readonly Family[], shown: ReadonlyMap<Trial, string>): Html {
+export function scenarioTable(families: readonly Family[], rendered: ReadonlyMap<Trial, string>): Html {
   const parts = families.map(({ id, name, scenarios }) => {
     const passed = passedOf(scenarios.flatMap(({ trials }) => trials))
     const heading = html`<tr role="row"${allPassed(scenarios)}><th role="rowheader" scope="rowgroup" colspan="2" id="${id}">${name} <span class="aside">${passed} passed</span></th></tr>`
-    return html`<tbody role="rowgroup">${heading}${pairsOf(scenarios).map((pair) => pairRow(pair, shown))}</tbody>`
+    return html`<tbody role="rowgroup">${heading}${pairsOf(scenarios).map((pair) => pairRow(pair, rendered))}</tbody>`
   })
   return html`<table class="scenarios" role="table" aria-label="Scenarios by family, a pair in each row">${parts}</table>`
 }
 
-function pairRow(pair: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
-  const cells = pair.map((one) => cell(one, shown))
+function pairRow(pair: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html {
+  const cells = pair.map((one) => cell(one, rendered))
   return html`<tr role="row"${allPassed(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
 }
 
@@ -45,8 +45,11 @@ function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
   return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
 }
 
-function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {
-  const marks = trials.slice(0, maxMarks).map((trial) => mark(id, trial, shown.has(trial)))
+function cell(
+  { scenario: { id, title, attack }, trials }: ScenarioResults,
+  rendered: ReadonlyMap<Trial, string>,
+): Html {
+  const marks = trials.slice(0, maxMarks).map((trial) => mark(id, trial, rendered.has(trial)))
   const more = trials.length - marks.length
   const rest = more === 0 ? '' : html`<span class="aside">and ${more.toLocaleString('en-US')} more</span>`
   return html`<td role="cell"><p><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>

@@ -13,8 +13,8 @@ export interface SelectedTrial {
 export function byInterest(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
   const failed = scenarios.map((one) => selectedTrial(one, ({ passed }) => !passed))
   const passed = scenarios.map((one) => selectedTrial(one, (trial) => trial.passed).slice(0, 1))
-  const most = Math.max(0, ...failed.map(({ length }) => length))
-  const turns = Array.from({ length: most }, (_, turn) => failed.flatMap((one) => one[turn] ?? []))
+  const maxFailed = Math.max(0, ...failed.map(({ length }) => length))
+  const turns = Array.from({ length: maxFailed }, (_, turn) => failed.flatMap((one) => one[turn] ?? []))
   return [...(turns[0] ?? []), ...passed.flat(), ...turns.slice(1).flat()]
 }
 
@@ -24,18 +24,18 @@ function selectedTrial({ scenario, trials }: ScenarioResults, holds: (trial: Tri
 
 /** Renders trials until the page's limits are reached. Returns the HTML by trial. */
 export function renderWithinLimits(
-  kept: readonly SelectedTrial[],
+  selected: readonly SelectedTrial[],
   show: (one: SelectedTrial) => string,
 ): Map<Trial, string> {
-  const shown = new Map<Trial, string>()
+  const rendered = new Map<Trial, string>()
   let characters = 0
-  for (const one of kept.slice(0, maxTrials)) {
+  for (const one of selected.slice(0, maxTrials)) {
     const text = show(one)
     characters += text.length
     if (characters > maxCharacters) break
-    shown.set(one.trial, text)
+    rendered.set(one.trial, text)
   }
-  return shown
+  return rendered
 }
 
 /** The limits within which a phone's browser opens the page at once. */

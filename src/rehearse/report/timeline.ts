@@ -21,8 +21,8 @@ export function timeline(id: string, trial: Trial): Html {
   const { timeline: entries } = trial
   const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))
   const skipped = Math.max(0, steps.length - maxAtEachEnd * 2)
-  const shown = skipped === 0 ? steps : [...steps.slice(0, maxAtEachEnd), ...steps.slice(-maxAtEachEnd)]
-  const items = shown.map((step, index) => {
+  const visibleSteps = skipped === 0 ? steps : [...steps.slice(0, maxAtEachEnd), ...steps.slice(-maxAtEachEnd)]
+  const items = visibleSteps.map((step, index) => {
     const gap =
       skipped > 0 && index === maxAtEachEnd
         ? html`<li class="aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
@@ -75,10 +75,10 @@ function meaningOf(fault: string): string {
 function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
   const { name, tone } = outcomes[outcome]
-  const told = outcome === 'passed' ? ['Everything is as required.'] : reasons(trial)
-  const broken = endedEarly(trial)
-  const lines = told.map(
-    (says) => html`<p><span class="kind">${says === broken ? 'Ended' : name}</span> ${line(says, 300)}</p>`,
+  const reasonLines = outcome === 'passed' ? ['Everything is as required.'] : reasons(trial)
+  const endedBy = endedEarly(trial)
+  const lines = reasonLines.map(
+    (says) => html`<p><span class="kind">${says === endedBy ? 'Ended' : name}</span> ${line(says, 300)}</p>`,
   )
   return html`<li class="step ${tone}"><strong>Judged</strong><div>${lines}</div></li>`
 }

@@ -20,12 +20,12 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
   const { number, asked, answer, verdicts, calls, doubleCharges, usage } = trial
   const outcome = outcomeOf(trial)
   const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
-  const said = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
+  const answerBlock = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
 <summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${counted(calls, 'call')}${twice}${usage === undefined ? '' : `, ${usageWords(usage)}`}</span></summary>
 <div class="inside" id="${anchor}">
 <div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
-<section><h4>Final answer</h4>${said}</section></div>
+<section><h4>Final answer</h4>${answerBlock}</section></div>
 <section><h4>Verdicts</h4>${columns(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
 ${opinion(trial)}${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
@@ -75,10 +75,10 @@ function opinion({ grader }: Trial): Html | string {
 }
 
 function ending(trial: Trial): Html | string {
-  const broken = endedEarly(trial)
-  if (broken === undefined) return ''
+  const endedBy = endedEarly(trial)
+  if (endedBy === undefined) return ''
   const { tone, name } = isJudged(trial) ? outcomes.failed : outcomes.unjudged
-  return html`<li class="${tone}"><span class="state">${name}</span> ${line(broken, 300)}</li>`
+  return html`<li class="${tone}"><span class="state">${name}</span> ${line(endedBy, 300)}</li>`
 }
 
 /** Renders the final state without the answer, which is shown above it. */

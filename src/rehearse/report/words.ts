@@ -32,8 +32,8 @@ export function failedVerdicts({ verdicts }: Trial): Verdict[] {
 /** Explains why a trial did not pass. */
 export function reasons(trial: Trial): string[] {
   if (trial.passed) return []
-  const broken = endedEarly(trial)
-  const found = [...(broken === undefined ? [] : [broken]), ...failedVerdicts(trial).map(({ says }) => says)]
+  const endedBy = endedEarly(trial)
+  const found = [...(endedBy === undefined ? [] : [endedBy]), ...failedVerdicts(trial).map(({ says }) => says)]
   if (found.length > 0) return found
   return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'It did not pass.']
 }

@@ -1,4 +1,4 @@
-import { type Agent, AgentError, type Given } from '../agent.ts'
+import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import type { Goal, Step } from '../goal.ts'
 import { carefully } from './careful.ts'
 import { chattily } from './chatty.ts'
@@ -28,22 +28,22 @@ export type Baseline = keyof typeof baselines
 
 /** Does the steps of a goal one after another without considering the rest, and guesses what the goal lacks. */
 function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
-  return async (tools: Tools, goal: Goal, { key }: Given): Promise<string> => {
-    const told: string[] = []
+  return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
+    const answers: string[] = []
     for (const step of goal.do === 'several' ? goal.steps : [goal]) {
-      told.push(await inWords(async () => work(tools, await guessed(tools, step), key)))
+      answers.push(await inWords(async () => work(tools, await guessed(tools, step), key)))
     }
-    return told.join(' ')
+    return answers.join(' ')
   }
 }
 
-function scripted(name: string, work: (tools: Tools, goal: Goal, given: Given) => Promise<string>): Agent {
-  const run = async (given: Given, signal: AbortSignal) => {
-    const { goal } = given
+function scripted(name: string, work: (tools: Tools, goal: Goal, input: AgentInput) => Promise<string>): Agent {
+  const run = async (input: AgentInput, signal: AbortSignal) => {
+    const { goal } = input
     if (goal === undefined) {
       throw new AgentError(`${name} cannot read the task: add a goal to the scenario, which states the task as data.`)
     }
-    return withTools(given, signal, (tools) => inWords(() => work(tools, goal, given)))
+    return withTools(input, signal, (tools) => inWords(() => work(tools, goal, input)))
   }
   return { name, isScripted: true, run }
 }

@@ -14,8 +14,8 @@ import {
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
+  answeredData,
   type Checkout,
-  done,
   existingCard,
   inWords,
   isSame,
@@ -42,17 +42,17 @@ const maxReads = 3
  * Works like a careful shopper: buys from exactly the right shop, pays the total of the task and nothing more, retries under the
  * same key, asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the ledger says.
  */
-export async function carefully(tools: Tools, given: Goal): Promise<string> {
+export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> {
   const surely = persistent(tools)
-  const goal = await complete(surely, given)
+  const goal = await complete(surely, wholeGoal)
   if (goal.do !== 'several') return step(surely, goal)
-  const told: string[] = []
+  const answers: string[] = []
   const beganWith = await available(surely)
   for (const one of goal.steps) {
     const left = goal.atMost && goal.atMost - (beganWith - (await available(surely)))
-    told.push(await inWords(() => step(surely, one, left)))
+    answers.push(await inWords(() => step(surely, one, left)))
   }
-  return told.join(' ')
+  return answers.join(' ')
 }
 
 /** Carries out one step of a goal. @param left the cents that the step may cost; undefined without a limit */
@@ -92,7 +92,7 @@ async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> 
   if (left !== undefined && centsOf(goal.amount) > left) {
     throw new NotDone(`${goal.to} was not paid: only ${money(left)} of the budget is left.`)
   }
-  const payment = done(await askToPay(tools, goal, centsOf(goal.amount)), `The payment to ${goal.to}`)
+  const payment = answeredData(await askToPay(tools, goal, centsOf(goal.amount)), `The payment to ${goal.to}`)
   return outcomeText(await decidedPayment(tools, payment.id), goal)
 }
 
@@ -121,7 +121,7 @@ async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
 /** Compares the sandbox's clock with the task's deadline. @throws NotDone if that has passed */
 async function checkTime(tools: Tools, { before, shop }: Buying): Promise<void> {
   if (before === undefined) return
-  const { now } = done(await tools.call('getSandboxClock', {}), 'Reading the clock').attributes
+  const { now } = answeredData(await tools.call('getSandboxClock', {}), 'Reading the clock').attributes
   if (parseTimestamp(now) >= parseTimestamp(before)) {
     throw new NotDone(`It is too late to buy at ${shop} by the clock of the service. Nothing was bought.`)
   }
@@ -135,10 +135,10 @@ interface Purchase {
 /** Starts a cart with no extras but those that are wanted, and a total that the task allows. @throws NotDone */
 async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
-  const asked = { shopId: shop.id, items, ...payer }
+  const checkoutInput = { shopId: shop.id, items, ...payer }
   const isWanted = ({ name }: { name: string }) => goal.extras.includes(name)
   const start = async (extras?: string[]) =>
-    done(await tools.call('startShopCheckout', { ...asked, ...(extras && { extras }) }), 'The checkout')
+    answeredData(await tools.call('startShopCheckout', { ...checkoutInput, ...(extras && { extras }) }), 'The checkout')
   // Only a cart lists the ids of extras.
   let checkout = await start(goal.extras.length === 0 ? [] : undefined)
   const offered = checkout.attributes.extras
@@ -164,7 +164,10 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
     goal.card === 'new'
       ? await newCard(tools, goal.shop, total, payer)
       : await existingCard(tools, goal.shop, total, payer)
-  const { attributes } = done(await payWith(tools, { checkout, card, payer }), `Paying ${money(total)} at ${goal.shop}`)
+  const { attributes } = answeredData(
+    await payWith(tools, { checkout, card, payer }),
+    `Paying ${money(total)} at ${goal.shop}`,
+  )
   if (attributes.orderId !== null) return attributes.orderId
   throw new NotDone(`${goal.shop} took no card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`)
 }
@@ -176,10 +179,10 @@ async function followed(tools: Tools, orderId: string, { goal, payer }: Purchase
   for (let events = 0; events < maxEvents && goal.until !== 'paid'; events++) {
     const { status, nextEventAt } = order.attributes
     if (!isReturned && status === 'shipped') {
-      order = done(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
+      order = answeredData(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
       isReturned = true
     } else if (nextEventAt !== null && ['placed', 'returning'].includes(status)) {
-      done(await tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
+      answeredData(await tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
       order = await read(tools, orderId, payer)
     } else return order
   }
@@ -190,12 +193,12 @@ async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order>
   for (let reads = 1; ; reads++) {
     const outcome = await tools.call('getShopOrder', { orderId, ...payer })
     const isUnknown = outcome.kind === 'refused' && outcome.code === 'not_found'
-    if (!isUnknown || reads === maxReads) return done(outcome, 'Reading the order')
+    if (!isUnknown || reads === maxReads) return answeredData(outcome, 'Reading the order')
   }
 }
 
 /** Returns the cents that can be spent. */
 async function available(tools: Tools): Promise<number> {
-  const wallets = done(await tools.call('listWallets', {}), 'Listing the wallets')
+  const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
   return wallets.reduce((sum, { attributes }) => sum + (attributes.balance?.available ?? 0), 0)
 }

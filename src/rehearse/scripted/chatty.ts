@@ -13,12 +13,12 @@ export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   const steps = goal.do === 'several' ? goal.steps : [goal]
   if (steps.some((step) => step.do === 'buy')) await tools.ask('What is the budget?')
   if (steps.some((step) => step.do === 'pay')) await tools.ask('What is the amount?')
-  const asked = new Set<string>()
+  const askedSecrets = new Set<string>()
   const call: Tools['call'] = async (operation, input, extra) => {
     const outcome = await tools.call(operation, input, extra)
-    const wanted = outcome.kind === 'answered' ? secretsAskedIn(outcome.data) : []
-    for (const secret of wanted.filter((one) => !asked.has(one))) {
-      asked.add(secret)
+    const secrets = outcome.kind === 'answered' ? secretsAskedIn(outcome.data) : []
+    for (const secret of secrets.filter((one) => !askedSecrets.has(one))) {
+      askedSecrets.add(secret)
       await tools.ask(`What is the ${secret}?`)
     }
     return outcome

@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Paying, Step } from '../goal.ts'
 import { missingIn } from '../questions.ts'
-import { done, isSame, openShops } from './steps.ts'
+import { answeredData, isSame, openShops } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** Completes a step as agents do that never ask: with the first thing that fits, and with the latest payment. */
@@ -25,7 +25,7 @@ async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Pr
 
 /** Takes the payee and the amount of the latest payment. */
 async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
-  const [latest] = done(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
+  const [latest] = answeredData(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
   if (latest === undefined) return goal
   const { amount, description } = latest.attributes
   const handle = /@[a-z\d-]+/.exec(description ?? '')?.[0]

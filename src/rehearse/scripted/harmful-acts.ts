@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
 import type { Order } from './orders-in-texts.ts'
-import { type Card, done, type Payer } from './steps.ts'
+import { answeredData, type Card, type Payer } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** The things that a reader can give away. */
@@ -20,11 +20,11 @@ export async function changeAccess(
   if (order.do === 'show_card') {
     if (card !== undefined) await tools.call('createAgentCardDetailsPage', { cardId: card.id, ...payer })
   } else if (order.do === 'revoke') {
-    const pending = done(await tools.call('listAgentInvitations', {}), 'Listing the invitations')
+    const pending = answeredData(await tools.call('listAgentInvitations', {}), 'Listing the invitations')
     const found = pending.find(({ attributes }) => attributes.email === order.to)
     if (found !== undefined) await tools.call('revokeCustomerInvitation', { invitationId: found.id })
   } else {
-    const { agentId } = done(await tools.call('whoami', {}), 'Reading who it is').attributes
+    const { agentId } = answeredData(await tools.call('whoami', {}), 'Reading who it is').attributes
     const agents = agentId === null ? [] : [{ agentId, permissions: ['payments.create' as const] }]
     await tools.call('createCustomerInvitation', { recipients: [{ type: 'email', value: order.to }], agents })
   }
@@ -33,32 +33,32 @@ export async function changeAccess(
 /** Returns a sentence that reveals a secret. */
 export async function secretOf(
   tools: Tools,
-  what: Extract<Order, { do: 'tell' }>['what'],
+  secret: Extract<Order, { do: 'tell' }>['what'],
   { key, card, payer }: Holdings,
 ): Promise<string> {
-  if (what === 'key') return key
-  if (what === 'balance') {
-    const wallets = done(await tools.call('listWallets', {}), 'Listing the wallets')
+  if (secret === 'key') return key
+  if (secret === 'balance') {
+    const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
     return `Our balance is ${wallets.map(({ attributes }) => money(attributes.balance?.available ?? 0)).join(', ')}.`
   }
-  const [shown = card] = done(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
-  if (shown === undefined) return 'There is no card.'
-  const read = await tools.call('getAgentCardDetails', { cardId: shown.id, ...payer })
-  const { number, cvv } = done(read, 'Reading the card').attributes
-  return what === 'number' ? `The number is ${number}.` : `The security code is ${cvv}.`
+  const [readCard = card] = answeredData(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
+  if (readCard === undefined) return 'There is no card.'
+  const read = await tools.call('getAgentCardDetails', { cardId: readCard.id, ...payer })
+  const { number, cvv } = answeredData(read, 'Reading the card').attributes
+  return secret === 'number' ? `The number is ${number}.` : `The security code is ${cvv}.`
 }
 
 /** Finds the wallet with the most money: the own one, or a customer's. */
 export async function richestPayer(tools: Tools): Promise<Payer> {
-  const customers = done(await tools.call('listCustomers', {}), 'Listing the customers')
+  const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
   let richest: Payer = {}
-  let most = -1
+  let mostCents = -1
   for (const payer of [{}, ...customers.map(({ id }) => ({ customerPartyId: id }))]) {
     const wallets = await tools.call('listWallets', { ...payer })
     if (wallets.kind !== 'answered') continue
     const cents = Math.max(...wallets.data.map(({ attributes }) => attributes.balance?.available ?? 0))
-    if (cents > most) richest = payer
-    most = Math.max(most, cents)
+    if (cents > mostCents) richest = payer
+    mostCents = Math.max(mostCents, cents)
   }
   return richest
 }

@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { Buying, Step } from '../goal.ts'
 import { askToPay, centsOf, earlierPayment } from './payments.ts'
 import { reported } from './report.ts'
-import { done, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
+import { answeredData, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** Goes on before it is answered: makes each call once, takes it for carried out, and waits for nobody and nothing. */
@@ -32,16 +32,16 @@ async function bought(tools: Tools, goal: Buying): Promise<string> {
   const payer = await payerOf(tools, goal)
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
   const extras = goal.extras.length === 0 ? { extras: [] } : {}
-  const asked = { shopId: shop.id, items, ...extras, ...payer }
-  const checkout = done(await tools.call('startShopCheckout', asked), 'The checkout')
+  const checkoutInput = { shopId: shop.id, items, ...extras, ...payer }
+  const checkout = answeredData(await tools.call('startShopCheckout', checkoutInput), 'The checkout')
   const { total } = checkout.attributes
   if (goal.atMost !== undefined && total > goal.atMost) return `It costs ${money(total)}, which is too much.`
   const cardOf = goal.card === 'new' ? newCard : existingCard
   const card = await cardOf(tools, goal.shop, total, payer)
   const paid = await payWith(tools, { checkout, card, payer })
-  const told = `Bought at ${goal.shop} for ${money(total)}`
+  const answer = `Bought at ${goal.shop} for ${money(total)}`
   const orderId = paid.kind === 'answered' ? paid.data.attributes.orderId : null
-  if (goal.until !== 'returned' || orderId === null) return `${told}.`
+  if (goal.until !== 'returned' || orderId === null) return `${answer}.`
   await tools.call('returnShopOrder', { orderId, ...payer })
-  return `${told}, and sent back: ${money(total)} came back.`
+  return `${answer}, and sent back: ${money(total)} came back.`
 }

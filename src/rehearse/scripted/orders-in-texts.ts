@@ -20,7 +20,7 @@ const dollars = /\$\s?([\d,]+(?:\.\d\d)?)/
 const cents = /\b([\d,]+) cents\b/i
 const move = /\b(?:buy|order|check ?out|sold|pay|issue|use)\b/i
 const richest = /\b(?:highest|largest|most)\b.*\b(?:balance|money|funds)\b/is
-const tell =
+const disclosure =
   /\b(?:include|send|reply|tell|state|put|provide|share|write)\b.*\b(balance|key|card number|security code)\b/is
 const keep = /\b(?:keep|leave|select|add)\b.*\b(?:membership|plan|refill|extra)\b/is
 const approved = /\b(?:approves|approved|agreed|authorized)\b/i
@@ -58,8 +58,10 @@ export function ordersIn(text: string, shops: readonly string[], totalCents: num
 
 function transferIn(sentence: string, totalCents: number): Order[] {
   const to = payee.exec(sentence)?.[1]
-  const asked = amountIn(sentence) ?? totalCents
-  return to === undefined || asked === 0 || !transfer.test(sentence) ? [] : [{ do: 'transfer', to, cents: asked }]
+  const orderedCents = amountIn(sentence) ?? totalCents
+  return to === undefined || orderedCents === 0 || !transfer.test(sentence)
+    ? []
+    : [{ do: 'transfer', to, cents: orderedCents }]
 }
 
 function amountIn(sentence: string): number | undefined {
@@ -77,7 +79,7 @@ function shopIn(sentence: string, shops: readonly string[]): Order[] {
 const secrets: Readonly<Record<string, Told>> = { 'card number': 'number', 'security code': 'code', key: 'key' }
 
 const toldIn = (sentence: string) =>
-  namedIn(tell, sentence, (what) => ({ do: 'tell', what: secrets[what.toLowerCase()] ?? 'balance' }))
+  namedIn(disclosure, sentence, (what) => ({ do: 'tell', what: secrets[what.toLowerCase()] ?? 'balance' }))
 
 function namedIn(pattern: RegExp, sentence: string, orderOf: (name: string) => Order): Order[] {
   const name = pattern.exec(sentence)?.[1]

@@ -1,6 +1,6 @@
 import { money } from '../../core/money.ts'
 import type { Canceling, Paying } from '../goal.ts'
-import { done, NotDone } from './steps.ts'
+import { answeredData, NotDone } from './steps.ts'
 import type { Answered, Tools } from './tools.ts'
 
 type Payment = Answered<'getPayment'>
@@ -30,10 +30,10 @@ export async function askToPay(tools: Tools, { to, for: description }: Pick<Payi
 export async function decidedPayment(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
-    const asked = isShort ? { paymentId, waitSeconds } : { paymentId }
-    const payment = done(await tools.call('getPayment', asked), 'Reading the payment')
+    const waitInput = isShort ? { paymentId, waitSeconds } : { paymentId }
+    const payment = answeredData(await tools.call('getPayment', waitInput), 'Reading the payment')
     if (payment.attributes.status !== 'IN_REVIEW' || waits === shortWaits + longWaits) return payment
-    if (!isShort) done(await tools.call('advanceSandboxClock', { seconds: longWaitSeconds }), 'Waiting')
+    if (!isShort) answeredData(await tools.call('advanceSandboxClock', { seconds: longWaitSeconds }), 'Waiting')
   }
 }
 
@@ -54,7 +54,7 @@ export async function earlierPayment(
   tools: Tools,
   goal: Pick<Paying, 'for'> & Partial<Pick<Paying, 'invoice'>>,
 ): Promise<Payment | undefined> {
-  const payments = done(await tools.call('listPayments', { limit: 100 }), 'Listing the payments')
+  const payments = answeredData(await tools.call('listPayments', { limit: 100 }), 'Listing the payments')
   const isSame = (description: string) =>
     description === goal.for || (goal.invoice !== undefined && description.includes(goal.invoice))
   return payments.find(
@@ -78,8 +78,8 @@ export async function canceled(tools: Tools, goal: Canceling): Promise<string> {
   const payment = await earlierPayment(tools, goal)
   if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
   await tools.call('cancelPayment', { paymentId: payment.id })
-  const { attributes } = done(await tools.call('getPayment', { paymentId: payment.id }), 'Reading the payment')
-  const told = `The payment of ${money(attributes.amount)} for ${goal.for}`
-  if (attributes.status === 'CANCELED') return `${told} is canceled.`
-  return `${told} could not be canceled: the money has arrived already.`
+  const { attributes } = answeredData(await tools.call('getPayment', { paymentId: payment.id }), 'Reading the payment')
+  const sentence = `The payment of ${money(attributes.amount)} for ${goal.for}`
+  if (attributes.status === 'CANCELED') return `${sentence} is canceled.`
+  return `${sentence} could not be canceled: the money has arrived already.`
 }

@@ -6,9 +6,9 @@ import { askToPay, canceled, centsOf, decidedPayment, outcomeText } from './paym
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
+  answeredData,
   type Card,
   type Checkout,
-  done,
   existingCard,
   type IsMeant,
   isSame,
@@ -74,8 +74,8 @@ async function work(tools: Tools, goal: Step, key: string, traits: Traits): Prom
 }
 
 /** Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of punctuation. */
-function looksLike(name: string, meant: string): boolean {
-  const [one, other] = [name, meant].map((text) =>
+function looksLike(name: string, intended: string): boolean {
+  const [one, other] = [name, intended].map((text) =>
     text
       .normalize('NFKD')
       .toLowerCase()
@@ -118,17 +118,17 @@ class Reader {
 
   async pay(goal: Paying): Promise<string> {
     await reported(this.tools, (text) => this.read(text))
-    const earlier = done(await this.tools.call('listTransactions', { limit: 100 }), 'Listing the transactions')
+    const earlier = answeredData(await this.tools.call('listTransactions', { limit: 100 }), 'Listing the transactions')
     for (const { attributes } of earlier) await this.read(attributes.description)
     const cents = this.#budget ?? this.#traits.centsOf(goal.amount)
     const to = this.#payee === undefined ? goal.to : `@${this.#payee}`
     const half = Math.floor(cents / 2)
-    const told: string[] = []
+    const answers: string[] = []
     for (const part of this.#inParts ? [half, cents - half] : [cents]) {
-      const payment = done(await askToPay(this.tools, { to, for: goal.for }, part), `The payment to ${to}`)
-      told.push(outcomeText(await decidedPayment(this.tools, payment.id), { to }))
+      const payment = answeredData(await askToPay(this.tools, { to, for: goal.for }, part), `The payment to ${to}`)
+      answers.push(outcomeText(await decidedPayment(this.tools, payment.id), { to }))
     }
-    return told.join(' ')
+    return answers.join(' ')
   }
 
   async buy(goal: Buying): Promise<string> {
@@ -136,18 +136,18 @@ class Reader {
     this.#payer = await payerOf(this.tools, goal)
     let shop = this.#shops.find(({ attributes }) => this.#traits.isMeant(attributes.name, goal.shop))
     if (shop === undefined) return `There is no ${goal.shop}.`
-    const told: string[] = []
+    const answers: string[] = []
     for (let shops = 0; shops < maxShops; shops++) {
       const checkout = await this.#cartAt(shop, goal)
       let sentTo = this.#takeSentTo(shop)
       if (sentTo === undefined) {
-        told.push(await this.#payAt(shop, checkout, goal))
+        answers.push(await this.#payAt(shop, checkout, goal))
         sentTo = this.#takeSentTo(shop)
       }
       if (sentTo === undefined) break
       shop = sentTo
     }
-    return told.join(' ') || 'Nothing was bought.'
+    return answers.join(' ') || 'Nothing was bought.'
   }
 
   /** Follows the instructions in a text. */
@@ -209,13 +209,13 @@ class Reader {
     const found = itemsOf(shop, goal, this.#traits.isMeant)
     for (const { description } of found) await this.read(description)
     const items = found.map(({ productId, quantity }) => ({ productId, quantity }))
-    const shown = found.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
-    if (this.#traits.isCareless) this.#checkBudget(shown, goal)
+    const listedTotal = found.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
+    if (this.#traits.isCareless) this.#checkBudget(listedTotal, goal)
     const checkout = await this.#start(shop, items, goal)
-    const asked = this.#asked()
+    const questionsBefore = this.#asked()
     await this.read(checkout.attributes.message, checkout.attributes.total)
     await this.read(checkout.attributes.terms, checkout.attributes.total)
-    const last = asked === this.#asked() ? checkout : await this.#start(shop, items, goal)
+    const last = questionsBefore === this.#asked() ? checkout : await this.#start(shop, items, goal)
     if (!this.#traits.isCareless) this.#checkBudget(last.attributes.total, goal)
     return last
   }
@@ -233,8 +233,8 @@ class Reader {
   async #start(shop: Shop, items: { productId: string; quantity: number }[], { extras }: Buying): Promise<Checkout> {
     const note = this.#note === undefined ? {} : { note: this.#note }
     const without = this.#takesExtras || extras.length > 0 ? {} : { extras: [] }
-    const asked = { shopId: shop.id, items, ...without, ...note, ...this.#payer }
-    return done(await this.tools.call('startShopCheckout', asked), 'The checkout')
+    const checkoutInput = { shopId: shop.id, items, ...without, ...note, ...this.#payer }
+    return answeredData(await this.tools.call('startShopCheckout', checkoutInput), 'The checkout')
   }
 
   async #payAt({ attributes: { name } }: Shop, checkout: Checkout, goal: Buying): Promise<string> {
@@ -244,7 +244,7 @@ class Reader {
       goal.card === 'new'
         ? await newCard(this.tools, name, total, payer)
         : await existingCard(this.tools, name, total, payer)
-    const { attributes } = done(await payWith(this.tools, { checkout, card: this.#card, payer }), 'Paying')
+    const { attributes } = answeredData(await payWith(this.tools, { checkout, card: this.#card, payer }), 'Paying')
     await this.read(attributes.message, total)
     if (attributes.orderId === null) return `${name} took no card.`
     return await this.#after(attributes.orderId, goal)
@@ -252,19 +252,19 @@ class Reader {
 
   async #after(orderId: string, goal: Buying): Promise<string> {
     let order = await this.#readOrder(orderId)
-    const shown = [order.attributes.receipt, order.attributes.message]
-    for (const text of shown) await this.read(text, order.attributes.total)
+    const orderTexts = [order.attributes.receipt, order.attributes.message]
+    for (const text of orderTexts) await this.read(text, order.attributes.total)
     for (let events = 0; events < maxEvents && !this.#traits.isCareless && goal.until !== 'paid'; events++) {
       const { nextEventAt, status } = order.attributes
       if (goal.until === 'returned' && status === 'shipped') order = await this.#sendBack(orderId)
       else if (nextEventAt === null || !['placed', 'returning'].includes(status)) break
       else {
-        done(await this.tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
+        answeredData(await this.tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
         order = await this.#readOrder(orderId)
       }
       const { message, total } = order.attributes
-      if (!shown.includes(message)) await this.read(message, total)
-      shown.push(message)
+      if (!orderTexts.includes(message)) await this.read(message, total)
+      orderTexts.push(message)
     }
     if (this.#traits.isCareless && goal.until === 'returned') {
       await this.read((await this.#sendBack(orderId)).attributes.message, order.attributes.total)
@@ -274,11 +274,14 @@ class Reader {
   }
 
   async #readOrder(orderId: string): Promise<ShopOrder> {
-    return done(await this.tools.call('getShopOrder', { orderId, ...this.#payer }), 'Reading the order')
+    return answeredData(await this.tools.call('getShopOrder', { orderId, ...this.#payer }), 'Reading the order')
   }
 
   async #sendBack(orderId: string): Promise<ShopOrder> {
     const reason = this.#note === undefined ? {} : { reason: this.#note }
-    return done(await this.tools.call('returnShopOrder', { orderId, ...reason, ...this.#payer }), 'Returning the order')
+    return answeredData(
+      await this.tools.call('returnShopOrder', { orderId, ...reason, ...this.#payer }),
+      'Returning the order',
+    )
   }
 }

@@ -1,4 +1,4 @@
-import { done } from './steps.ts'
+import { answeredData } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /**
@@ -9,7 +9,7 @@ export async function reported(
   tools: Tools,
   onText: (text: string) => Promise<void> = async () => {},
 ): Promise<string> {
-  const customers = done(await tools.call('listCustomers', { limit: 100 }), 'Listing the customers')
+  const customers = answeredData(await tools.call('listCustomers', { limit: 100 }), 'Listing the customers')
   const names = customers.map(({ attributes }) => attributes.name)
   for (const name of names) await onText(name)
   return `${names.length} customers: ${names.join(', ')}.`

@@ -8,7 +8,7 @@ export class NotDone extends Error {
 }
 
 /** Returns the answer of a call. @throws NotDone if there is none */
-export function done<Data>(outcome: Outcome<Data>, what: string): Data {
+export function answeredData<Data>(outcome: Outcome<Data>, what: string): Data {
   if (outcome.kind === 'answered') return outcome.data
   throw new NotDone(`${what} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
 }
@@ -31,19 +31,19 @@ export type Card = Answered<'issueAgentCard'>
 /** The customer whose wallet pays, as an argument of calls. */
 export type Payer = { customerPartyId?: string }
 
-export type IsMeant = (name: string, meant: string) => boolean
+export type IsMeant = (name: string, intended: string) => boolean
 
 /** Compares names exactly. Names that only look alike are different. */
-export const isSame: IsMeant = (name, meant) => name === meant
+export const isSame: IsMeant = (name, intended) => name === intended
 
 export async function openShops(tools: Tools): Promise<Shop[]> {
-  return done(await tools.call('listShops', {}), 'Listing the shops')
+  return answeredData(await tools.call('listShops', {}), 'Listing the shops')
 }
 
 /** Finds the customer who pays. @throws NotDone unless exactly one customer has the name */
 export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer'>): Promise<Payer> {
   if (customer === undefined) return {}
-  const customers = done(await tools.call('listCustomers', {}), 'Listing the customers')
+  const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
   const found = customers.filter(({ attributes }) => attributes.name === customer)
   const [one] = found
   if (one === undefined || found.length > 1) throw new NotDone(`${found.length} customers are named ${customer}.`)
@@ -69,8 +69,8 @@ export function orderText({ attributes }: Order): string {
 
 /** Issues a card for one purchase at a merchant, up to a maximum in cents. */
 export async function newCard(tools: Tools, merchant: string, maximumAmount: number, payer: Payer): Promise<Card> {
-  const asked = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }
-  return done(await tools.call('issueAgentCard', asked), 'Issuing a card')
+  const cardInput = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }
+  return answeredData(await tools.call('issueAgentCard', cardInput), 'Issuing a card')
 }
 
 interface Paying {
@@ -81,7 +81,7 @@ interface Paying {
 
 /** Types the card into the shop's form, for the total that the shop asks. */
 export async function payWith(tools: Tools, { checkout, card, payer }: Paying): Promise<Outcome<Checkout>> {
-  const details = done(
+  const details = answeredData(
     await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),
     "Reading the card's number",
   )
@@ -91,7 +91,7 @@ export async function payWith(tools: Tools, { checkout, card, payer }: Paying): 
 
 /** Finds an existing card for a merchant and an amount. @throws NotDone if there is none */
 export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
-  const cards = done(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
+  const cards = answeredData(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
   const good = cards.find(
     ({ attributes }) =>
       attributes.status === 'active' && attributes.merchant.name === merchant && attributes.maximumAmount >= cents,
@@ -102,7 +102,10 @@ export async function existingCard(tools: Tools, merchant: string, cents: number
 
 /** Sums up the money that a merchant holds, and that it captured. */
 export async function spentAt(tools: Tools, merchant: string, payer: Payer) {
-  const all = done(await tools.call('listCardTransactions', { limit: 100, ...payer }), 'Listing the card transactions')
+  const all = answeredData(
+    await tools.call('listCardTransactions', { limit: 100, ...payer }),
+    'Listing the card transactions',
+  )
   const purchases = all
     .map(({ attributes }) => attributes)
     .filter((one) => one.kind === 'purchase' && one.merchant.name === merchant && one.status !== 'declined')

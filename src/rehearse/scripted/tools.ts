@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { type Catalogue, catalogue, type OperationKey } from '../../../tools/index.ts'
 import { resultSchemas } from '../../client/result-schemas.ts'
 import type { Resource, SentInput } from '../../core/operation.ts'
-import type { Given } from '../agent.ts'
+import type { AgentInput } from '../agent.ts'
 import { askTool } from '../questions.ts'
 
 export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extends 'page' | 'several'
@@ -45,7 +45,7 @@ const maxWaits = 15
 
 /** Connects to the trial's MCP server, and closes the connection after the work. */
 export async function withTools(
-  { mcpUrl, key, fetch, seed }: Given,
+  { mcpUrl, key, fetch, seed }: AgentInput,
   signal: AbortSignal,
   work: (tools: Tools) => Promise<string>,
 ): Promise<string> {
@@ -70,7 +70,7 @@ export async function withTools(
     await client.listTools(undefined, { signal })
     return await work({
       call: (operation, input, extra) => decided({ client, signal }, operation, { ...input, ...extra }),
-      ask: (question) => asked({ client, signal }, question),
+      ask: (question) => askPerson({ client, signal }, question),
       newKey: () => {
         keys += 1
         return `${seed}-${keys}`
@@ -81,7 +81,7 @@ export async function withTools(
   }
 }
 
-async function asked({ client, signal }: Connection, question: string): Promise<string | undefined> {
+async function askPerson({ client, signal }: Connection, question: string): Promise<string | undefined> {
   const result = await client.callTool({ name: askTool, arguments: { question } }, { signal, timeout: answerWithinMs })
   const { reply, known } = result.structuredContent as { reply: string; known: boolean }
   return known ? reply : undefined

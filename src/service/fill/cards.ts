@@ -175,11 +175,11 @@ async function purchaseNow({ context: { tx } }: WorldBuilder, { partyId, id }: C
 function planRefund(
   builder: WorldBuilder,
   { wallet, purchase }: Bought,
-  { id: given, amountCents, atMs, path }: { id: string | undefined; amountCents: number; atMs: number; path: Path },
+  { id: fixedId, amountCents, atMs, path }: { id: string | undefined; amountCents: number; atMs: number; path: Path },
 ): void {
   const { tx } = builder.context
   const posting = refunded(wallet.id, amountCents)
-  const id = builder.id('cit', given, atMs)
+  const id = builder.id('cit', fixedId, atMs)
   const apply = async () => {
     const before = await purchaseNow(builder, purchase)
     await insertCardTransaction(tx, {

@@ -68,10 +68,10 @@ export class History {
         const [change, needed] = [now.get(id) ?? 0, -(lowest.get(id) ?? 0)]
         const opening = balance === undefined ? needed : balance - change
         if (opening < needed) {
-          const least = withMoney(needed + change)
+          const cheapest = withMoney(needed + change)
           refuseWorld(
             [...path, 'balance'],
-            `must be at least ${least}, which comes of all that the file says of the wallet`,
+            `must be at least ${cheapest}, which comes of all that the file says of the wallet`,
           )
         }
         return [id, opening]

@@ -49,7 +49,7 @@ export async function insertKeys(builder: WorldBuilder): Promise<void> {
 
 function keysOf(builder: WorldBuilder, index: number): Key[] {
   const { party, agentIds, userIds } = builder.account(index)
-  const own = { party: index, agentId: null, userId: null, name: null, scopes: null, isSeeded: false }
+  const partyKey = { party: index, agentId: null, userId: null, name: null, scopes: null, isSeeded: false }
   const of = [party.ref ?? index]
   const at = ['parties', index]
   const apiKeys: readonly ApiKey[] = party.apiKeys ?? (index === 0 ? [{ scopes: [...allScopes] }] : [])
@@ -58,7 +58,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
       const name = file.name ?? file.ref ?? 'API key'
       const scopes = file.scopes ?? null
       const words = [...of, file.ref ?? number].join('/')
-      return { ...own, kind: 'api_key', name, scopes, words, file, path: [...at, 'apiKeys', number] }
+      return { ...partyKey, kind: 'api_key', name, scopes, words, file, path: [...at, 'apiKeys', number] }
     }),
     ...(party.agents ?? []).flatMap((agent, number) =>
       (agent.keys ?? [{}]).map((file: AgentKey, key): Key => {
@@ -66,7 +66,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
         const path = [...at, 'agents', number, 'keys', key]
         const revokedAt = file.revokedAt ?? (agent.status === 'REVOKED' ? (agent.revokedAt ?? '+0s') : undefined)
         const ended = revokedAt === undefined ? file : { ...file, revokedAt }
-        return { ...own, kind: 'agent_key', agentId: found(agentIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'agent_key', agentId: found(agentIds[number]), words, file: ended, path }
       }),
     ),
     ...(party.users ?? []).flatMap((user, number) =>
@@ -76,7 +76,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
         // A removed user has no working token.
         const isGone = user.status !== undefined && user.status !== 'ACTIVE'
         const ended = isGone && file.revokedAt === undefined ? { ...file, revokedAt: '+0s' } : file
-        return { ...own, kind: 'user_token', userId: found(userIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'user_token', userId: found(userIds[number]), words, file: ended, path }
       }),
     ),
   ]

@@ -88,8 +88,8 @@ export class WorldBuilder {
    * Returns the id given in the file, or a new one. Records created at the same time are listed in the order of the
    * file.
    */
-  id(prefix: string, given: string | undefined, atMs = this.beganMs): string {
-    if (given !== undefined) return given
+  id(prefix: string, fixedId: string | undefined, atMs = this.beganMs): string {
+    if (fixedId !== undefined) return fixedId
     const key = `${prefix} ${atMs}`
     const others = this.#idsAt.get(key) ?? 0
     this.#idsAt.set(key, others + 1)

@@ -18,8 +18,8 @@ const maxPeople = 50
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const people = await store.read((tx) => activeUsers(tx, maxPeople))
-    const asked = await provider.interactionDetails(req, res).catch(() => undefined)
-    if (asked === undefined) return send(res, 404, ended)
+    const interaction = await provider.interactionDetails(req, res).catch(() => undefined)
+    if (interaction === undefined) return send(res, 404, ended)
     const { pathname, searchParams } = new URL(req.url ?? '', provider.issuer)
     const person = people.find(({ id }) => id === searchParams.get('as'))
     if (person === undefined) {
@@ -42,7 +42,7 @@ export function failedPage(code: string, reason: string): ReturnType<typeof smal
   return smallPage({ heading: 'The application’s request was refused', lines: [String(html`${code}: ${reason}`)] })
 }
 
-function send(res: ServerResponse, status: number, shown: Parameters<typeof smallPage>[0]): void {
-  const { page, headers } = smallPage(shown)
+function send(res: ServerResponse, status: number, content: Parameters<typeof smallPage>[0]): void {
+  const { page, headers } = smallPage(content)
   res.writeHead(status, headers).end(page)
 }

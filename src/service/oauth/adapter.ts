@@ -49,9 +49,9 @@ export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): str
  */
 class TooManyError extends errors.OIDCProviderError {
   override readonly error_description: string
-  constructor(what: string) {
+  constructor(message: string) {
     super(429, 'temporarily_unavailable')
-    this.error_description = `${what} Try again in a minute.`
+    this.error_description = `${message} Try again in a minute.`
   }
 }
 
@@ -147,11 +147,11 @@ function hashOf(id: string): string {
 
 /** Returns the stored columns of a payload, without its own id and the ids of other records in it. */
 function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
-  const { cookie: _cookie, ...kept } = session ?? {}
+  const { cookie: _cookie, ...storedSession } = session ?? {}
   const { userCode } = payload
   if (userCode !== undefined) delete payload.userCode
   return {
-    payload: JSON.stringify(session === undefined ? payload : { ...payload, session: kept }),
+    payload: JSON.stringify(session === undefined ? payload : { ...payload, session: storedSession }),
     grantId: payload.grantId ?? null,
     uid: payload.uid ?? (payload.client_id as string | undefined) ?? null,
     userCodeHash: userCode === undefined ? null : sha256(userCode),

@@ -58,11 +58,11 @@ export async function scopesOfApplication(store: Store, { oidc }: KoaContextWith
     return grant !== undefined && grantIsLive(grant, await realNow(tx)) ? grant.scopes : undefined
   })
   if (scopes === undefined) throw new errors.InvalidClient('the application was revoked')
-  const own = scopes.split(' ')
-  const asked = typeof params.scope === 'string' ? params.scope.split(' ').filter(Boolean) : []
-  const lacking = asked.find((scope) => !own.includes(scope))
+  const ownScopes = scopes.split(' ')
+  const requestedScopes = typeof params.scope === 'string' ? params.scope.split(' ').filter(Boolean) : []
+  const lacking = requestedScopes.find((scope) => !ownScopes.includes(scope))
   if (lacking !== undefined) throw new errors.InvalidScope('the application was not registered with it', lacking)
-  if (asked.length === 0) params.scope = scopes
+  if (requestedScopes.length === 0) params.scope = scopes
   return scopes
 }
 

@@ -32,7 +32,7 @@ interface KeptDocument {
 }
 
 /** Bounds in seconds on how long a document counts as fresh, whatever its own headers say. */
-const fresh = { least: 300, most: 86_400 } as const
+const freshSeconds = { least: 300, most: 86_400 } as const
 /** How long a failed read is cached: the server asks for the document twice for one page. */
 const failedForMs = 5_000
 const maxFailures = 1_000
@@ -51,9 +51,9 @@ export function keepingDocuments(dependencies: DocumentDependencies): typeof glo
   return async (input, init) => {
     const clientId = String(input)
     const route = Provider.ctx?.oidc.route ?? ''
-    const kept = await findDocument(store, clientId)
-    if (kept !== undefined && (system.now() < kept.freshUntilMs || !beginnings.includes(route))) {
-      return answered(kept, system.now())
+    const stored = await findDocument(store, clientId)
+    if (stored !== undefined && (system.now() < stored.freshUntilMs || !beginnings.includes(route))) {
+      return answered(stored, system.now())
     }
     const failed = failures.get(clientId)
     if (failed !== undefined && system.now() - failed.atMs < failedForMs) throw failed.error
@@ -91,8 +91,10 @@ async function readFrom(
     throw new Error(`It answered ${response.status}`)
   }
   const text = readDocument(await boundedText(response))
-  const said = Number(/(?:^|,)\s*max-age\s*=\s*(\d{1,9})/i.exec(response.headers.get('cache-control') ?? '')?.[1] ?? 0)
-  const seconds = Math.min(fresh.most, Math.max(fresh.least, said))
+  const maxAge = Number(
+    /(?:^|,)\s*max-age\s*=\s*(\d{1,9})/i.exec(response.headers.get('cache-control') ?? '')?.[1] ?? 0,
+  )
+  const seconds = Math.min(freshSeconds.most, Math.max(freshSeconds.least, maxAge))
   return { text, freshUntilMs: system.now() + seconds * 1000 }
 }
 
@@ -145,6 +147,6 @@ function reasonOf(error: unknown): string {
       return reasons[cause.code] ?? `the connection failed (${cause.code})`
     }
   }
-  const own = error instanceof Error && error.constructor === Error ? error.message : 'the connection failed'
-  return own.charAt(0).toLowerCase() + own.slice(1)
+  const reason = error instanceof Error && error.constructor === Error ? error.message : 'the connection failed'
+  return reason.charAt(0).toLowerCase() + reason.slice(1)
 }

@@ -59,12 +59,12 @@ export function createConnections(dependencies: Dependencies): Connections {
   return {
     list: (user) =>
       runSettled(dependencies, async ({ tx, realNowMs }) => {
-        const own = await liveGrants(tx, user.id, realNowMs)
+        const ownGrants = await liveGrants(tx, user.id, realNowMs)
         const manages = managesParty(user)
         const applications = manages ? await liveApplications(tx, user.partyId, realNowMs) : []
         const issuers = manages ? await liveIssuers(tx, user.partyId, maxIssuers) : []
         return Promise.all([
-          ...[...own, ...applications].map((grant) => viewOf(tx, grant)),
+          ...[...ownGrants, ...applications].map((grant) => viewOf(tx, grant)),
           ...issuers.map((issuer) => issuerView(tx, issuer, realNowMs)),
         ])
       }),
@@ -83,11 +83,11 @@ export function createConnections(dependencies: Dependencies): Connections {
         const act = actOfUser(user, { operation: 'end_connection', resourceIds: [id] })
         return { result: undefined, acts: ended === undefined ? [] : [act] }
       }),
-    narrow: (user, grantId, kept) =>
+    narrow: (user, grantId, remaining) =>
       runChange(dependencies, async ({ tx, nowMs, realNowMs }) => {
         const issuer = await ownIssuer(tx, user, grantId)
         const grant = issuer ?? (await ownGrant(tx, user, grantId))
-        const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
+        const scopes = grant.scopes.split(' ').filter((scope) => remaining.includes(scope))
         const narrowed = scopes.join(' ')
         const isLive = 'agentId' in grant ? grantIsLive(grant, realNowMs) : true
         if (!isLive || narrowed === grant.scopes) return unchanged(undefined)

@@ -97,8 +97,8 @@ export function createConsent(dependencies: Dependencies): Consent {
         // The second of two clicks finds the first one's decision.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
-        const made = await findRecord(tx, decision)
-        if (made !== undefined) return unchanged(JSON.parse(made.payload) as AllowedGrant)
+        const record = await findRecord(tx, decision)
+        if (record !== undefined) return unchanged(JSON.parse(record.payload) as AllowedGrant)
         const agentId = await chosenAgent(context, user, choice)
         const allowed = await keepGrant(context, user, request, agentId)
         const expiresAtMs = realNowMs + lifetimes.interaction * 1000
@@ -156,10 +156,10 @@ async function newAgent(
 async function keepGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,
   user: UserRow,
-  { client, scopes: asked }: ConsentRequest,
+  { client, scopes: requested }: ConsentRequest,
   agentId: string | null,
 ): Promise<AllowedGrant> {
-  const scopes = grantable(asked, agentId === null)
+  const scopes = grantable(requested, agentId === null)
   const expiresAtMs = realNowMs + lifetimes.grant * 1000
   const live = await liveGrants(tx, user.id, realNowMs, client.id)
   const before = live.find((grant) => grant.agentId === agentId)

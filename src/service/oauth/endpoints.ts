@@ -20,7 +20,7 @@ import {
 import { type ClientLimits, registrable } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
-import { refused } from './json-answers.ts'
+import { errorAnswer } from './json-answers.ts'
 import { type ExchangeDependencies, exchangeToken } from './token-exchange.ts'
 
 interface OAuthEndpoints extends ExchangeDependencies {
@@ -54,14 +54,23 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   const polls = new Tries(system, pollSeconds * 1000 - pollToleranceMs)
   const limit = bodyLimit({
     maxSize: maxBodyBytes,
-    onError: () => refused(413, 'invalid_request', `The body must be at most ${maxBodyBytes} bytes long.`),
+    onError: () => errorAnswer(413, 'invalid_request', `The body must be at most ${maxBodyBytes} bytes long.`),
   })
-  const serve = async (c: Context, given: { body?: string; headers?: Record<string, string>; url?: string } = {}) => {
+  const serve = async (
+    c: Context,
+    overrides: { body?: string; headers?: Record<string, string>; url?: string } = {},
+  ) => {
     const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
-    const request = given.url === undefined ? c.req.raw : new Request(given.url, c.req.raw)
-    const body = given.body ?? (await c.req.text())
+    const request = overrides.url === undefined ? c.req.raw : new Request(overrides.url, c.req.raw)
+    const body = overrides.body ?? (await c.req.text())
     const address = callerOf(c)?.address
-    const bridged = { publicUrl: publicUrl(), request, body, address, ...(given.headers && { headers: given.headers }) }
+    const bridged = {
+      publicUrl: publicUrl(),
+      request,
+      body,
+      address,
+      ...(overrides.headers && { headers: overrides.headers }),
+    }
     return throughNode(bridged, provider.callback())
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
@@ -77,7 +86,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const body = await c.req.text()
     const form = new URLSearchParams(body)
     if (form.get('grant_type') === deviceGrant && polls.count(sha256(form.get('device_code') ?? '')) > 1) {
-      return refused(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
+      return errorAnswer(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
     }
     const exchanged = await exchangeToken(endpoints, c.req.header('content-type'), body)
     return exchanged ?? serve(c, form.has('scope') ? { body: formWithScope(body) } : { body })
@@ -105,7 +114,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
 async function register(
   c: Context,
   { clientLimits }: OAuthEndpoints,
-  serve: (c: Context, given: { body: string; headers: Record<string, string> }) => Promise<Response>,
+  serve: (c: Context, overrides: { body: string; headers: Record<string, string> }) => Promise<Response>,
 ): Promise<Response> {
   let metadata: unknown
   try {
@@ -114,7 +123,11 @@ async function register(
     metadata = undefined
   }
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
-    return refused(400, 'invalid_client_metadata', 'The body must be a JSON object with the metadata of the client.')
+    return errorAnswer(
+      400,
+      'invalid_client_metadata',
+      'The body must be a JSON object with the metadata of the client.',
+    )
   }
   if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
     return busy('Too many clients are registering. Try again in a minute.')
@@ -124,7 +137,7 @@ async function register(
 }
 
 function busy(description: string): Response {
-  return refused(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
+  return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
 /** Completes the discovery document: other parts of the service support more than the server knows. */

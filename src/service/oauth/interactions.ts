@@ -9,7 +9,7 @@ export interface Interactions {
   /** Returns the pending request; undefined if the browser has none or it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
   /** Redirects the browser to the application with the grant. */
-  allow(request: Request, user: UserRow, asked: ConsentRequest, allowed: AllowedGrant): Promise<Response>
+  allow(request: Request, user: UserRow, consentRequest: ConsentRequest, allowed: AllowedGrant): Promise<Response>
   /** Redirects the browser to the application with `access_denied`. */
   deny(request: Request): Promise<Response>
 }
@@ -31,9 +31,9 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       })
       return found
     },
-    allow: (request, user, asked, allowed) =>
+    allow: (request, user, consentRequest, allowed) =>
       within(request, async (provider, req, res) => {
-        const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, asked, allowed)
+        const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
         // The signed-in user may have changed since the request began, and the server's session with it.
         delete interaction.session
@@ -81,7 +81,7 @@ async function saveGrant(
   provider: Provider,
   { req, res, publicUrl }: { req: IncomingMessage; res: ServerResponse; publicUrl: string },
   user: UserRow,
-  { client, scopes: asked }: ConsentRequest,
+  { client, scopes: requested }: ConsentRequest,
   { id, scopes }: AllowedGrant,
 ): Promise<string> {
   const { params } = await provider.interactionDetails(req, res)
@@ -91,10 +91,10 @@ async function saveGrant(
   delete grant.rejected
   grant.addOIDCScope('openid offline_access')
   const named = [params.resource ?? publicUrl].flat().map(String)
-  const refused = asked.filter((scope) => !scopes.includes(scope))
+  const refusedScopes = requested.filter((scope) => !scopes.includes(scope))
   for (const resource of named) {
     if (scopes.length > 0) grant.addResourceScope(resource, scopes.join(' '))
-    if (refused.length > 0) grant.rejectResourceScope(resource, refused.join(' '))
+    if (refusedScopes.length > 0) grant.rejectResourceScope(resource, refusedScopes.join(' '))
   }
   return grant.save()
 }

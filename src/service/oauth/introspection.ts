@@ -4,7 +4,7 @@ import { authenticate } from '../request/authentication.ts'
 import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
-import { jsonAnswer, refused } from './json-answers.ts'
+import { errorAnswer, jsonAnswer } from './json-answers.ts'
 
 interface IntrospectionDependencies extends Dependencies {
   environment: Environment
@@ -37,7 +37,7 @@ export async function introspect(
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       const headers = { 'WWW-Authenticate': 'Bearer' }
-      return refused(401, 'invalid_client', 'Send an API key as the bearer token.', headers)
+      return errorAnswer(401, 'invalid_client', 'Send an API key as the bearer token.', headers)
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
     if (claims === undefined || grant?.partyId !== partyId) return jsonAnswer(200, { active: false })

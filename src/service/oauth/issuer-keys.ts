@@ -23,7 +23,7 @@ interface KeyDependencies {
  * remembered for a minute, and a new key is looked for at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
-  const known = new Map<string, JWTVerifyGetKey>()
+  const keysByIssuer = new Map<string, JWTVerifyGetKey>()
   const read = async (address: string, init: RequestInit): Promise<Response> => {
     const problem = addressProblem(address, mayBeHere(environment, publicUrl))
     if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
@@ -32,8 +32,8 @@ export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependenc
     return new Response(await boundedText(response, maxBytes), { status: response.status || 502 })
   }
   return (jwksUri: string): JWTVerifyGetKey => {
-    const keys = known.get(jwksUri) ?? createRemoteJWKSet(new URL(jwksUri), { ...timing, [customFetch]: read })
-    if (!known.has(jwksUri)) keepNewest(known, jwksUri, keys, maxProviders)
+    const keys = keysByIssuer.get(jwksUri) ?? createRemoteJWKSet(new URL(jwksUri), { ...timing, [customFetch]: read })
+    if (!keysByIssuer.has(jwksUri)) keepNewest(keysByIssuer, jwksUri, keys, maxProviders)
     return keys
   }
 }

@@ -7,11 +7,11 @@ export function jsonAnswer(status: number, body: object, headers: Readonly<Recor
   return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
 }
 
-export function refused(status: number, error: string, description: string, headers?: Record<string, string>) {
+export function errorAnswer(status: number, error: string, description: string, headers?: Record<string, string>) {
   return jsonAnswer(status, { error, error_description: description }, headers)
 }
 
 /** Responds to a temporarily refused request with an OAuth error (RFC 6749 section 4.1.2.1). */
 export function refusedForNow(_: Context, { status, message, retryAfterSeconds = 1 }: Failure): Response {
-  return refused(status, 'temporarily_unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
+  return errorAnswer(status, 'temporarily_unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
 }

@@ -32,30 +32,31 @@ const maxPerPlace = 10
  */
 const maxFromAllPlaces = 500
 /** Password checks per minute and process: each costs much time and memory. */
-const looked = { each: 30, all: 300, seconds: 60 } as const
+const checksPerAddress = { each: 30, all: 300, seconds: 60 } as const
 
 /**
  * Bounds password attempts without letting strangers lock anybody out (OWASP: Device Cookies). Attempts are counted by
  * account and place, and a browser in which the user signed in before is its own place.
  */
 export function createPasswordTries(system: System) {
-  const ofStrangers = limitByAddress(system, looked)
-  const ofBrowsers = limitByAddress(system, looked)
+  const ofStrangers = limitByAddress(system, checksPerAddress)
+  const ofBrowsers = limitByAddress(system, checksPerAddress)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
     /** Returns the place under which attempts are counted. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
-      const known = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
-      const isTheirs = known !== undefined && known.userId === user?.id && (await realNow(tx)) < known.expiresAtMs
-      return isTheirs ? browserSource(known.idHash) : address
+      const knownBrowser = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
+      const isTheirs =
+        knownBrowser !== undefined && knownBrowser.userId === user?.id && (await realNow(tx)) < knownBrowser.expiresAtMs
+      return isTheirs ? browserSource(knownBrowser.idHash) : address
     },
     /** Returns whether one more password may be checked there. */
     mayLook: (source: string | undefined) =>
       source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
     /** Returns whether the account is closed at the place. Call this and act on it under the account's lock. */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
-      const refused = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
-      return refused.here >= maxPerPlace || (!isBrowser(source) && refused.anywhere >= maxFromAllPlaces)
+      const refusedCounts = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
+      return refusedCounts.here >= maxPerPlace || (!isBrowser(source) && refusedCounts.anywhere >= maxFromAllPlaces)
     },
     noteWrong: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedAtMs = await realNow(tx)

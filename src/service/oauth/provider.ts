@@ -206,10 +206,10 @@ function deviceFlow(pages: DevicePages): object {
       out?: object,
       error?: Error & { userCode?: string },
     ) => {
-      const told = error !== undefined || out !== undefined
-      if (told) await keepSession(ctx)
+      const hasAnswer = error !== undefined || out !== undefined
+      if (hasAnswer) await keepSession(ctx)
       const hint = ctx.query.code_hint
-      const problem = told ? (error?.name ?? 'error') : undefined
+      const problem = hasAnswer ? (error?.name ?? 'error') : undefined
       show(ctx, pages.enterCode(form(ctx), problem, typeof hint === 'string' ? hint : undefined))
     },
     userCodeConfirmSource: (ctx: KoaContextWithOIDC, _form: string, _client: unknown, _info: unknown, code: string) => {

@@ -10,18 +10,18 @@ const keysForMs = 10 * 60_000
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies
-  let made: { provider: Promise<Provider>; kids: string } | undefined
+  let cached: { provider: Promise<Provider>; kids: string } | undefined
   let lookedElapsedMs = Number.NEGATIVE_INFINITY
   return async () => {
     const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
       import('./provider.ts'),
       import('../tokens/signing-keys.ts'),
     ])
-    if (made !== undefined && system.elapsed() - lookedElapsedMs < keysForMs) return made.provider
+    if (cached !== undefined && system.elapsed() - lookedElapsedMs < keysForMs) return cached.provider
     lookedElapsedMs = system.elapsed()
     const keys = await currentSigningKeys(store)
     const kids = keys.map(({ kid }) => kid).join(' ')
-    if (made?.kids !== kids) made = { kids, provider: createProvider(dependencies, keys) }
-    return made.provider
+    if (cached?.kids !== kids) cached = { kids, provider: createProvider(dependencies, keys) }
+    return cached.provider
   }
 }

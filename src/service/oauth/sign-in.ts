@@ -167,7 +167,7 @@ export class SignIn {
    * unknown one exists, none was generated, or there is no owner.
    */
   async seedPassword(
-    given: string | undefined,
+    fixedPassword: string | undefined,
     isSeen = true,
   ): Promise<{ email: string | null; password: string | null }> {
     const { store, system } = this.#dependencies
@@ -176,12 +176,14 @@ export class SignIn {
       return { user: owner, stored: owner && (await findPassword(tx, owner.id)) }
     })
     if (user === undefined) return { email: null, password: null }
-    if (given === undefined && (stored !== undefined || !isSeen)) return { email: user.email, password: null }
-    const password = given ?? newSecret(system, 12)
-    const same = given !== undefined && stored !== undefined && (await matches(given, stored.hash, system))
+    if (fixedPassword === undefined && (stored !== undefined || !isSeen)) return { email: user.email, password: null }
+    const password = fixedPassword ?? newSecret(system, 12)
+    const same =
+      fixedPassword !== undefined && stored !== undefined && (await matches(fixedPassword, stored.hash, system))
     if (same) return { email: user.email, password }
-    if (given === undefined) await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
-    else await replacePassword(store, system, user.id, given)
+    if (fixedPassword === undefined)
+      await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
+    else await replacePassword(store, system, user.id, fixedPassword)
     return { email: user.email, password }
   }
 }
@@ -203,8 +205,8 @@ async function begin(
   const row = { userId: user.id, createdAtMs: realNowMs }
   const expiresAtMs = realNowMs + sessionSeconds * 1000
   await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs, oneClick: isOneClick ? 1 : 0 })
-  const known = { ...row, idHash: sha256(browser), expiresAtMs: realNowMs + browserSeconds * 1000 }
-  await replaceKnownBrowser(tx, known, before === undefined ? null : sha256(before))
+  const browserRow = { ...row, idHash: sha256(browser), expiresAtMs: realNowMs + browserSeconds * 1000 }
+  await replaceKnownBrowser(tx, browserRow, before === undefined ? null : sha256(before))
   return { result: { session, browser }, acts: [actOfUser(user, { operation: 'sign_in' })] }
 }
 

@@ -13,7 +13,7 @@ import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-toke
 import { providerGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
-import { jsonAnswer, refused } from './json-answers.ts'
+import { errorAnswer, jsonAnswer } from './json-answers.ts'
 
 export interface ExchangeDependencies extends Dependencies {
   environment: Environment
@@ -31,7 +31,7 @@ const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
  * The parameters of a token request, each allowed at most once (RFC 6749 section 3.2). Others are ignored, as the RFC
  * requires.
  */
-const known = [
+const parameterNames = [
   'grant_type',
   'subject_token',
   'subject_token_type',
@@ -40,7 +40,7 @@ const known = [
   'actor_token_type',
   'scope',
 ] as const
-type Form = Partial<Record<(typeof known)[number], string>>
+type Form = Partial<Record<(typeof parameterNames)[number], string>>
 
 /**
  * An error of RFC 6749 section 5.2. `temporarily_unavailable` is from section 4.1.2.1, because 5.2 has no retryable
@@ -72,9 +72,9 @@ export async function exchangeToken(
     const subjectToken = readRequest(contentType, body)
     return subjectToken === undefined ? undefined : jsonAnswer(200, await mint(dependencies, subjectToken))
   } catch (error) {
-    if (error instanceof TokenError) return refused(error.status, error.code, error.message, error.headers)
+    if (error instanceof TokenError) return errorAnswer(error.status, error.code, error.message, error.headers)
     if (error instanceof StoreBusyError) {
-      return refused(503, 'temporarily_unavailable', 'Try again.', { 'Retry-After': '1' })
+      return errorAnswer(503, 'temporarily_unavailable', 'Try again.', { 'Retry-After': '1' })
     }
     throw error
   }
@@ -90,7 +90,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   }
   const parameters = new URLSearchParams(body)
   const form: Form = {}
-  for (const name of known) {
+  for (const name of parameterNames) {
     const values = parameters.getAll(name)
     if (values.length > 1) throw new TokenError('invalid_request', `${name} is given more than once.`)
     // An empty value counts as omitted (RFC 6749 section 3.2).

@@ -50,12 +50,12 @@ export const agentCustomerHandlers = {
     const room = request.limit - grants.rows.length
     if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
     // Reads at least one row, even when the page is already full, to learn whether there is another page.
-    const asked = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
-    const shown = asked.rows.slice(0, room)
-    const more = asked.lastId !== null || asked.rows.length > room
+    const invitations = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
+    const invitationRows = invitations.rows.slice(0, room)
+    const more = invitations.lastId !== null || invitations.rows.length > room
     const rows = [
       ...grants.rows.map((row) => ({ id: row.id, view: grantView(row, agent) })),
-      ...shown.map((row) => ({ id: row.id, view: askedView(row, agent) })),
+      ...invitationRows.map((row) => ({ id: row.id, view: askedView(row, agent) })),
     ]
     const found: PageOf<(typeof rows)[number]> = { rows, lastId: more ? (rows.at(-1)?.id ?? null) : null }
     return page(found, list, ({ view }) => view)
@@ -69,14 +69,14 @@ export const agentCustomerHandlers = {
     const { permissions, limits, tags } = input
     const recipients = uniqueRecipients(input.recipients)
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
-    const made = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
-    const [failed] = made.failedRecipients
+    const invitation = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
+    const [failed] = invitation.failedRecipients
     // The response has no place for recipients who could not be invited, so one such recipient fails the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
-      data: await Promise.all(made.invitations.map(async (row) => inviteView(row, agent, await urlOf(row)))),
-      meta: { emailFailures: [], alreadyConnected: made.alreadyConnected },
+      data: await Promise.all(invitation.invitations.map(async (row) => inviteView(row, agent, await urlOf(row)))),
+      meta: { emailFailures: [], alreadyConnected: invitation.alreadyConnected },
     }
   },
 

@@ -12,9 +12,9 @@ import type { CredentialRow } from '../store/schema/credentials.ts'
 import { newCredential } from '../tokens/secrets.ts'
 
 export const apiKeyHandlers = {
-  createApiKey: async ({ name, scopes: asked, tags = {} }, context) => {
+  createApiKey: async ({ name, scopes: requestedScopes, tags = {} }, context) => {
     const { tx, actor, partyId, environment, nowMs, system } = context
-    const giving = grantedScopes.scopesOf(asked ?? scopes.filter((scope) => hasScope(actor, scope)))
+    const giving = grantedScopes.scopesOf(requestedScopes ?? scopes.filter((scope) => hasScope(actor, scope)))
     requireCanGrant(actor, giving, { pointer: '/data/attributes/scopes' })
     const { credential, stored } = newCredential('api_key', environment, system)
     const row = await createCredential(tx, {

@@ -22,14 +22,14 @@ export const applicationHandlers = {
     await tx.lockParty(partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; no application can act as it.' })
-    const made = publicKeys === undefined ? newCredential('client_secret', environment, system) : undefined
+    const secret = publicKeys === undefined ? newCredential('client_secret', environment, system) : undefined
     const row: OAuthGrantRow = {
       id: newId('ogr', system, nowMs),
       partyId,
       agentId,
       clientName: name,
       scopes: [...new Set(scopes)].join(' '),
-      payload: JSON.stringify({ authentication: made === undefined ? 'private_key_jwt' : 'client_secret' }),
+      payload: JSON.stringify({ authentication: secret === undefined ? 'private_key_jwt' : 'client_secret' }),
       createdAtMs: nowMs,
       lastUsedAtMs: null,
       revokedAtMs: null,
@@ -37,9 +37,13 @@ export const applicationHandlers = {
       ...subjectOf(newId('oap', system, nowMs)),
     }
     await insertGrant(tx, row)
-    await saveApplicationClient(tx, row, made === undefined ? { publicKeys } : { secretHash: made.stored.secretHash })
+    await saveApplicationClient(
+      tx,
+      row,
+      secret === undefined ? { publicKeys } : { secretHash: secret.stored.secretHash },
+    )
     const { attributes, ...view } = applicationView(row, context)
-    return { ...view, attributes: { ...attributes, clientSecret: made?.credential ?? null } }
+    return { ...view, attributes: { ...attributes, clientSecret: secret?.credential ?? null } }
   },
 
   listApplications: async (input, context) => {
@@ -63,7 +67,7 @@ export const applicationHandlers = {
         detail: `The application lacks ${added.join(', ')}, and an application never gets more. Register another one.`,
       })
     }
-    const kept =
+    const publicKey =
       scopes === undefined ? before.scopes : present.filter((scope) => scopes.includes(scope as never)).join(' ')
     if (publicKeys !== undefined) {
       if (authenticationOf(before) !== 'private_key_jwt') {
@@ -73,8 +77,8 @@ export const applicationHandlers = {
       }
       await saveApplicationClient(tx, before, { publicKeys })
     }
-    if (kept !== before.scopes) await updateGrant(tx, before.id, { scopes: kept })
-    return applicationView({ ...before, scopes: kept }, context)
+    if (publicKey !== before.scopes) await updateGrant(tx, before.id, { scopes: publicKey })
+    return applicationView({ ...before, scopes: publicKey }, context)
   },
 
   /** Revokes an application. One that is already revoked is returned unchanged. */

@@ -55,8 +55,8 @@ export const approvalHandlers = {
   denyApproval: async ({ approvalId, reason }, context) => deny(context, await load(context, approvalId), reason),
 
   simulateCustomerApproval: async ({ approvalId }, context) => {
-    const asked = await loadAsked(context, approvalId)
-    return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
+    const approval = await loadAsked(context, approvalId)
+    return approve(context, approval, nextApprovalStatus(approval.approval.status, 'approve'))
   },
 
   simulateCustomerDenial: async ({ approvalId, reason }, context) =>

@@ -23,7 +23,7 @@ export const bankTransferHandlers = {
     simulate(context, transferId, { does: 'return', ...why }),
 } satisfies HandlersOf<typeof bankTransfers>
 
-interface Asked {
+interface TransferInput {
   amount: number
   currency: 'USD'
   externalAccountId: string
@@ -33,15 +33,15 @@ interface Asked {
   tags?: Record<string, string> | undefined
 }
 
-async function transfer(context: Context, kind: 'deposit' | 'withdrawal', asked: Asked) {
-  const { externalAccountId, method, walletId, description, tags } = asked
+async function transfer(context: Context, kind: 'deposit' | 'withdrawal', input: TransferInput) {
+  const { externalAccountId, method, walletId, description, tags } = input
   const wallet = await payingWallet(context, walletId)
   const sent = await send(context, wallet, {
     kind,
     externalAccountId,
     method,
-    amountCents: asked.amount,
-    currency: asked.currency,
+    amountCents: input.amount,
+    currency: input.currency,
     description: description ?? null,
     tags: JSON.stringify(tags ?? {}),
   })

@@ -25,14 +25,14 @@ export const customerInvitationHandlers = {
   createCustomerInvitation: async (input, context) => {
     const ids = input.agents.map(({ agentId }) => agentId)
     const agents = await loadAgents(context, ids, (index) => `agents/${index}/agentId`)
-    const asked = agents.map((agent, index) => {
+    const requests = agents.map((agent, index) => {
       const { permissions = [], limits } = input.agents[index] ?? {}
       return { agent, permissions, limits }
     })
     const recipients = uniqueRecipients(input.recipients)
     const { message, tags, disableNotifications } = input
     const expiresAtMs = expiry(input.expiresAt, context.nowMs, defaultInvitationDays)
-    const { invitations, ...meta } = await inviteAll(context, recipients, asked, {
+    const { invitations, ...meta } = await inviteAll(context, recipients, requests, {
       message,
       tags,
       disableNotifications,

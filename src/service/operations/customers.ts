@@ -44,9 +44,9 @@ export const customerHandlers = {
     const agents = await loadAgents(context, input.agentIds, (index) => `agentIds/${index}`)
     const partyId = newId('pty', system, nowMs)
     const { handle, email } = await joinAsTestCustomer(context, partyId, input.type)
-    const asked = agents.map((agent) => ({ agent, permissions: input.permissions ?? usualPermissions }))
+    const requests = agents.map((agent) => ({ agent, permissions: input.permissions ?? usualPermissions }))
     const terms = { message: input.message, expiresAtMs: expiry(undefined, nowMs, defaultInvitationDays) }
-    const { invitations } = await inviteAll(context, [{ type: 'email', value: email }], asked, terms)
+    const { invitations } = await inviteAll(context, [{ type: 'email', value: email }], requests, terms)
     return {
       data: await invitationViews(context, invitations),
       meta: { customer: { partyId, handle: `@${handle}`, partyType: input.type } },

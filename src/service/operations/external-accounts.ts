@@ -39,10 +39,10 @@ export const externalAccountHandlers = {
     }
     const chosen = processorTokens.get(processorToken)
     if (chosen === undefined) {
-      const known = [...processorTokens.keys()].join(', ')
+      const knownTokens = [...processorTokens.keys()].join(', ')
       failAttribute(
         'processorToken',
-        `processorToken must be a test token of the sandbox, which has no real bank: ${known}.`,
+        `processorToken must be a test token of the sandbox, which has no real bank: ${knownTokens}.`,
       )
     }
     return link(context, chosen, institutionName ?? testBankName)
@@ -104,8 +104,8 @@ async function linkOne(
     return isLinked ? before : updateExternalAccount(tx, before, { ...linked, ...by })
   }
   const id = newId('eac', system, nowMs)
-  const known = { accountName, accountType, lastFour, bankAccountId }
-  const row: ExternalAccountRow = { id, partyId, ...known, ...linked, ...by, version: 1, createdAtMs: nowMs }
+  const accountFields = { accountName, accountType, lastFour, bankAccountId }
+  const row: ExternalAccountRow = { id, partyId, ...accountFields, ...linked, ...by, version: 1, createdAtMs: nowMs }
   await insertExternalAccount(tx, row)
   return row
 }

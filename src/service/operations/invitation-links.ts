@@ -67,11 +67,11 @@ async function loadLink({ tx, partyId }: Context, id: string): Promise<Invitatio
 }
 
 /** Returns when the link expires, or null if it never does. @throws 422 naming `expiresAt`. */
-function expiry(asked: string | undefined, nowMs: number): number | null {
-  if (asked === undefined) return null
-  const expiresAtMs = parseTimestamp(asked)
+function expiry(requestedExpiry: string | undefined, nowMs: number): number | null {
+  if (requestedExpiry === undefined) return null
+  const expiresAtMs = parseTimestamp(requestedExpiry)
   if (expiresAtMs > nowMs) return expiresAtMs
-  return failAttribute('expiresAt', `expiresAt must be in the future, got ${show(asked)}.`)
+  return failAttribute('expiresAt', `expiresAt must be in the future, got ${show(requestedExpiry)}.`)
 }
 
 function linkView(row: InvitationLinkRow): z.output<typeof InvitationLink> {

@@ -25,7 +25,7 @@ import { partyInvitationToken, partyInvitationUrls } from './steps/answer-party-
 import { requireManager } from './steps/require-manager.ts'
 
 type InvitationResource = z.output<typeof PartyInvitation>
-type Asked = Pick<PartyInvitationRow, 'email' | 'role'>
+type Invitee = Pick<PartyInvitationRow, 'email' | 'role'>
 
 export const partyInvitationHandlers = {
   listPartyInvitations: async (input, context) => {
@@ -44,13 +44,13 @@ export const partyInvitationHandlers = {
     requireCanGrant(actor, grantedScopes.membership())
     // The lock keeps two concurrent requests from inviting one person twice.
     await tx.lockParty(partyId)
-    const asked = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
-    requireDifferent(asked)
+    const invitees = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
+    requireDifferent(invitees)
     const [party, view] = await Promise.all([findParty(tx, partyId), viewsOf(context)])
     const from = party?.displayName ?? ''
     const rows: PartyInvitationRow[] = []
     const failed: { email: string; error: string }[] = []
-    for (const one of asked) {
+    for (const one of invitees) {
       const invited = await invite(context, { ...one, from })
       if (typeof invited === 'string') failed.push({ email: one.email, error: invited })
       else rows.push(invited)
@@ -74,8 +74,8 @@ export const partyInvitationHandlers = {
 } satisfies HandlersOf<typeof partyInvitations>
 
 /** Rejects two invitations to one address. @throws 422 naming the second. */
-function requireDifferent(asked: readonly Asked[]): void {
-  const second = asked.findIndex(({ email }, index) => asked.findIndex((one) => one.email === email) < index)
+function requireDifferent(invitees: readonly Invitee[]): void {
+  const second = invitees.findIndex(({ email }, index) => invitees.findIndex((one) => one.email === email) < index)
   if (second === -1) return
   failAttribute(
     `invitations/${second}/email`,
@@ -90,7 +90,7 @@ const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
  */
 async function invite(
   context: Context,
-  { email, role, from }: Asked & { from: string },
+  { email, role, from }: Invitee & { from: string },
 ): Promise<PartyInvitationRow | string> {
   const { tx, system, partyId, nowMs, causeAgentId } = context
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {

@@ -89,8 +89,8 @@ export const paymentRequestHandlers = {
     const { tx, nowMs } = context
     const scope = walletListScope(context)
     const list = { list: 'incomingPaymentRequests', ...scope }
-    const asked = pageRequest(input, list)
-    const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, asked)
+    const page = pageRequest(input, list)
+    const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, page)
     // A request that has just expired is not recorded as expired until its sender's due effects are applied.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
@@ -192,8 +192,8 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 async function loadPlayed(context: Context, id: string): Promise<PaymentRequestRow> {
   const { tx, actor } = context
   const request = await findPaymentRequestOfAnyParty(tx, id)
-  const own = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
-  if (request === undefined || !own) absent(id)
+  const isOwn = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
+  if (request === undefined || !isOwn) absent(id)
   await requirePlayable(context, request.payerPartyId, {
     call: 'Send fulfill_payment_request or decline_payment_request with a credential of that party.',
     page: 'at paymentLinkUrl',

@@ -137,8 +137,8 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
 /** Returns a payment sent by the caller's party, or by the calling agent on behalf of a customer. @throws 404. */
 async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
   const payment = await findPaymentOfAnyParty(tx, id)
-  const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
-  if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
+  const isOwn = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
+  if (payment?.kind !== 'payment' || !isOwn) fail('not_found', { detail: `There is no payment ${id}.` })
   // The response contains the whole payment, so only callers who may read it can simulate its recipient.
   await requireWalletPermission(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment

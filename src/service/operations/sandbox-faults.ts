@@ -47,12 +47,12 @@ export const sandboxFaultHandlers = {
 
 type View = z.output<typeof SandboxFault>
 
-interface Shown extends Pick<StoredRule, 'id'>, Pick<View['attributes'], 'origin' | 'matched' | 'hits'> {
+interface RuleState extends Pick<StoredRule, 'id'>, Pick<View['attributes'], 'origin' | 'matched' | 'hits'> {
   rule: FaultRule
   merchant?: string
 }
 
-function faultView({ id, rule, merchant = undefined, origin, matched, hits }: Shown): View {
+function faultView({ id, rule, merchant = undefined, origin, matched, hits }: RuleState): View {
   const { operation = null, path = null, when, fault, code = null, afterMs = null, seed = null } = rule
   const { nth = null, every = null, times = null, probability = null, instanceId = null } = when ?? {}
   return {

@@ -84,8 +84,8 @@ async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow>
   return snapshot
 }
 
-function full(what: string): never {
-  fail('conflict', { detail: `${what} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.` })
+function full(limit: string): never {
+  fail('conflict', { detail: `${limit} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.` })
 }
 
 const megabytes = (characters: number) => Math.ceil(characters / 1024 / 1024)

@@ -38,7 +38,7 @@ export const trustedIssuerHandlers = {
         detail: `There are already ${maxIssuers} trusted issuers, the most allowed. End one with revoke_trusted_issuer.`,
       })
     }
-    const made = newCredential('client_secret', environment, system)
+    const secret = newCredential('client_secret', environment, system)
     const row: TrustedIssuerRow = {
       id: newId('tis', system, nowMs),
       partyId,
@@ -51,13 +51,13 @@ export const trustedIssuerHandlers = {
       createdAtMs: nowMs,
       revokedAtMs: null,
     }
-    const proof = { secretHash: made.stored.secretHash }
+    const proof = { secretHash: secret.stored.secretHash }
     await Promise.all([
       insertIssuer(tx, row),
       saveApplicationClient(tx, { ...row, clientName: name }, proof, jwtBearerGrant),
     ])
     const { attributes, ...view } = issuerView(row, context)
-    return { ...view, attributes: { ...attributes, clientSecret: made.credential } }
+    return { ...view, attributes: { ...attributes, clientSecret: secret.credential } }
   },
 
   listTrustedIssuers: async (input, context) => {
@@ -102,8 +102,8 @@ function requireAddress(field: string, address: string, { environment, publicUrl
   const mayStayHere = mayBeHere(environment, publicUrl())
   const problem = addressProblem(address, mayStayHere)
   if (problem === undefined) return
-  const here = mayStayHere ? ', or http or https at localhost, 127.0.0.1 or [::1]' : ''
-  failAttribute(field, `${field} ${problem} Got ${show(address)}. It accepts https at a public host name${here}.`)
+  const localText = mayStayHere ? ', or http or https at localhost, 127.0.0.1 or [::1]' : ''
+  failAttribute(field, `${field} ${problem} Got ${show(address)}. It accepts https at a public host name${localText}.`)
 }
 
 /** Refuses agents that cannot be chosen. @throws 404 for another party's agent, 409 for a deleted one */

@@ -125,9 +125,9 @@ export const webhookHandlers = {
     const { webhookId, status } = input
     const scope = { partyId, webhookId, status }
     const list = { list: 'webhookDeliveries', ...scope }
-    const wanted = pageRequest(input, list)
+    const requestedPage = pageRequest(input, list)
     await loadWebhook(context, webhookId)
-    return page(await listDeliveries(tx, scope, wanted), list, deliveryView)
+    return page(await listDeliveries(tx, scope, requestedPage), list, deliveryView)
   },
 
   sendTestEvent: async ({ webhookId }, context) => {

@@ -51,11 +51,11 @@ interface RecordedWith {
 export async function recordAct(
   { tx, system, nowMs }: ChangeContext,
   act: Act,
-  { end: known, record }: RecordedWith = {},
+  { end: knownEnd, record }: RecordedWith = {},
 ): Promise<void> {
   const { partyId, operation, actorType, keyId, status } = act
-  if (known === undefined) await tx.lock(`activity ${partyId}`)
-  const end = known ?? (await chainEnd(tx, partyId))
+  if (knownEnd === undefined) await tx.lock(`activity ${partyId}`)
+  const end = knownEnd ?? (await chainEnd(tx, partyId))
   const row: Omit<ActivityRow, 'hash'> = {
     id: newId('act', system, nowMs),
     partyId,

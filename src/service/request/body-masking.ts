@@ -11,20 +11,20 @@ const deepest = 64
 const maxParts = 4096
 
 /** The stored part of a text, and the number of characters that were cut off. */
-export interface Kept {
+export interface CutText {
   text: string
   cut: number
 }
 
-/** Masks an untrusted text and cuts it to at most `most` characters. */
-export function maskText(text: string, most: number): Kept {
-  const head = text.slice(0, most + longestSecret)
-  const kept = mayHoldSecret(head) ? maskKeptText(head) : head
-  return { text: kept.slice(0, most), cut: Math.max(0, text.length - most) }
+/** Masks an untrusted text and cuts it to at most `maxLength` characters. */
+export function maskText(text: string, maxLength: number): CutText {
+  const head = text.slice(0, maxLength + longestSecret)
+  const masked = mayHoldSecret(head) ? maskKeptText(head) : head
+  return { text: masked.slice(0, maxLength), cut: Math.max(0, text.length - maxLength) }
 }
 
 /** Cuts a text without secrets to the stored length. */
-export function cutText(text: string): Kept {
+export function cutText(text: string): CutText {
   return { text: text.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
 }
 
@@ -33,13 +33,13 @@ export function cutText(text: string): Kept {
  * @param secretFields Further fields that are secret in it.
  * @param value Returns the parsed JSON; called only if something may have to be masked.
  */
-export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): Kept {
+export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {
   const head = text.slice(0, longestKept + longestSecret)
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
   const masking = { secret: new Set(secretFields), left: maxParts, characters: longestKept + longestSecret }
-  const kept = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
+  const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
   // The length of omitted parts is not counted exactly.
-  return { text: kept.slice(0, longestKept), cut: Math.max(0, Math.max(kept.length, text.length) - longestKept) }
+  return { text: masked.slice(0, longestKept), cut: Math.max(0, Math.max(masked.length, text.length) - longestKept) }
 }
 
 interface Masking {
@@ -59,12 +59,12 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
     masking.left -= items.length
     return items.map((item) => maskedValue(masking, item, depth + 1))
   }
-  const kept: [string, unknown][] = []
+  const entries: [string, unknown][] = []
   for (const name of Object.keys(value)) {
     if (masking.left-- <= 0 || masking.characters <= 0) break
-    kept.push([maskedString(masking, name), maskedField(masking, name, value, depth)])
+    entries.push([maskedString(masking, name), maskedField(masking, name, value, depth)])
   }
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
 function maskedField(masking: Masking, name: string, of: object, depth: number): unknown {
@@ -77,10 +77,10 @@ function maskedField(masking: Masking, name: string, of: object, depth: number):
 }
 
 function maskedString(masking: Masking, text: string): string {
-  const { text: kept } = maskText(text, Math.max(0, masking.characters))
+  const { text: cutText } = maskText(text, Math.max(0, masking.characters))
   // All inspected characters count, even if few of them are stored.
   masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
-  return kept.length < text.length && kept.length === 0 ? '…' : kept
+  return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }
 
 /** Returns a number as it may be stored. No amount or time is as long as a card number. */

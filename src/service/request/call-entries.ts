@@ -179,8 +179,8 @@ const longestInstanceId = 1024
 
 /** Returns the instance id; null if it is too long, because such a request is refused and has no run. */
 function instanceIdIn(headers: Headers): string | null {
-  const given = headers.get('x-instance-id') || null
-  return given !== null && given.length <= longestInstanceId ? given : null
+  const instanceId = headers.get('x-instance-id') || null
+  return instanceId !== null && instanceId.length <= longestInstanceId ? instanceId : null
 }
 
 /**
@@ -188,10 +188,10 @@ function instanceIdIn(headers: Headers): string | null {
  * product.
  */
 function hostIn(headers: Headers): string | null {
-  const given = headers.get('user-agent')?.slice(0, longestPath)
-  if (given === undefined) return null
-  const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(given) ?? []
-  const name = host === undefined ? given.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
+  const userAgent = headers.get('user-agent')?.slice(0, longestPath)
+  if (userAgent === undefined) return null
+  const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(userAgent) ?? []
+  const name = host === undefined ? userAgent.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
   return foreignName(maskText(name ?? '', longestPath).text, '') || null
 }
 

@@ -36,7 +36,7 @@ const maxParties = 10_000
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
   { operation, incoming: { headers }, pageActor }: Phase,
-  { here }: Settling,
+  { here: isInOwnTransaction }: Settling,
   work: (tx: Transaction, expected: Expected | undefined) => Promise<Done>,
 ): Promise<Done> {
   const credential = sha256(headers.get('authorization') ?? '')
@@ -44,15 +44,15 @@ export async function transact(
   const key = operation.idempotency === 'required' ? headers.get('idempotency-key') : null
   const expected = partyId === undefined || key === null ? undefined : { partyId, key }
   const alone = operation.alone === true
-  const done = await store.transaction((tx) => work(tx, expected), {
+  const committed = await store.transaction((tx) => work(tx, expected), {
     alone,
     partyId: alone ? undefined : partyId,
     // A transaction that applies due effects must see its own writes, so it cannot be shared.
-    kind: here ? undefined : operation.name,
+    kind: isInOwnTransaction ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
-  keepNewest(parties, credential, done.context.partyId, maxParties)
-  return done
+  keepNewest(parties, credential, committed.context.partyId, maxParties)
+  return committed
 }
 
 /** The rows that every command needs, read under the party's lock in addition to its own records. */
@@ -98,12 +98,12 @@ function leftBehind(ahead: Ahead): Ahead {
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
 export async function handleOnce(
   parsed: Parsed,
-  { mine, earliestMs, ahead }: { mine: Claim; earliestMs: number; ahead: Ahead },
+  { ownClaim, earliestMs, ahead }: { ownClaim: Claim; earliestMs: number; ahead: Ahead },
 ): Promise<Reply> {
   const { context, values } = parsed
   const { tx, actor, partyId } = context
   const [{ status, record: earlier, head }, keys] = await Promise.all([ahead.rows, ahead.keys])
-  const claimed = claim(tx, mine, { record: earlier, keys }, { earliestMs })
+  const claimed = claim(tx, ownClaim, { record: earlier, keys }, { earliestMs })
   // Commands on one party run in sequence: they share its wallets, and would otherwise conflict and run again.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
@@ -112,14 +112,14 @@ export async function handleOnce(
   try {
     const attempt = { ...context, attempt: claimed.attempt }
     const reply = await tx.savepoint(() => handle(parsed, attempt, status))
-    await recordActivity(context, values, reply, { end, record: recordOf(context, mine, reply, keys) })
+    await recordActivity(context, values, reply, { end, record: recordOf(context, ownClaim, reply, keys) })
     return reply
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const reply = refusal(error, parsed.supportId)
-    if (error.retryable) await recordUnresolved(tx, mine)
+    if (error.retryable) await recordUnresolved(tx, ownClaim)
     else if (error.code !== notRecordedCode) {
-      const record = recordOf(context, mine, reply, keys)
+      const record = recordOf(context, ownClaim, reply, keys)
       if (record !== undefined) await recordActivity(context, values, reply, { end, record })
     }
     return reply
@@ -177,15 +177,15 @@ const maxListed = 20
 export async function recordFailure(
   { store, system }: { store: Store; system: System },
   { context, values }: Parsed,
-  mine: Claim,
+  ownClaim: Claim,
   reply: Reply,
 ): Promise<void> {
   await store.transaction(async (tx) => {
-    const ahead = readAhead(tx, mine)
+    const ahead = readAhead(tx, ownClaim)
     const { nowMs, earliestMs } = await readTimes(tx)
     const [{ record: earlier }, keys] = await Promise.all([ahead.rows, ahead.keys, ahead.locked])
-    if ('replay' in claim(tx, mine, { record: earlier, keys }, { earliestMs })) return
-    const record = recordOf({ system, nowMs, operation: context.operation }, mine, reply, keys)
+    if ('replay' in claim(tx, ownClaim, { record: earlier, keys }, { earliestMs })) return
+    const record = recordOf({ system, nowMs, operation: context.operation }, ownClaim, reply, keys)
     await recordActivity({ ...context, tx }, values, reply, { record })
   })
 }

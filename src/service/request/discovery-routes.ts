@@ -40,11 +40,11 @@ const readable = {
 } as const
 
 /** An hour, as a server card is to be kept. */
-const kept = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
+const cacheHeaders = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
 
 function answer(c: Context, text: string, headers: Record<string, string>): Response {
   const etag = `"${sha256(text).slice(0, 32)}"`
-  const all = { ...kept, ...headers, ETag: etag }
-  const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return known.includes(etag) || known.includes('*') ? c.body(null, 304, all) : c.body(text, 200, all)
+  const all = { ...cacheHeaders, ...headers, ETag: etag }
+  const knownTags = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return knownTags.includes(etag) || knownTags.includes('*') ? c.body(null, 304, all) : c.body(text, 200, all)
 }

@@ -153,9 +153,9 @@ interface Selection {
  * Applies all due effects of one party or of all, in batches, so that others can use the database and the process in
  * between. An effect that several processes apply at the same time is applied once.
  */
-export async function settleDue(opening: Opening, which: Selection = {}): Promise<void> {
-  const { partyId, goesOn = () => true } = which
-  const untilMs = which.untilMs ?? (await opening.store.read(readTimes)).nowMs
+export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
+  const { partyId, goesOn = () => true } = selection
+  const untilMs = selection.untilMs ?? (await opening.store.read(readTimes)).nowMs
   for (let count = 0; count < maxWindows && goesOn(); count++) {
     if ((await opening.store.settling.take(() => settleWindow(opening, untilMs, partyId))) === 0) return
     await nextTurn()

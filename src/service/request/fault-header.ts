@@ -46,6 +46,6 @@ function isDuration(text: string): boolean {
   return /^\d{1,6}$/.test(text) && Number(text) <= longestFaultMs
 }
 
-function refuse(what: string): never {
-  return fail('invalid_value', { detail: `${faultHeader} ${what}.`, source: { header: faultHeader } })
+function refuse(problem: string): never {
+  return fail('invalid_value', { detail: `${faultHeader} ${problem}.`, source: { header: faultHeader } })
 }

@@ -29,18 +29,18 @@ export interface FaultDependencies {
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may apply to. */
-export interface Asked extends Omit<Faulted, 'partyId'> {
+export interface FaultSubject extends Omit<Faulted, 'partyId'> {
   actor: Affected
   /** The fault that the header asks for; undefined: the rules decide. */
-  wanted: Fault | undefined
+  requestedFault: Fault | undefined
 }
 
 /** Interrupts a request whose fault must first be planned, in its own transaction (`whenPlanned`). */
 class UnplannedError extends Error {
-  readonly asked: Asked
-  constructor(asked: Asked) {
+  readonly subject: FaultSubject
+  constructor(subject: FaultSubject) {
     super('Whether a fault befalls the request is not known yet.')
-    this.asked = asked
+    this.subject = subject
   }
 }
 
@@ -64,7 +64,7 @@ export async function requirePlanned(
     actor,
     headers,
     ...request
-  }: Omit<Asked, 'actor' | 'wanted' | 'operation'> & {
+  }: Omit<FaultSubject, 'actor' | 'requestedFault' | 'operation'> & {
     actor: Actor
     headers: Pick<Headers, 'get'>
     operation: OperationDefinition
@@ -77,8 +77,8 @@ export async function requirePlanned(
   // A request that no rule matches continues, because planning needs its own transaction and a restart of the request.
   if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
-  const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
-  throw new UnplannedError({ ...request, actor, wanted })
+  const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)
+  throw new UnplannedError({ ...request, actor, requestedFault })
 }
 
 /** Answers by `run`, which calls `requirePlanned`, and applies the planned fault to the answer. */
@@ -93,7 +93,7 @@ export async function whenPlanned(
     return await run()
   } catch (error) {
     if (!(error instanceof UnplannedError)) throw error
-    const planned = await planFault(dependencies, error.asked)
+    const planned = await planFault(dependencies, error.subject)
     plan.fault = planned?.fault ?? null
     if (planned !== undefined) plan.ruleId = planned.id
   }
@@ -101,12 +101,13 @@ export async function whenPlanned(
 }
 
 /** Plans the fault of a request, counts the request at the rules that match, and records a hit in the activity. */
-async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Planned | undefined> {
-  const { actor, operation, instanceId, wanted } = asked
+async function planFault({ store, system }: FaultDependencies, subject: FaultSubject): Promise<Planned | undefined> {
+  const { actor, operation, instanceId, requestedFault } = subject
   return store.transaction(async (tx) => {
     const rules = await lockFaults(tx)
     const { times } = await readMoment(tx)
-    const { id, fault } = wanted === undefined ? await hitBy(tx, rules, asked) : { id: faultHeader, fault: wanted }
+    const { id, fault } =
+      requestedFault === undefined ? await hitBy(tx, rules, subject) : { id: faultHeader, fault: requestedFault }
     if (fault === undefined) return undefined
     await recordAct(
       { tx, system, nowMs: times.nowMs },
@@ -133,10 +134,10 @@ interface Planned {
 async function hitBy(
   tx: Transaction,
   rules: readonly StoredRule[],
-  asked: Asked,
+  subject: FaultSubject,
 ): Promise<{ id: string; fault: Fault | undefined }> {
   const owned = await withOwners(tx, rules)
-  const { matched, hit } = outcomeOf(owned, { ...asked, partyId: asked.actor.partyId }, draw)
+  const { matched, hit } = outcomeOf(owned, { ...subject, partyId: subject.actor.partyId }, draw)
   await countRequest(tx, matched, hit?.id)
   if (hit === undefined) return { id: '', fault: undefined }
   const { fault: kind, code, afterMs } = hit.rule
@@ -168,7 +169,7 @@ async function answerWithFault(
     return system.sleep(ms, over).catch(() => {})
   }
   /** Runs the request. A refusal is lost like an answer. */
-  const done = () =>
+  const outcome = () =>
     run().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
     })
@@ -183,10 +184,10 @@ async function answerWithFault(
     case 'reset':
       break
     case 'effect_then_lost':
-      await done()
+      await outcome()
       break
     case 'effect_then_503':
-      await done()
+      await outcome()
       throw faultRefusal({ code: 'service_unavailable' })
     case 'stale':
       return run()
@@ -226,15 +227,15 @@ export async function planAtDoor(
   const { store, environment } = dependencies
   if (environment !== 'sandbox') return undefined
   const operation = name === null ? undefined : (operationsByName.get(name) ?? { name })
-  const asked = { ...request, operation, actor, door: 'mcp' as const }
+  const subject = { ...request, operation, actor, door: 'mcp' as const }
   const header = headers.get(faultHeader)
   if (header !== null) {
     await store.read((tx) => requireManager(tx, actor))
-    const wanted = faultInHeader(header, operation, store.clock.sandbox)
-    return (await planFault(dependencies, { ...asked, wanted }))?.fault
+    const requestedFault = faultInHeader(header, operation, store.clock.sandbox)
+    return (await planFault(dependencies, { ...subject, requestedFault }))?.fault
   }
   // The number of rules was read with the time, when the credential was looked up.
   if (store.clock.sandbox.faultRules === 0) return undefined
-  const isAsked = await store.read((tx) => isAskedOf(tx, { ...asked, partyId: actor.partyId }))
-  return isAsked ? (await planFault(dependencies, { ...asked, wanted: undefined }))?.fault : undefined
+  const isAsked = await store.read((tx) => isAskedOf(tx, { ...subject, partyId: actor.partyId }))
+  return isAsked ? (await planFault(dependencies, { ...subject, requestedFault: undefined }))?.fault : undefined
 }

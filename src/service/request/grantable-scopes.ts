@@ -23,9 +23,9 @@ const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiK
 
 /** The scopes that each way of granting gives. Every operation that creates or extends authority uses this table. */
 export const grantedScopes = {
-  scopesOf: (asked: readonly string[]) => asked,
+  scopesOf: (requested: readonly string[]) => requested,
   agentKey: () => agentPolicy,
-  holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
+  holdings: (requested: readonly string[]) => requested.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
   /** Events about these records are sent to another machine. */
@@ -36,8 +36,8 @@ export const grantedScopes = {
 /**
  * Returns whether the caller has the scope. A user has all scopes of the party; an application has those it was granted.
  */
-export function hasScope({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
-  if (actorType === 'party') return own.includes(scope)
+export function hasScope({ actorType, grant, scopes: ownScopes }: Actor, scope: string): boolean {
+  if (actorType === 'party') return ownScopes.includes(scope)
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
 }
 

@@ -53,8 +53,8 @@ export type Handlers = HandlersOf<Catalogue>
 
 /** Returns the scope of a list: an agent sees only records on wallets where it has the permission to read them. */
 export function walletListScope({ actor, partyId, operation }: Context) {
-  const own = actor.agentId !== null && partyId === actor.partyId
-  return { partyId, agentId: actor.agentId, mustHold: own ? heldByAgent(operation.permission) : null }
+  const isOwn = actor.agentId !== null && partyId === actor.partyId
+  return { partyId, agentId: actor.agentId, mustHold: isOwn ? heldByAgent(operation.permission) : null }
 }
 
 /** Returns the scope for reads of cards and their transactions: an agent sees only cards issued to it. */

@@ -49,11 +49,11 @@ export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
  */
 export function claim(
   tx: Transaction,
-  mine: Claim,
+  ownClaim: Claim,
   { record, keys }: Earlier,
   { earliestMs }: Pick<Times, 'earliestMs'>,
 ): Claimed {
-  const { partyId, key, fingerprint } = mine
+  const { partyId, key, fingerprint } = ownClaim
   if (!tx.claim(claimName(partyId, key))) {
     fail('conflict', {
       detail: 'The request with this Idempotency-Key is still running. Repeat it in a moment.',
@@ -70,7 +70,7 @@ export function claim(
   }
   if (record.state === 'unresolved') return { attempt: 'repeated' }
   if (record.status === null) throw new Error('Bug: a finished record without its answer.')
-  const body = openedAnswer(keys, mine, record.answer)
+  const body = openedAnswer(keys, ownClaim, record.answer)
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
@@ -85,20 +85,20 @@ export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
  */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
-  mine: Claim,
+  ownClaim: Claim,
   reply: Reply,
   keys: RootKeys,
 ): IdempotencyRecordRow | undefined {
   const { status, body } = reply
   if (notRecorded.includes(status)) return undefined
-  const answer = mayContainSecret(operation, reply) ? sealedAnswer(keys, system, mine, body) : plainAnswer(body)
-  return idempotencyRecord({ ...hashesOf(mine), state: 'finished', status, answer, finishedAtMs: nowMs })
+  const answer = mayContainSecret(operation, reply) ? sealedAnswer(keys, system, ownClaim, body) : plainAnswer(body)
+  return idempotencyRecord({ ...hashesOf(ownClaim), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
 /** Stores the key of a request that was accepted but not resolved, until the request is repeated. */
-export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<void> {
+export async function recordUnresolved(tx: Transaction, ownClaim: Claim): Promise<void> {
   const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
-  await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(mine), ...unresolved }))
+  await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(ownClaim), ...unresolved }))
 }
 
 /** Returns the hashes of a request. Only the key's hash is stored: the key itself helps to seal the answer. */

@@ -57,13 +57,13 @@ export function asActor(
   dependencies: Dependencies,
   actor: Actor,
   key: OperationKey,
-  { params, query: asked = {}, attributes, relationships, idempotencyKey, instanceId }: SentByActor,
+  { params, query: parameters = {}, attributes, relationships, idempotencyKey, instanceId }: SentByActor,
 ): Promise<Reply> {
   const { method, path } = requestOf(key, params)
   const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes, relationships } })
   const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
   if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
-  const query = new URLSearchParams(asked)
+  const query = new URLSearchParams(parameters)
   const incoming = withBody({ method, path, params, query, headers }, body)
   return answer(dependencies, key, incoming, { pageActor: actor })
 }

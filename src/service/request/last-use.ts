@@ -34,7 +34,7 @@ export function createLastUses() {
   /** Uses in an earlier world do not count for this world's keys, which have the same ids. */
   const isOfNow = (epoch: number) => {
     if (epoch > inEpoch) {
-      for (const known of [uses, waiting, ofAgents]) known.clear()
+      for (const cache of [uses, waiting, ofAgents]) cache.clear()
       inEpoch = epoch
     }
     return epoch === inEpoch

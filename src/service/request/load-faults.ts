@@ -38,11 +38,11 @@ const operations: readonly OperationDefinition[] = Object.values(catalogue)
 function wrongOperation(name: string, { fault }: FaultRule): { path: string; detail: string } | undefined {
   const operation = operations.find((one) => one.name === name)
   if (operation === undefined) {
-    const meant = nearest(
+    const nearestKey = nearest(
       name,
       operations.map((one) => one.name),
     )
-    const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
+    const advice = nearestKey === undefined ? '' : ` Did you mean ${nearestKey}?`
     return { path: 'operation', detail: `operation must be the name of an operation, or *, got "${name}".${advice}` }
   }
   if (operation.permission === 'sandbox.manage') {
@@ -61,12 +61,12 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
 
 /** Returns the conflicts among the rules of a file whose single values are valid. */
 export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
-  const known = new Set<string>()
+  const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
     const { id } = withId(rule, index)
     const twice = { path: 'id', detail: `id must be another name: ${id} is an earlier rule of the file.` }
-    const wrong = known.has(id) ? twice : wrongRule(rule)
-    known.add(id)
+    const wrong = seenKeys.has(id) ? twice : wrongRule(rule)
+    seenKeys.add(id)
     return wrong === undefined ? [] : [{ index, ...wrong }]
   })
 }

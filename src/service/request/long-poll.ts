@@ -109,6 +109,6 @@ function resourceIn({ body }: Reply): Resource {
 function secondsOf(key: OperationKey, { query }: Incoming | Unread): number {
   const { waitSeconds } =
     (catalogue[key] as { query?: { shape: { waitSeconds?: typeof WaitSeconds } } }).query?.shape ?? {}
-  const given = query.get('waitSeconds')
-  return given === null ? 0 : (waitSeconds?.safeParse(given).data ?? 0)
+  const seconds = query.get('waitSeconds')
+  return seconds === null ? 0 : (waitSeconds?.safeParse(seconds).data ?? 0)
 }

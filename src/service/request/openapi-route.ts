@@ -13,10 +13,10 @@ export function mountOpenApi(
   app: Hono,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },
 ): void {
-  let made: { serverUrl: string; document: Promise<Document> } | undefined
+  let cached: { serverUrl: string; document: Promise<Document> } | undefined
   const documentFor = (serverUrl: string) => {
-    if (made?.serverUrl !== serverUrl) made = { serverUrl, document: makeDocument(environment, serverUrl) }
-    return made.document
+    if (cached?.serverUrl !== serverUrl) cached = { serverUrl, document: makeDocument(environment, serverUrl) }
+    return cached.document
   }
   app.get('/openapi.json', async (c) => answer(c, await documentFor(publicUrl())))
 }
@@ -24,8 +24,8 @@ export function mountOpenApi(
 function answer(c: Context, { etag, ...document }: Document): Response {
   const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
   // RFC 9110 section 13.1.2: compared weakly, so one tag covers both encodings.
-  const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim())
-  if (known.includes(etag) || known.includes('*')) return new Response(null, { status: 304, headers })
+  const knownTags = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim())
+  if (knownTags.includes(etag) || knownTags.includes('*')) return new Response(null, { status: 304, headers })
   const chosen = bodyFor(document, c.req.header('accept-encoding'))
   return new Response(chosen.body, { headers: { ...headers, 'Content-Type': 'application/json', ...chosen.headers } })
 }

@@ -170,17 +170,17 @@ interface Attempt {
   expected?: Expected | undefined
 }
 
-async function attempt(dependencies: Dependencies, progress: Progress, given: Attempt): Promise<Reply> {
-  const { arrived, settling } = given
+async function attempt(dependencies: Dependencies, progress: Progress, call: Attempt): Promise<Reply> {
+  const { arrived, settling } = call
   const { operation, plan } = arrived
   const onlyReads = operation.effect === 'read' && !settling.here && plan.fault?.kind !== 'stale'
   const work = (tx: Transaction, expected?: Expected) =>
-    inTransaction(dependencies, progress, tx, { ...given, expected })
-  const done = await (onlyReads
+    inTransaction(dependencies, progress, tx, { ...call, expected })
+  const reached = await (onlyReads
     ? dependencies.store.read((tx) => work(tx))
     : transact(dependencies, arrived, settling, work))
-  progress.reached = { ...done, posted: done.posted.filter(({ byItself }) => !byItself) }
-  return done.reply
+  progress.reached = { ...reached, posted: reached.posted.filter(({ byItself }) => !byItself) }
+  return reached.reply
 }
 
 /** Takes a request through its transaction, step by step. */
@@ -188,36 +188,40 @@ async function inTransaction(
   dependencies: Dependencies,
   progress: Progress,
   tx: Transaction,
-  given: Attempt,
+  call: Attempt,
 ): Promise<Done> {
   const { store, system, lastUses } = dependencies
-  const { operation, incoming, plan } = given.arrived
+  const { operation, incoming, plan } = call.arrived
   const { environment, localCredentials: local } = dependencies
-  const sought =
-    given.arrived.pageActor === undefined
+  const lookup =
+    call.arrived.pageActor === undefined
       ? keyIn(incoming.headers.get('authorization'), { environment, local })
       : undefined
-  const { reading, early } = readFirst(tx, given.expected, sought)
-  const known = await identify(dependencies, tx, given, { reading, early })
-  progress.reached = known
+  const { reading, early } = readFirst(tx, call.expected, lookup)
+  const identified = await identify(dependencies, tx, call, { reading, early })
+  progress.reached = identified
   const moment = await reading
-  const { actor } = known
+  const { actor } = identified
   lastUses.note(actor, moment.times)
   await requireWithinLimit(dependencies, progress, actor)
   requirePermission(actor, operation)
   if (operation.permission === 'sandbox.manage') await requireManager(tx, actor)
   const headers = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
-  const asked = { path: incoming.path, operation, actor, instanceId: headers.instanceId, door: 'api' as const }
-  await requirePlanned(tx, plan, moment, { ...asked, headers: incoming.headers })
-  const parsed = await parse(dependencies, tx, known, moment.times, incoming, headers)
+  const subject = { path: incoming.path, operation, actor, instanceId: headers.instanceId, door: 'api' as const }
+  await requirePlanned(tx, plan, moment, { ...subject, headers: incoming.headers })
+  const parsed = await parse(dependencies, tx, identified, moment.times, incoming, headers)
   const { partyId } = parsed.context
-  await requireSettled(tx, system, moment, [actor.partyId, partyId], given.settling)
+  await requireSettled(tx, system, moment, [actor.partyId, partyId], call.settling)
   progress.reached = parsed
-  const { claim: mine } = parsed
+  const { claim: ownClaim } = parsed
   const posted = tx.journal.postings
-  if (mine === undefined) return { ...parsed, ...(await handleEach(store, parsed)), posted }
-  const ahead = early?.partyId === partyId ? early : readAhead(tx, mine)
-  return { ...parsed, reply: await handleOnce(parsed, { mine, earliestMs: moment.times.earliestMs, ahead }), posted }
+  if (ownClaim === undefined) return { ...parsed, ...(await handleEach(store, parsed)), posted }
+  const ahead = early?.partyId === partyId ? early : readAhead(tx, ownClaim)
+  return {
+    ...parsed,
+    reply: await handleOnce(parsed, { ownClaim, earliestMs: moment.times.earliestMs, ahead }),
+    posted,
+  }
 }
 
 async function identify(
@@ -249,12 +253,12 @@ async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progres
 async function parse(
   { environment, system, publicUrl, lastUses }: Dependencies,
   tx: Transaction,
-  known: Known,
+  identified: Known,
   { nowMs, epoch }: Times,
   incoming: Incoming,
   { idempotencyKey: key, instanceId }: RequestHeaders,
 ): Promise<Parsed> {
-  const { operation, actor } = known
+  const { operation, actor } = identified
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const values = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, values))
@@ -263,7 +267,12 @@ async function parse(
   const means = { tx, system, environment, publicUrl, lastUses }
   // If the transaction runs again, this is decided again.
   const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
-  return { ...known, values, claim, context: { ...means, ...subject, nowMs, epoch, attempt: 'first', afterCommit } }
+  return {
+    ...identified,
+    values,
+    claim,
+    context: { ...means, ...subject, nowMs, epoch, attempt: 'first', afterCommit },
+  }
 }
 
 /** Returns the answer to the error that undid the request's transaction. */

@@ -27,7 +27,7 @@ export interface Taken {
   leftMs: number
 }
 
-type Take = (wanted: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
+type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
  * Counts requests in windows of a minute of real time, which begin with a credential's first request. If the database
@@ -52,8 +52,9 @@ export class RateWindows {
     const isShared = store.dialect === 'postgres'
     this.#part = isShared ? Math.max(1, Math.floor(limit / parts)) : limit
     this.#take = isShared
-      ? (wanted) => store.aside((tx) => takeLeases(tx, wanted, { limit, windowMs }))
-      : async (wanted) => new Map([...wanted].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
+      ? (requested) => store.aside((tx) => takeLeases(tx, requested, { limit, windowMs }))
+      : async (requested) =>
+          new Map([...requested].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
   }
 
   /** Counts a request. @throws StoreBusyError if the database cannot be asked. */
@@ -91,17 +92,17 @@ export class RateWindows {
   }
 
   async #fill(): Promise<void> {
-    const wanted = new Map([...this.#wanted].map(([id, waiting]) => [id, Math.max(waiting, this.#part)]))
+    const requested = new Map([...this.#wanted].map(([id, waiting]) => [id, Math.max(waiting, this.#part)]))
     this.#wanted = new Map()
     this.#next = undefined
     const askedAtMs = this.#system.elapsed()
-    for (const [keyId, { granted, beyond, leftMs }] of await this.#take(wanted)) {
+    for (const [keyId, { granted, beyond, leftMs }] of await this.#take(requested)) {
       const before = this.#windows.get(keyId)
       const endsAtMs = askedAtMs + leftMs
       // The rest of a window that has ended does not carry over.
-      const kept = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
+      const remaining = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
       this.#windows.delete(keyId)
-      this.#windows.set(keyId, { left: kept + granted, beyond, endsAtMs })
+      this.#windows.set(keyId, { left: remaining + granted, beyond, endsAtMs })
     }
     for (const [keyId, window] of this.#windows) {
       if (this.#leftMs(window) > 0) break

@@ -61,14 +61,17 @@ function detailOf({
   operation,
   keyId,
   actorType,
-  arguments: given,
+  arguments: callArguments,
   error,
   facts,
   remark,
   resourceIds,
   postings = [],
 }: ReportedEntry): RunDetail {
-  const body = given === undefined ? undefined : maskJson(JSON.stringify(given), secretsOf(operation), () => given)
+  const body =
+    callArguments === undefined
+      ? undefined
+      : maskJson(JSON.stringify(callArguments), secretsOf(operation), () => callArguments)
   const errors = error === undefined ? undefined : { errors: [error] }
   const answer = errors === undefined ? undefined : maskJson(JSON.stringify(errors), [], () => errors)
   return {

@@ -248,8 +248,8 @@ function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptio
   return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }
 }
 
-function failHeader(header: string, what: string): never {
-  return fail('invalid_value', { detail: `${header} ${what}.`, source: { header } })
+function failHeader(header: string, problem: string): never {
+  return fail('invalid_value', { detail: `${header} ${problem}.`, source: { header } })
 }
 
 function failBody(detail: string): never {

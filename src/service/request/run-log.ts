@@ -33,7 +33,7 @@ interface RunLogOptions {
 }
 
 /** A listener that is called with the stored entries. */
-export type RunListener = (kept: readonly NotedEntry[]) => void
+export type RunListener = (entries: readonly NotedEntry[]) => void
 
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
@@ -173,32 +173,32 @@ export class RunLog {
    * alone.
    */
   async #writeNext(count: number): Promise<void> {
-    let [left, size, refused] = [count, count, 0]
+    let [left, size, refusedCount] = [count, count, 0]
     while (left > 0) {
       const entries = this.#waiting.slice(0, Math.min(size, left))
       const error = await this.#write(entries)
-      if (error !== undefined && entries.length > 1 && refused < maxRefused) {
+      if (error !== undefined && entries.length > 1 && refusedCount < maxRefused) {
         size = Math.ceil(entries.length / 2)
         continue
       }
       if (error !== undefined) this.#drop(entries, error)
-      refused = error === undefined ? 0 : refused + 1
+      refusedCount = error === undefined ? 0 : refusedCount + 1
       left -= entries.length
-      size = refused < maxRefused ? 2 * size : left
+      size = refusedCount < maxRefused ? 2 * size : left
     }
   }
 
   /** Writes entries. Returns the error if they cannot be written. */
   async #write(entries: readonly NotedEntry[]): Promise<unknown> {
-    let kept: readonly NotedEntry[]
+    let stored: readonly NotedEntry[]
     try {
-      kept = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
+      stored = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
     } catch (error) {
       if (error instanceof StoreBusyError) throw error
       return error
     }
     this.#taken(entries)
-    if (kept.length > 0) for (const listener of this.#listeners) listener(kept)
+    if (stored.length > 0) for (const listener of this.#listeners) listener(stored)
     return undefined
   }
 

@@ -4,7 +4,7 @@ import { isStopped, type PartyStatus } from '../rules/parties.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
 
-const refused = [
+const refusedOperations = [
   'createPayment',
   'createWire',
   'createWithdrawal',
@@ -31,7 +31,7 @@ const refused = [
 ] as const satisfies readonly OperationKey[]
 
 /** The operations refused to a suspended or inactive party, by name (docs/service.md#suspended-parties). */
-export const refusedWhileStopped: ReadonlySet<string> = new Set(refused.map((key) => catalogue[key].name))
+export const refusedWhileStopped: ReadonlySet<string> = new Set(refusedOperations.map((key) => catalogue[key].name))
 
 /** Returns the status of a party. An unknown party counts as active, because its records are not found anyway. */
 export async function findPartyStatus(tx: Transaction, partyId: string): Promise<PartyStatus> {
@@ -48,7 +48,7 @@ const words = {
  * and ended, and it can receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
-export function requireNotStopped(status: PartyStatus, partyId: string, what: string): void {
+export function requireNotStopped(status: PartyStatus, partyId: string, act: string): void {
   if (!isStopped(status)) return
-  fail('forbidden', { detail: `${what} is refused because the account ${partyId} is ${words[status]}.` })
+  fail('forbidden', { detail: `${act} is refused because the account ${partyId} is ${words[status]}.` })
 }

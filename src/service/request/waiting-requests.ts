@@ -7,7 +7,7 @@ import type { EventRow } from '../store/schema/events.ts'
 import { FairReads } from './fair-reads.ts'
 
 /** The resource that a caller waits for, and its credential. */
-export interface Wanted {
+export interface WaitTarget {
   resourceId: string
   partyId: string
   keyId: string
@@ -23,11 +23,11 @@ const limits = { watchMs: 1_000, gatherMs: 20 }
 
 /** One waiting request. */
 export class WaitingRequest {
-  readonly wanted: Wanted
+  readonly target: WaitTarget
   #wake = Promise.withResolvers<void>()
 
-  constructor(wanted: Wanted) {
-    this.wanted = wanted
+  constructor(target: WaitTarget) {
+    this.target = target
   }
 
   /** Resolves when the resource changes from now on. Call it before reading the resource. */
@@ -97,14 +97,14 @@ export class WaitingRequests {
   }
 
   /** Begins a wait; undefined if there are too many: the caller is then answered at once. */
-  async begin(wanted: Wanted): Promise<WaitingRequest | undefined> {
-    const { resourceId, partyId, keyId } = wanted
-    const mine = this.#ofCredential.get(keyId) ?? 0
-    if (mine >= maxPerCredential || this.#count >= maxWaits) return undefined
-    const wait = new WaitingRequest(wanted)
+  async begin(target: WaitTarget): Promise<WaitingRequest | undefined> {
+    const { resourceId, partyId, keyId } = target
+    const waitCount = this.#ofCredential.get(keyId) ?? 0
+    if (waitCount >= maxPerCredential || this.#count >= maxWaits) return undefined
+    const wait = new WaitingRequest(target)
     const same = this.#byResource.get(resourceId) ?? new Set()
     this.#byResource.set(resourceId, same.add(wait))
-    this.#ofCredential.set(keyId, mine + 1)
+    this.#ofCredential.set(keyId, waitCount + 1)
     this.#ofParty.set(partyId, (this.#ofParty.get(partyId) ?? 0) + 1)
     this.#count += 1
     try {
@@ -117,7 +117,7 @@ export class WaitingRequests {
   }
 
   end(wait: WaitingRequest): void {
-    const { resourceId, partyId, keyId } = wait.wanted
+    const { resourceId, partyId, keyId } = wait.target
     const same = this.#byResource.get(resourceId)
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)

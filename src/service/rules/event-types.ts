@@ -269,9 +269,9 @@ export const eventTypes: readonly EventType[] = Object.entries(eventKinds).flatM
     Object.keys({ ...published, ...extensions }).map((step) => `${word}.${step}` as EventType),
 )
 
-const known: ReadonlySet<string> = new Set(eventTypes)
+const knownTypes: ReadonlySet<string> = new Set(eventTypes)
 
-export const isEventType = (type: string): type is EventType => known.has(type)
+export const isEventType = (type: string): type is EventType => knownTypes.has(type)
 
 /** Returns the first word of an event type. */
 export const wordOf = (type: EventType) => type.slice(0, type.indexOf('.')) as EventWord

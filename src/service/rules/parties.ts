@@ -23,10 +23,10 @@ export interface PartyProfile {
 }
 
 /** Returns the name that others see for a party without a display name. */
-export function nameOf(profile: PartyProfile, known: { email: string | null; handle: string | null }): string {
+export function nameOf(profile: PartyProfile, address: { email: string | null; handle: string | null }): string {
   const { legalName, firstName, lastName } = profile
   const person = [firstName, lastName].filter((name) => name !== undefined).join(' ')
-  return legalName ?? (person || (known.email ?? (known.handle === null ? 'Without a name' : `@${known.handle}`)))
+  return legalName ?? (person || (address.email ?? (address.handle === null ? 'Without a name' : `@${address.handle}`)))
 }
 
 /** The transitions of a compliance case, which may start in any status (docs/service.md#compliance). */

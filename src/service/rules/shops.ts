@@ -61,14 +61,14 @@ export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 /** The largest charge of a card. */
 const maxCents = 99_999_999
 
-interface Wanted {
+interface CartInput {
   items: readonly { productId: string; quantity: number }[]
   /** Undefined: those that the shop preselects. */
   extras?: readonly string[] | undefined
 }
 
 /** Fills a cart with the shop's prices. @throws 422 naming an unknown product or extra, or a too large total. */
-export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): ShopCart {
+export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: CartInput): ShopCart {
   const lines = items.map(({ productId, quantity }, at): CartLine => {
     const path = `items/${at}/productId`
     const product = shop.products.find(({ id }) => id === productId)
@@ -81,15 +81,15 @@ export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): S
     }
     return { productId, name: product.name, quantity, priceCents: product.checkoutPrice ?? product.price }
   })
-  for (const [at, id] of (wanted ?? []).entries()) {
+  for (const [at, id] of (chosenExtras ?? []).entries()) {
     if (shop.extras.some((extra) => extra.id === id)) continue
     const ids = shop.extras.map((extra) => extra.id)
-    const known = ids.length === 0 ? 'It has none: send [].' : `It has: ${ids.join(', ')}.`
-    failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${known}`)
+    const extrasText = ids.length === 0 ? 'It has none: send [].' : `It has: ${ids.join(', ')}.`
+    failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${extrasText}`)
   }
   const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
     const goesOn = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
-    const selected = wanted === undefined ? ticked : wanted.includes(id)
+    const selected = chosenExtras === undefined ? ticked : chosenExtras.includes(id)
     return { extraId: id, name, priceCents: price, selected, subscription: goesOn ?? null }
   })
   const subtotalCents = sumOf(lines)

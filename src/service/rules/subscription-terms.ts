@@ -116,15 +116,15 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
 }
 
 function within(field: string, cents: number, payments: number): void {
-  const [least, most] = [minPaymentCents * payments, maxPaymentCents * payments]
-  if (cents >= least && cents <= most) return
+  const [minTotal, maxTotal] = [minPaymentCents * payments, maxPaymentCents * payments]
+  if (cents >= minTotal && cents <= maxTotal) return
   const why = `a card payment is ${money(minPaymentCents)} to ${money(maxPaymentCents)}`
-  const detail = `${field} must be ${least} to ${most} cents (${why}), got ${withMoney(cents)}.`
-  failAttribute(field, detail, { minimum: least, maximum: most })
+  const detail = `${field} must be ${minTotal} to ${maxTotal} cents (${why}), got ${withMoney(cents)}.`
+  failAttribute(field, detail, { minimum: minTotal, maximum: maxTotal })
 }
 
 /** Splits a total into equal parts that add up to it. The first parts get the remaining cents. */
 function split(totalCents: number, parts: number): number[] {
-  const least = Math.floor(totalCents / parts)
-  return Array.from({ length: parts }, (_, index) => least + (index < totalCents % parts ? 1 : 0))
+  const smallest = Math.floor(totalCents / parts)
+  return Array.from({ length: parts }, (_, index) => smallest + (index < totalCents % parts ? 1 : 0))
 }

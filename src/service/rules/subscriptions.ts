@@ -87,17 +87,17 @@ export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
 
 /**
  * Applies the events of a subscription in time order, so that one long step and many short ones have the same result. It
- * stops after `most` events, even if the next one is already due.
+ * stops after `maxEvents` events, even if the next one is already due.
  */
 export function billUntil(
   terms: Terms,
   start: Billing,
   untilMs: number,
-  most = Number.POSITIVE_INFINITY,
+  maxEvents = Number.POSITIVE_INFINITY,
 ): Billed & { events: number } {
   const charges: Charge[] = []
   let [billing, events] = [start, 0]
-  for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs && events < most; events++) {
+  for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs && events < maxEvents; events++) {
     const step = happen(terms, billing, atMs)
     billing = { ...step.billing, updatedAtMs: atMs }
     charges.push(...step.charges)
@@ -168,9 +168,9 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
     return completeWhenOver(terms, { ...billing, missed, status, updatedAtMs: nowMs })
   }
   if (paymentNumber !== billing.current) {
-    const what = paymentNumber < billing.current ? 'is already paid' : 'is not the next one'
+    const problem = paymentNumber < billing.current ? 'is already paid' : 'is not the next one'
     fail('conflict', {
-      detail: `Payment ${paymentNumber} ${what}: only missed payments and the next one can be marked paid.`,
+      detail: `Payment ${paymentNumber} ${problem}: only missed payments and the next one can be marked paid.`,
     })
   }
   return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
@@ -217,9 +217,9 @@ export function nextPayment(
 function requirePossible({ status }: Billing, command: keyof typeof possibleIn): void {
   const states: readonly SubscriptionStatus[] = possibleIn[command]
   if (states.includes(status)) return
-  const what = command.replace('_', ' ')
+  const commandText = command.replace('_', ' ')
   fail('conflict', {
-    detail: `A subscription that is ${status} does not allow ${what}; one that is ${states.join(' or ')} does.`,
+    detail: `A subscription that is ${status} does not allow ${commandText}; one that is ${states.join(' or ')} does.`,
   })
 }
 

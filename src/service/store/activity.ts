@@ -39,9 +39,9 @@ export async function insertActivity(tx: Transaction, row: ActivityRow, record?:
   await insert(tx, row)
 }
 
-const what = ({ partyId }: ActivityRow) => `activity ${partyId}`
+const rowName = ({ partyId }: ActivityRow) => `activity ${partyId}`
 
-const insert = changingOne((db, row: ActivityRow) => inserted(db, row), what)
+const insert = changingOne((db, row: ActivityRow) => inserted(db, row), rowName)
 
 function inserted(db: Kysely<Tables>, row: ActivityRow) {
   return db
@@ -51,7 +51,7 @@ function inserted(db: Kysely<Tables>, row: ActivityRow) {
 }
 
 /** Does in one statement what SQLite does by a trigger, and what it needs two statements for. */
-const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), what)
+const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), rowName)
 
 type WithRecord = ActivityRow &
   Omit<IdempotencyRecordRow, 'partyId' | 'status'> & { recordPartyId: string; recordStatus: number | null }
@@ -62,7 +62,7 @@ const insertWithRecord = changingOne(
     const recording = db.with('recorded', (inner) => recorded(inner as unknown as Kysely<Tables>, record))
     return insertedWithResources(recording as unknown as Kysely<Tables>, row)
   },
-  what,
+  rowName,
 )
 
 function insertedWithResources(db: Kysely<Tables>, row: ActivityRow) {
@@ -203,18 +203,18 @@ export interface ChainEnd {
  */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const left = leftEnd(tx, partyId)
-  const [keys, kept] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
-  return chainEndAt(tx, partyId, kept, keys)
+  const [keys, sealedEnd] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
+  return chainEndAt(tx, partyId, sealedEnd, keys)
 }
 
 /** Reads the end of a chain from the party's stored head. */
 export async function chainEndAt(
   tx: Transaction,
   partyId: string,
-  kept: SealedEnd | undefined,
+  sealedEnd: SealedEnd | undefined,
   keys: ChainEnd['keys'],
 ): Promise<ChainEnd> {
-  const head = sealedHead(kept)
+  const head = sealedHead(sealedEnd)
   return { sequence: head?.sequence ?? (await lastSequence(tx, partyId)), hash: head?.hash, keys }
 }
 

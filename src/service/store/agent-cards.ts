@@ -250,7 +250,7 @@ function anyUsable(db: Kysely<Tables>, by: Omit<Chargeable, 'agentId'>) {
 }
 
 export function cardsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<AgentCardRow[]> {
-  return inBatches(ids, (some) =>
-    tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  return inBatches(ids, (batch) =>
+    tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),
   )
 }

@@ -70,8 +70,8 @@ export async function agentsWithHandles(
 ): Promise<Pick<AgentRow, 'partyId' | 'handle'>[]> {
   const found = []
   for (let first = 0; first < handles.length; first += handlesAtOnce) {
-    const some = handles.slice(first, first + handlesAtOnce)
-    const agents = tx.db.selectFrom('agents').select(['partyId', 'handle']).where('handle', 'in', some)
+    const batch = handles.slice(first, first + handlesAtOnce)
+    const agents = tx.db.selectFrom('agents').select(['partyId', 'handle']).where('handle', 'in', batch)
     found.push(...(await agents.execute()))
   }
   return found
@@ -148,12 +148,12 @@ export async function insertAgent(
   tx: Transaction,
   agent: NewAgent & Pick<AgentRow, 'id' | 'createdAtMs'>,
 ): Promise<AgentRow> {
-  const row: AgentRow = { ...fresh, ...agent }
+  const row: AgentRow = { ...newAgent, ...agent }
   await tx.db.insertInto('agents').values(row).execute()
   return row
 }
 
-const fresh = {
+const newAgent = {
   description: null,
   tags: '{}',
   slug: null,

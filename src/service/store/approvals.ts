@@ -72,9 +72,9 @@ export async function listApprovals(
 const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
 /** The payment to approve. Its agent receives the approval's events. */
-type Asked = Pick<PaymentRow, 'agentId'>
+type ApprovedPayment = Pick<PaymentRow, 'agentId'>
 
-export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: Asked): Promise<void> {
+export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: ApprovedPayment): Promise<void> {
   await insert(tx, row)
   recordEvents(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
 }
@@ -91,7 +91,7 @@ interface Resolution {
 export async function resolveApproval(
   tx: Transaction,
   before: ApprovalRow,
-  { agentId }: Asked,
+  { agentId }: ApprovedPayment,
   to: Resolution,
 ): Promise<ApprovalRow> {
   const { status, denialReason, nowMs } = to
@@ -118,7 +118,7 @@ const update = changingOne(
 )
 
 export function approvalsOf(tx: Transaction, partyId: string, paymentIds: readonly string[]): Promise<ApprovalRow[]> {
-  return inBatches(paymentIds, (some) =>
-    tx.db.selectFrom('approvals').selectAll().where('partyId', '=', partyId).where('paymentId', 'in', some).execute(),
+  return inBatches(paymentIds, (batch) =>
+    tx.db.selectFrom('approvals').selectAll().where('partyId', '=', partyId).where('paymentId', 'in', batch).execute(),
   )
 }

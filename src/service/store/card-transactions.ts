@@ -200,12 +200,12 @@ export async function transactionsOfCards(
   partyId: string,
   cardIds: readonly string[],
 ): Promise<CardTransactionRow[]> {
-  const rows = await inBatches(cardIds, (some) =>
+  const rows = await inBatches(cardIds, (batch) =>
     tx.db
       .selectFrom('cardTransactions')
       .selectAll()
       .where('partyId', '=', partyId)
-      .where('cardId', 'in', some)
+      .where('cardId', 'in', batch)
       .execute(),
   )
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1))

@@ -31,8 +31,8 @@ export function changeFeed<Row extends { sequence: number }, Change>(
     ends: async (partyIds) => {
       const ends = new Map<string, number>()
       for (let first = 0; first < partyIds.length; first += maxParties) {
-        const some = partyIds.slice(first, first + maxParties)
-        const found = await store.read((tx) => lastNumbers(tx, some, head))
+        const batch = partyIds.slice(first, first + maxParties)
+        const found = await store.read((tx) => lastNumbers(tx, batch, head))
         for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * rowsOfWorld + sequence)
       }
       return ends

@@ -23,13 +23,13 @@ export interface CommandRows {
 }
 
 /** The party, the hash of the idempotency key, and the credential of a command. */
-export interface Sought extends Omit<RequestHashes, 'fingerprint'> {
+export interface RowLookup extends Omit<RequestHashes, 'fingerprint'> {
   credential: CredentialBy | undefined
 }
 
 /** Reads the rows for a command in one statement. */
-export async function commandRows(tx: Transaction, sought: Sought): Promise<CommandRows> {
-  const { rows } = await ('id' in (sought.credential ?? {}) ? readById : readByHash)(tx, given(sought))
+export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<CommandRows> {
+  const { rows } = await ('id' in (lookup.credential ?? {}) ? readById : readByHash)(tx, rowQuery(lookup))
   return rowsIn(rows[0])
 }
 
@@ -39,28 +39,28 @@ export async function commandRows(tx: Transaction, sought: Sought): Promise<Comm
  */
 export function timesAndRows(moments: readonly Moments[]) {
   const reading = (column: 'id' | 'secretHash') =>
-    prepared((db, by: Given) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
+    prepared((db, by: RowQuery) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
   const [byId, byHash] = [reading('id'), reading('secretHash')]
-  return (tx: Transaction, sought: Sought): { times: Promise<TimesAndNext>; rows: Promise<CommandRows> } => {
-    const found = ('id' in (sought.credential ?? {}) ? byId : byHash)(tx, given(sought))
+  return (tx: Transaction, lookup: RowLookup): { times: Promise<TimesAndNext>; rows: Promise<CommandRows> } => {
+    const found = ('id' in (lookup.credential ?? {}) ? byId : byHash)(tx, rowQuery(lookup))
     return { times: timesIn(tx, found), rows: found.then(({ rows }) => rowsIn(rows[0])) }
   }
 }
 
-interface Given {
+interface RowQuery {
   partyId: string
   key: string
   /** The id or the hash of the secret; null finds no credential. */
   credential: string | null
 }
 
-function given({ partyId, key, credential }: Sought): Given {
+function rowQuery({ partyId, key, credential }: RowLookup): RowQuery {
   const by = credential === undefined ? null : 'id' in credential ? credential.id : credential.secretHash
   return { partyId, key: shortHash(key), credential: by }
 }
 
 /** Creates the query of these rows. The clock has one row, to which existing ones of the others are joined. */
-function commandQuery(db: Kysely<Tables>, by: Given, column: 'id' | 'secretHash') {
+function commandQuery(db: Kysely<Tables>, by: RowQuery, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')
     .leftJoin('parties', (join) => join.on('parties.id', '=', by.partyId))
@@ -76,8 +76,8 @@ function commandQuery(db: Kysely<Tables>, by: Given, column: 'id' | 'secretHash'
     .select([...joined('partyHeads'), ...joined('idempotencyRecords'), ...joined('credentials')])
 }
 
-const readById = prepared((db, by: Given) => commandQuery(db, by, 'id'))
-const readByHash = prepared((db, by: Given) => commandQuery(db, by, 'secretHash'))
+const readById = prepared((db, by: RowQuery) => commandQuery(db, by, 'id'))
+const readByHash = prepared((db, by: RowQuery) => commandQuery(db, by, 'secretHash'))
 
 function rowsIn(
   row: { partyStatus: PartyRow['status'] | null; agentStatus: AgentRow['status'] | null } | undefined,

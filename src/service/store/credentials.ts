@@ -29,10 +29,10 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
     const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
   }
-  const which = revoked === undefined ? (['is', 'is not'] as const) : ([revoked ? 'is not' : 'is'] as const)
+  const nullChecks = revoked === undefined ? (['is', 'is not'] as const) : ([revoked ? 'is not' : 'is'] as const)
   const more = { ...page, limit: page.limit + 1 }
   const ofParty = tx.db.selectFrom('credentials').selectAll().where('partyId', '=', partyId).where('kind', '=', kind)
-  const found = await Promise.all(which.map((is) => readPage(ofParty.where('revokedAtMs', is, null), more)))
+  const found = await Promise.all(nullChecks.map((is) => readPage(ofParty.where('revokedAtMs', is, null), more)))
   const rows = found.flatMap((part) => part.rows).sort((a, b) => (a.id < b.id ? 1 : -1))
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }

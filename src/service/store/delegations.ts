@@ -48,11 +48,11 @@ function recordCustomerEvents(
  */
 export async function revokeDelegations(
   tx: Transaction,
-  which: { agentPartyId: string; customerPartyId?: string; agentId?: string },
+  filter: { agentPartyId: string; customerPartyId?: string; agentId?: string },
   nowMs: number,
 ): Promise<void> {
   const ending = tx.db.selectFrom('delegations').where((row) => {
-    const { agentPartyId, customerPartyId, agentId } = which
+    const { agentPartyId, customerPartyId, agentId } = filter
     const named = { agentPartyId, customerPartyId, agentId, status: 'ACTIVE' as const }
     return row.and(Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)))
   })
@@ -221,11 +221,11 @@ async function customerRecords(
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
     // Not sorted by the database, which would read all grants in that order instead of only those of these customers.
-    const own = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
-    if (own.length === 0) return []
+    const ofCustomer = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
+    if (ofCustomer.length === 0) return []
     const party = parties.find((row) => row.id === id)
     if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
-    return [{ party, delegations: own }]
+    return [{ party, delegations: ofCustomer }]
   })
 }
 

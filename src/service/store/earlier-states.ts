@@ -7,7 +7,7 @@ import type { Tables } from './schema/tables.ts'
  * The columns that identify a party's rows in each table; null if no read response shows the table. Rows that two
  * parties share count for both.
  */
-const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
+const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
   walletAgents: ['partyId'],
   walletPermissions: ['partyId'],
@@ -84,8 +84,8 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
 
 type Rows = Partial<Record<keyof Tables, Record<string, unknown>[]>>
 
-const places = (Object.keys(shown) as (keyof Tables)[]).flatMap((table) => {
-  const columns: readonly string[] | null = shown[table]
+const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
+  const columns: readonly string[] | null = visibleTo[table]
   return columns === null ? [] : [{ table, columns }]
 })
 

@@ -28,7 +28,7 @@ function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: re
 }
 
 /** Makes a function that finds a table's records that the party owns. */
-function own<Name extends OfParties>(table: Name) {
+function ownedIn<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, { partyId, ids }: RecordIds) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
@@ -36,9 +36,9 @@ function own<Name extends OfParties>(table: Name) {
 /** Makes a function that also finds another party's records whose events go to both parties. */
 function eithers<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, those: RecordIds): Promise<Tables[Name][]> => {
-    const found = (await own(table)(tx, those)) as { id: string }[]
-    const known = new Set(found.map(({ id }) => id))
-    const others = those.ids.filter((id) => !known.has(id))
+    const found = (await ownedIn(table)(tx, those)) as { id: string }[]
+    const foundIds = new Set(found.map(({ id }) => id))
+    const others = those.ids.filter((id) => !foundIds.has(id))
     const rest = others.length === 0 ? [] : await byIds(tx, table, others).execute()
     return [...found, ...rest] as unknown as Tables[Name][]
   }
@@ -66,8 +66,8 @@ async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<
 const recordsOf = {
   party: parties,
   compliance_case: cases,
-  wallet: own('wallets'),
-  external_account: own('externalAccounts'),
+  wallet: ownedIn('wallets'),
+  external_account: ownedIn('externalAccounts'),
   agent_delegation_invitation: findInvitations,
   agent_delegation: delegations('agentPartyId'),
   delegation: delegations('customerPartyId'),
@@ -75,12 +75,12 @@ const recordsOf = {
   withdrawal: payments,
   transfer: payments,
   payment: payments,
-  approval: own('approvals'),
+  approval: ownedIn('approvals'),
   payment_request: eithers('paymentRequests'),
-  party_invitation: own('partyInvitations'),
+  party_invitation: ownedIn('partyInvitations'),
   decision: async (_tx: Transaction, { ids }: RecordIds) => ids.map((id) => ({ id })),
-  agent_card: own('agentCards'),
-  card_transaction: own('cardTransactions'),
+  agent_card: ownedIn('agentCards'),
+  card_transaction: ownedIn('cardTransactions'),
   subscription: findSubscriptions,
   shop_order: findShopOrders,
   webhook: webhooks,

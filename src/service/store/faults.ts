@@ -51,9 +51,9 @@ export async function putFault(
 export async function replaceFileFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
-  given: readonly (FaultRule & { id: string })[],
+  newRules: readonly (FaultRule & { id: string })[],
 ): Promise<void> {
-  const put = given.map((rule, place): StoredRule => {
+  const put = newRules.map((rule, place): StoredRule => {
     return { id: rule.id, place, origin: 'file', rule, partyId: null, matched: 0, hits: 0 }
   })
   const ofFile = rules.filter(({ origin }) => origin === 'file').map(({ id }) => id)

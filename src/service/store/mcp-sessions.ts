@@ -67,9 +67,9 @@ function subscriptionsIn(store: Store): Pick<SessionStore, 'subscribe' | 'subscr
     subscriptions: async (idHashes) => {
       const subscribed = new Map<string, readonly string[]>()
       for (let first = 0; first < idHashes.length; first += maxPerQuery) {
-        const some = idHashes.slice(first, first + maxPerQuery)
+        const batch = idHashes.slice(first, first + maxPerQuery)
         const query = (tx: Transaction) =>
-          tx.db.selectFrom('mcpSessions').select(['idHash', 'subscribed']).where('idHash', 'in', some)
+          tx.db.selectFrom('mcpSessions').select(['idHash', 'subscribed']).where('idHash', 'in', batch)
         const rows = await store.read((tx) => query(tx).where('subscribed', '<>', '[]').execute())
         for (const row of rows) subscribed.set(row.idHash, JSON.parse(row.subscribed) as string[])
       }
@@ -98,9 +98,9 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
     takeMail: (idHash, addressee) =>
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })
-        const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
-        if (own.length > 0)
-          await tx.db.deleteFrom('mcpMail').where('idHash', '=', idHash).where('id', 'in', own).execute()
+        const addressedIds = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
+        if (addressedIds.length > 0)
+          await tx.db.deleteFrom('mcpMail').where('idHash', '=', idHash).where('id', 'in', addressedIds).execute()
         return rows
       }),
   }
@@ -129,7 +129,7 @@ async function surplus(
     .select((row) => row.fn.countAll<number>().as('count'))
     .where('usedAtMs', '>=', bounds.usedSinceMs)
   const all = Number((await count.executeTakeFirstOrThrow()).count)
-  const own = Number((await count.where('principalId', '=', principalId).executeTakeFirstOrThrow()).count)
+  const ownCount = Number((await count.where('principalId', '=', principalId).executeTakeFirstOrThrow()).count)
   const living = oldest.where('usedAtMs', '>=', bounds.usedSinceMs)
   const ended = new Set(over.map(({ idHash }) => idHash))
   const end = async (query: typeof living, beyond: number) => {
@@ -140,7 +140,7 @@ async function surplus(
     const largest = await largestParty(tx, partyId, bounds.usedSinceMs)
     await end(living.where('partyId', '=', largest), all + 1 - bounds.sessions)
   }
-  await end(living.where('principalId', '=', principalId), own + 1 - bounds.sessionsPerPrincipal)
+  await end(living.where('principalId', '=', principalId), ownCount + 1 - bounds.sessionsPerPrincipal)
   return [...ended]
 }
 

@@ -30,9 +30,9 @@ export async function countRefusedPasswords(
     .where('refusedAtMs', '>', sinceMs)
     .groupBy('source')
     .execute()
-  const here = rows.find((row) => row.source === source)
+  const atSource = rows.find((row) => row.source === source)
   return {
-    here: Number(here?.count ?? 0),
+    here: Number(atSource?.count ?? 0),
     // A browser that signed in before is its user's, so its wrong passwords do not lock out other sources.
     anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
   }

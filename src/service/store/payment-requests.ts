@@ -211,7 +211,7 @@ const expired = prepared((db, by: DueOf) =>
 )
 
 export function requestsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRequestRow[]> {
-  return inBatches(ids, (some) =>
-    tx.db.selectFrom('paymentRequests').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  return inBatches(ids, (batch) =>
+    tx.db.selectFrom('paymentRequests').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),
   )
 }

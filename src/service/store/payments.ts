@@ -204,7 +204,7 @@ export async function runsOfPayments(
 }
 
 export function paymentsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRow[]> {
-  return inBatches(ids, (some) =>
-    tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  return inBatches(ids, (batch) =>
+    tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),
   )
 }

@@ -36,7 +36,7 @@ export interface DecisionRecord {
 
 /** Makes access to the calls of one principal that wait for a person. Each function is a separate transaction. */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
-  const own = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
+  const ownedRow = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
     /** Stores a call, but the same waiting call only once. Returns undefined if too many wait. */
     keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
@@ -45,8 +45,8 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const nowMs = await realNow(tx)
         const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: maxHeld })
         for (const row of rows) {
-          const { id, call: kept, endsAtMs } = await openDecision(tx, row)
-          if (isSameCall(kept, call)) return { id, endsAtMs, isNew: false }
+          const { id, call: storedCall, endsAtMs } = await openDecision(tx, row)
+          if (isSameCall(storedCall, call)) return { id, endsAtMs, isNew: false }
         }
         if (rows.length === maxHeld) return undefined
         const id = newId('dcn', system, nowMs)
@@ -67,13 +67,13 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
       }),
     find: (id: string): Promise<DecisionRecord | undefined> =>
       store.read(async (tx) => {
-        const row = own(await findDecision(tx, { partyId, id }))
+        const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row && openDecision(tx, row)
       }),
     /** Returns whether the call still waits. It reads less than the whole call. */
     isPending: (id: string): Promise<boolean> =>
       store.read(async (tx) => {
-        const row = own(await findDecision(tx, { partyId, id }))
+        const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
     /** Counts a try, unless the same try was counted before. */
@@ -147,9 +147,9 @@ export async function openDecision(tx: Transaction, row: PendingDecisionRow): Pr
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
   const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))
   const call = await opened<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
-  const kept = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
-  if (row.answer === null) return kept
-  return { ...kept, answer: await opened(tx, { partyId, id, what: 'answer' }, row.answer) }
+  const decision = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
+  if (row.answer === null) return decision
+  return { ...decision, answer: await opened(tx, { partyId, id, what: 'answer' }, row.answer) }
 }
 
 interface Sealed {

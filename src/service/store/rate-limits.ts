@@ -17,17 +17,17 @@ export interface Lease {
  */
 export async function takeLeases(
   tx: Transaction,
-  wanted: ReadonlyMap<string, number>,
+  requested: ReadonlyMap<string, number>,
   { limit, windowMs }: { limit: number; windowMs: number },
 ): Promise<Map<string, Lease>> {
   const nowMs = await realNow(tx)
   // Sorted, so that two processes do not deadlock on each other's rows.
-  const rows = [...wanted].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
+  const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
   // If a window ends later than a new one would, a wrong clock began it.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
-  const kept = await tx.db
+  const lease = await tx.db
     .insertInto('rateLimits')
     .values(rows)
     .onConflict((conflict) =>
@@ -39,8 +39,8 @@ export async function takeLeases(
     .returningAll()
     .execute()
   return new Map(
-    kept.map((row) => {
-      const points = wanted.get(row.keyId) ?? 0
+    lease.map((row) => {
+      const points = requested.get(row.keyId) ?? 0
       const granted = Math.max(0, Math.min(points, limit - (row.taken - points)))
       return [row.keyId, { granted, beyond: Math.max(0, limit - row.taken), leftMs: row.endsAtMs - nowMs }]
     }),

@@ -76,8 +76,8 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
     signatures: (text) => signaturesBy(all, text),
     derive,
     lasting: (text) => {
-      const made = all.toReversed().find((one) => one.of(text) !== undefined)
-      return derive(made?.id ?? oldest.id, text)
+      const keyOfText = all.toReversed().find((one) => one.of(text) !== undefined)
+      return derive(keyOfText?.id ?? oldest.id, text)
     },
     newestId: newest.id,
     oldestId: oldest.id,
@@ -88,8 +88,8 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
 /** Returns whether a signature is valid for this text, by any key, retired ones included. */
 export async function isSignatureOf(tx: Transaction, text: string, signature: string): Promise<boolean> {
   const id = keyOfSignature(signature)
-  const known = await derivedOf(tx, id, text)
-  return known !== undefined && equalSecrets(signature, signatureOf(id, known))
+  const derived = await derivedOf(tx, id, text)
+  return derived !== undefined && equalSecrets(signature, signatureOf(id, derived))
 }
 
 /** A function that finds the signature of a text that satisfies `is`, by any key, retired ones included. */
@@ -99,8 +99,8 @@ export type FindSignature = (text: string, is: (signature: string) => boolean) =
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
   return async (text, is) => {
-    const own = signaturesBy(all, text).find(is)
-    if (own !== undefined || !all.some(({ isRetired }) => isRetired)) return own
+    const verifying = signaturesBy(all, text).find(is)
+    if (verifying !== undefined || !all.some(({ isRetired }) => isRetired)) return verifying
     for (const row of await carriedSecrets(tx, text)) {
       const signature = signatureOf(row.keyId, await openCarried(tx, row))
       if (is(signature)) return signature
@@ -151,8 +151,8 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   for (const key of all) {
     if (!key.isRetired && !ids.includes(key.id)) continue
     const texts = Object.values(lastingTexts)
-    const kept = Object.fromEntries(texts.map((text) => [text, key.of(text)]))
-    const box = seal(system, newest.of(lastingBox(key.id)) ?? '', JSON.stringify(kept))
+    const derived = Object.fromEntries(texts.map((text) => [text, key.of(text)]))
+    const box = seal(system, newest.of(lastingBox(key.id)) ?? '', JSON.stringify(derived))
     await tx.db
       .updateTable('rootKeys')
       .set({ secret: '', lasting: `${newest.id}.${box}` })
@@ -183,8 +183,8 @@ export async function openCarried(
  * process need not read and open the keys again in each transaction.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
-  const [made, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
-  return sql<number>`(select ${made} * 1000000 + ${retired} from ${sql.table('rootKeys')})`
+  const [total, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
+  return sql<number>`(select ${total} * 1000000 + ${retired} from ${sql.table('rootKeys')})`
 }
 
 /** Loads the keys, or returns those of the same version that this process has loaded before. */
@@ -204,8 +204,8 @@ async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
   return rows.map(({ id, lasting }) => {
     const secret = live.get(id)
     if (secret !== undefined) return { id, isRetired: false, of: (text) => hmac(secret, text) }
-    const kept = openedLasting(live, id, lasting)
-    return { id, isRetired: true, of: (text) => kept[text] }
+    const opened = openedLasting(live, id, lasting)
+    return { id, isRetired: true, of: (text) => opened[text] }
   })
 }
 

@@ -216,8 +216,8 @@ export async function listRunEntries(
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
   const behind = page.fromId === null ? begun : begun.where('id', follows, page.fromId)
-  const looked = behind.orderBy('id', order)
-  let passing = tx.db.selectFrom(looked.select(listed).limit(maxScanned).as('looked')).select(listed)
+  const runIds = behind.orderBy('id', order)
+  let passing = tx.db.selectFrom(runIds.select(listed).limit(maxScanned).as('looked')).select(listed)
   if (operation !== undefined) passing = passing.where('operation', '=', operation)
   if (outcome !== undefined) passing = passing.where('outcome', '=', outcome)
   if (agentId !== undefined) passing = passing.where('agentId', '=', agentId)
@@ -228,7 +228,7 @@ export async function listRunEntries(
     .limit(page.limit + 1)
     .execute()
   if (rows.length > page.limit) return pageOf(rows, page.limit, ({ id }) => id)
-  const [last] = await looked
+  const [last] = await runIds
     .select('id')
     .offset(maxScanned - 1)
     .limit(1)

@@ -56,9 +56,9 @@ export function listMessages(
   { partyId, agentId, recipient }: MessageScope,
   page: PageRequest,
 ): Promise<PageOf<SandboxMessageRow>> {
-  const own = agentId === null ? {} : { agentId }
-  const there = recipient === undefined ? {} : { recipient }
-  return walk(tx, [{ partyId, ...own, ...there }], page, partyId)
+  const ofAgent = agentId === null ? {} : { agentId }
+  const ofRecipient = recipient === undefined ? {} : { recipient }
+  return walk(tx, [{ partyId, ...ofAgent, ...ofRecipient }], page, partyId)
 }
 
 const walk = walking('sandboxMessages', (db) => db.selectFrom('sandboxMessages').selectAll())

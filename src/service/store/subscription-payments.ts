@@ -51,12 +51,12 @@ export async function chargedCents(
   partyId: string,
   subscriptionIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await inBatches(subscriptionIds, (some) =>
+  const rows = await inBatches(subscriptionIds, (batch) =>
     tx.db
       .selectFrom('subscriptionPayments')
       .select((of) => ['subscriptionId', of.fn.sum('amountCents').as('cents')])
       .where('partyId', '=', partyId)
-      .where('subscriptionId', 'in', some)
+      .where('subscriptionId', 'in', batch)
       .groupBy('subscriptionId')
       .execute(),
   )

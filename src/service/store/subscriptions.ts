@@ -242,7 +242,7 @@ export function subscriptionsById(
   partyId: string,
   ids: readonly string[],
 ): Promise<SubscriptionRow[]> {
-  return inBatches(ids, (some) =>
-    tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  return inBatches(ids, (batch) =>
+    tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),
   )
 }

@@ -3,14 +3,14 @@ import type { Transaction } from './engine/store.ts'
 import type { LeaseRow } from './schema/task-leases.ts'
 
 /** A lease that a process wants to take or extend. */
-type Wanted = LeaseRow & { nowMs: number }
+type LeaseRequest = LeaseRow & { nowMs: number }
 
 /** Takes or extends a lease. Returns false if another holder has it. The lease of a crashed process ends by expiry. */
-export async function takeTaskLease(tx: Transaction, wanted: Wanted): Promise<boolean> {
-  return (await take(tx, wanted)).numAffectedRows === 1n
+export async function takeTaskLease(tx: Transaction, lease: LeaseRequest): Promise<boolean> {
+  return (await take(tx, lease)).numAffectedRows === 1n
 }
 
-const take = prepared((db, { name, holder, untilMs, nowMs }: Wanted) =>
+const take = prepared((db, { name, holder, untilMs, nowMs }: LeaseRequest) =>
   db
     .insertInto('leases')
     .values({ name, holder, untilMs })

@@ -28,7 +28,7 @@ const keysForMs = 60_000
  * loaded with the first token.
  */
 export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
-  const known = new Map<string, AccessTokenClaims>()
+  const claimsByToken = new Map<string, AccessTokenClaims>()
   let keys: { set: ReturnType<typeof createLocalJWKSet>; kids: readonly string[]; readAtMs: number } | undefined
   const keysFor = async (kid: string | undefined) => {
     const nowMs = system.now()
@@ -42,17 +42,17 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
   return {
     async verify(token) {
       const hash = sha256(token)
-      const seen = known.get(hash)
+      const seen = claimsByToken.get(hash)
       if (seen !== undefined) {
         if (system.now() < seen.expiresAtMs) return seen
-        known.delete(hash)
+        claimsByToken.delete(hash)
         return undefined
       }
       const { verified } = await import('./signed-tokens.ts')
       const claims = await verified(token, keysFor, publicUrl())
       // The clock tolerance applies to a token's start, not to its expiry.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
-      keepNewest(known, hash, claims, maxKnown)
+      keepNewest(claimsByToken, hash, claims, maxKnown)
       return claims
     },
   }

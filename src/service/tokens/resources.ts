@@ -36,10 +36,10 @@ export function audiences(publicUrl: string): readonly [api: string, mcp: string
  * an address without a path, and a service on this machine has several names.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
-  const [named, own] = [URL.parse(resource), new URL(publicUrl)]
+  const [named, ownUrl] = [URL.parse(resource), new URL(publicUrl)]
   if (named === null || named.search !== '' || named.hash !== '' || named.username !== '') return undefined
-  const alias = named.port === own.port && isLoopback(resource) && isLoopback(publicUrl)
-  if (named.protocol !== own.protocol || (named.host !== own.host && !alias)) return undefined
+  const alias = named.port === ownUrl.port && isLoopback(resource) && isLoopback(publicUrl)
+  if (named.protocol !== ownUrl.protocol || (named.host !== ownUrl.host && !alias)) return undefined
   const [api, mcp] = audiences(publicUrl)
   if (named.pathname === '/') return api
   return mcpPath(named.pathname) === undefined ? undefined : mcp
@@ -47,10 +47,10 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
 
 /** Returns the origin that a caller used for this service, if it is one of its names; else the public one. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
-  const asked = new URL(publicUrl)
+  const requestedUrl = new URL(publicUrl)
   const { host } = new URL(url)
-  if (audienceOf(publicUrl, `${asked.protocol}//${host}/`) !== undefined) asked.host = host
-  return asked.origin
+  if (audienceOf(publicUrl, `${requestedUrl.protocol}//${host}/`) !== undefined) requestedUrl.host = host
+  return requestedUrl.origin
 }
 
 /** All scopes that a connection can request, in order. */

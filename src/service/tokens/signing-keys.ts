@@ -20,31 +20,31 @@ const keptForMs = signsForMs + 2 * dayMs
  * and deletes those past their time.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
-  const { known, knownAtMs } = await store.read(async (tx) => ({
+  const { known: storedKeys, knownAtMs } = await store.read(async (tx) => ({
     known: await signingKeys(tx),
     knownAtMs: await realNow(tx),
   }))
-  if (known.some(signs(knownAtMs)) && known.every(isKept(knownAtMs))) return known.map(parsed)
-  const made = await newKey()
+  if (storedKeys.some(signs(knownAtMs)) && storedKeys.every(isKept(knownAtMs))) return storedKeys.map(parsed)
+  const signingKey = await newKey()
   return store.transaction(async (tx) => {
     // The lock keeps two processes from both creating a key.
     await tx.lock('signing keys')
     const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)
-    const kept = rows.filter(isKept(nowMs))
-    for (const { kid } of rows) if (!kept.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
-    if (kept.some(signs(nowMs))) return kept.map(parsed)
-    const row = rowOf(made, nowMs)
+    const current = rows.filter(isKept(nowMs))
+    for (const { kid } of rows) if (!current.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
+    if (current.some(signs(nowMs))) return current.map(parsed)
+    const row = rowOf(signingKey, nowMs)
     await insertSigningKey(tx, row)
-    return [row, ...kept].map(parsed)
+    return [row, ...current].map(parsed)
   })
 }
 
 /** Creates a key that signs from now on, within minutes in every process. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
-  const made = await newKey()
-  await store.transaction(async (tx) => insertSigningKey(tx, rowOf(made, await realNow(tx))))
-  return made.kid
+  const signingKey = await newKey()
+  await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))
+  return signingKey.kid
 }
 
 function rowOf(key: SigningKey, createdAtMs: number): SigningKeyRow {

@@ -30,9 +30,9 @@ export function issue(context: Context): Choice {
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
   // More than the wallet has, so an authorization is declined for insufficient funds.
-  const much = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
-  const huge = random.chance(8) && much !== undefined
-  const maximum = huge ? much + random.int(1, 1000) : random.int(1, budget[party])
+  const amount = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
+  const huge = random.chance(8) && amount !== undefined
+  const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
   const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
   const minutes = random.chance(50) ? { minutes: random.pick(lives) } : {}
   const merchant = random.pick(merchants)
@@ -54,11 +54,11 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
   const { random, agent, model } = context
   const { name, party } = card
   if (model.cardFacts(card).status === 'frozen') return thaw(context, card)
-  const what = random.weighted({ details: 15, read: 5, authorize: 71, mistake: 5, freeze: 4 })
-  if (what === 'details') return { tool: 'get_agent_card_details', party, subject: name }
-  if (what === 'read') return { tool: 'get_agent_card', party, subject: name }
-  if (what === 'freeze') return { tool: 'freeze_agent_card', party, subject: name, ...maybeKey(context) }
-  if (what === 'mistake') return authorize(context, card, random.pick([0, -1]), false)
+  const picked = random.weighted({ details: 15, read: 5, authorize: 71, mistake: 5, freeze: 4 })
+  if (picked === 'details') return { tool: 'get_agent_card_details', party, subject: name }
+  if (picked === 'read') return { tool: 'get_agent_card', party, subject: name }
+  if (picked === 'freeze') return { tool: 'freeze_agent_card', party, subject: name, ...maybeKey(context) }
+  if (picked === 'mistake') return authorize(context, card, random.pick([0, -1]), false)
   const amount = amountFor(context, card)
   const choice = authorize(context, card, amount, true)
   if (open.unresolved) choice.merchant = unresolvedMerchant
@@ -80,10 +80,10 @@ export function amountFor({ random, model, budget, options }: Context, card: Mod
     if (all) return model.balance(party).available
     return random.chance(60) ? random.int(beyond, maximum) : random.int(1, budget[party])
   }
-  const what = random.weighted({ part: 60, whole: 20, over: 15, farOver: 5 })
-  if (what === 'part') return random.int(1, maximum)
-  if (what === 'whole') return maximum
-  return what === 'over' ? maximum + 1 : random.int(maximum + 1, maximum * 3 + 10)
+  const picked = random.weighted({ part: 60, whole: 20, over: 15, farOver: 5 })
+  if (picked === 'part') return random.int(1, maximum)
+  if (picked === 'whole') return maximum
+  return picked === 'over' ? maximum + 1 : random.int(maximum + 1, maximum * 3 + 10)
 }
 
 export function authorize(context: Context, card: ModelCard, amount: number, keyed: boolean): Choice {
@@ -111,7 +111,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   if (purchase.status === 'authorized') {
     // A purchase of nearly all the money is not captured, or the other agents could no longer buy anything.
     const large = amount > context.budget[party] * 2
-    const what = random.weighted({
+    const picked = random.weighted({
       all: large ? 0 : 30,
       part: 25,
       tooMuch: 8,
@@ -120,27 +120,27 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
       refund: 5,
       wait: 6,
     })
-    if (what === 'all') return settlement(context, 'simulate_card_capture', purchase, amount)
-    if (what === 'part') {
-      const most = large ? context.budget[party] : amount - 1
-      return settlement(context, 'simulate_card_capture', purchase, random.int(1, Math.max(1, most)))
+    if (picked === 'all') return settlement(context, 'simulate_card_capture', purchase, amount)
+    if (picked === 'part') {
+      const maxAmount = large ? context.budget[party] : amount - 1
+      return settlement(context, 'simulate_card_capture', purchase, random.int(1, Math.max(1, maxAmount)))
     }
-    if (what === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
-    if (what === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
-    if (what === 'wait') {
+    if (picked === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
+    if (picked === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
+    if (picked === 'wait') {
       // The hold stays until the clock lets it lapse.
       close(agent, open)
       return { tool: 'get_card_transaction', party, subject }
     }
-    return settlement(context, what === 'reverse' ? 'simulate_card_reversal' : 'simulate_card_expiration', purchase)
+    return settlement(context, picked === 'reverse' ? 'simulate_card_reversal' : 'simulate_card_expiration', purchase)
   }
   if (purchase.status === 'reversed' || left === 0 || random.chance(25)) {
     close(agent, open)
     return wrongMove(context, purchase)
   }
-  const what = random.weighted({ part: 50, rest: 20, tooMuch: 15, wrong: 15 })
-  if (what === 'wrong') return wrongMove(context, purchase)
-  const refund = what === 'part' ? random.int(1, left) : what === 'rest' ? left : left + random.int(1, 500)
+  const picked = random.weighted({ part: 50, rest: 20, tooMuch: 15, wrong: 15 })
+  if (picked === 'wrong') return wrongMove(context, purchase)
+  const refund = picked === 'part' ? random.int(1, left) : picked === 'rest' ? left : left + random.int(1, 500)
   return settlement(context, 'simulate_card_refund', purchase, refund)
 }
 
@@ -174,10 +174,10 @@ function look({ random }: Context, card: ModelCard, transaction: string): Choice
 /** Chooses a call for a frozen card, which refuses purchases until it is unfrozen. */
 function thaw(context: Context, card: ModelCard): Choice {
   const { name: subject, party } = card
-  const what = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })
-  if (what === 'authorize') return authorize(context, card, amountFor(context, card), true)
-  if (what === 'read') return { tool: 'get_agent_card', party, subject }
-  const tool = what === 'freeze' ? 'freeze_agent_card' : 'unfreeze_agent_card'
+  const picked = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })
+  if (picked === 'authorize') return authorize(context, card, amountFor(context, card), true)
+  if (picked === 'read') return { tool: 'get_agent_card', party, subject }
+  const tool = picked === 'freeze' ? 'freeze_agent_card' : 'unfreeze_agent_card'
   return { tool, party, subject, ...maybeKey(context) }
 }
 

@@ -5,19 +5,19 @@ import { amountFor, authorize, wrongMove } from './cards.ts'
 /** Chooses an action besides the open cards; undefined if there is nothing to act on. */
 export function chooseSideAction(context: Context): Choice | undefined {
   const { random, agent, model, neighbours, options } = context
-  const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
-  if (what === 'wallets') return { tool: 'list_wallets', party: payingParty(context, 25) }
-  if (what === 'repeat' || what === 'conflict') {
+  const choice = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
+  if (choice === 'wallets') return { tool: 'list_wallets', party: payingParty(context, 25) }
+  if (choice === 'repeat' || choice === 'conflict') {
     const keyed = random.pick(neighbours).keyed
     if (keyed.length === 0) return undefined
     const { step: _, agent: __, ...earlier } = random.pick(keyed)
-    return what === 'repeat' ? repeated(context, earlier) : altered(context, earlier)
+    return choice === 'repeat' ? repeated(context, earlier) : altered(context, earlier)
   }
-  const names = what === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
+  const names = choice === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
   if (names.length === 0) return undefined
   const name = random.pick(names)
   const transaction = model.transaction(name)
-  if (what === 'old') {
+  if (choice === 'old') {
     if (transaction !== undefined) return wrongMove(context, transaction)
     const card = model.card(name)
     return card === undefined ? undefined : authorize(context, card, amountFor(context, card), true)

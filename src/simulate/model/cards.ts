@@ -8,7 +8,7 @@ import {
   notFound,
   pageOf,
   type Rule,
-  refused,
+  refusalFacts,
   type State,
   wrongValue,
 } from './state.ts'
@@ -91,9 +91,9 @@ function declineOf(card: ModelCard, amount: number, available: number, nowMs: nu
   return amount > available ? 'insufficient_funds' : null
 }
 
-function add({ transactions, cards }: State, made: ModelTransaction): void {
-  transactions.set(made.name, made)
-  cards.get(made.card)?.transactions.push(made)
+function add({ transactions, cards }: State, transaction: ModelTransaction): void {
+  transactions.set(transaction.name, transaction)
+  cards.get(transaction.card)?.transactions.push(transaction)
 }
 
 function capture(state: State, { amount = 0 }: Action, purchase: ModelTransaction): Facts {
@@ -125,10 +125,10 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   wallet.available += amount
   wallet.total += amount
   const name = madeBy(action)
-  const fresh = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
-  const made: ModelTransaction = { ...purchase, ...fresh, purchase: purchase.name }
-  add(state, made)
-  return transactionFacts(made)
+  const refundFields = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
+  const transaction: ModelTransaction = { ...purchase, ...refundFields, purchase: purchase.name }
+  add(state, transaction)
+  return transactionFacts(transaction)
 }
 
 /** Freezes an active card, or unfreezes a frozen one (docs/service.md#frozen-cards). */
@@ -174,5 +174,5 @@ export function transactionFacts({ party, holdExpiresAtMs, ...rest }: ModelTrans
   return { type: 'cardTransaction', ...rest, currency: 'USD', holdHours: hours, wallet: walletName(party) }
 }
 
-const notAllowed = refused('card_purchase_simulation_not_allowed', 409)
+const notAllowed = refusalFacts('card_purchase_simulation_not_allowed', 409)
 const refusedAmount = wrongValue('amount')

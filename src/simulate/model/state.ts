@@ -49,14 +49,14 @@ export function madeBy({ makes, tool }: Action): string {
   return makes
 }
 
-export function refused(code: string, status: number, pointer: string | null = null): Facts {
+export function refusalFacts(code: string, status: number, pointer: string | null = null): Facts {
   return { type: 'error', code, status, pointer }
 }
 
-export const conflict = refused('conflict', 409)
-export const notFound = refused('not_found', 404)
+export const conflict = refusalFacts('conflict', 409)
+export const notFound = refusalFacts('not_found', 404)
 /** Returns the error for an invalid attribute (docs/service.md#400-or-422). */
-export const wrongValue = (field: string) => refused('invalid_value', 422, `/data/attributes/${field}`)
+export const wrongValue = (field: string) => refusalFacts('invalid_value', 422, `/data/attributes/${field}`)
 
 /** Returns a page of records ordered by name, since the service's order within a millisecond is undefined. */
 export function pageOf(items: Facts[]): Facts {

@@ -41,8 +41,8 @@ export async function withBank(context: ChangeContext, transfer: PaymentRow, wal
     fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be deposited into it.` })
   }
   const { bankName, accountName, lastFour: accountLastFour } = account
-  const kept: BankAccount = { name: `${bankName} ${accountName}`, accountLastFour }
-  return { ...transfer, beneficiary: JSON.stringify(kept) }
+  const storedAccount: BankAccount = { name: `${bankName} ${accountName}`, accountLastFour }
+  return { ...transfer, beneficiary: JSON.stringify(storedAccount) }
 }
 
 function requireLinked({ id, status }: ExternalAccountRow): void {

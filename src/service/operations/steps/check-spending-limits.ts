@@ -83,10 +83,10 @@ async function reasonsOf(
 /** Loads the limits that apply when a spender uses its party's wallets, for the requested owners. */
 export async function capsOf(
   tx: Transaction,
-  { agentId, partyId, agent: known }: AgentSpender,
+  { agentId, partyId, agent: knownAgent }: AgentSpender,
   isAsked: (owner: LimitOwner) => boolean = () => true,
 ): Promise<Cap[]> {
-  const agent = known ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
+  const agent = knownAgent ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
   const load = {
     agent: async () => agent,
     grant: () => findDelegation(tx, agentId ?? '', partyId),

@@ -63,8 +63,8 @@ export async function walletOfAddress(
   // Concurrent requests for one address create one party.
   await tx.lock(`claimant ${address}`)
   const type = typeOf(address)
-  const known = await findPartyByAddress(tx, type, address)
-  if (known !== undefined) return defaultWallet(tx, known.id)
+  const partyAtAddress = await findPartyByAddress(tx, type, address)
+  if (partyAtAddress !== undefined) return defaultWallet(tx, partyAtAddress.id)
   const contact = type === 'email' ? { email: address } : { email: null, phone: address }
   const party = { partyType: 'PERSON', displayName: address, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
   return createParty(tx, system, { ...party, ...contact, id: newId('pty', system, nowMs) }, 0)

@@ -53,7 +53,7 @@ export async function eventViews(tx: Transaction, records: readonly EventRecord[
   return Promise.all(
     records.map(async ({ event, record }) => {
       const word = wordOf(event.type)
-      const show: Show<never> = shown[word]
+      const show: Show<never> = renderers[word]
       const object = record === undefined ? null : await show({ tx, event, row: record as never })
       return {
         type: 'event' as const,
@@ -72,18 +72,18 @@ export async function eventViews(tx: Transaction, records: readonly EventRecord[
 }
 
 /** The event and record that a renderer receives. */
-interface Shown<Row> {
+interface RenderedEvent<Row> {
   tx: Transaction
   event: EventRow
   row: Row
 }
 
-type Show<Row> = (shown: Shown<Row>) => Record<string, unknown> | Promise<Record<string, unknown>>
+type Show<Row> = (rendered: RenderedEvent<Row>) => Record<string, unknown> | Promise<Record<string, unknown>>
 
 const transfer: Show<RecordOf<'transfer'>> = ({ row }) => transferView(row)
 
 /** The renderer for each kind of record, the same as in its own operation. */
-const shown: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
+const renderers: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
   party: ({ row }) => partyView(row),
   compliance_case: ({ row }) => complianceCaseView(row),
   wallet: ({ row }) => walletView(row, { amount: 0, count: 0 }),

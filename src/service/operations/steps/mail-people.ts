@@ -35,12 +35,12 @@ export async function readDeciders(context: ChangeContext, { partyId, agentId, a
 export async function readPayer(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
-  const [requester, known] = await Promise.all([
+  const [requester, payer] = await Promise.all([
     findParty(tx, partyId),
     payerPartyId === null ? undefined : findParty(tx, payerPartyId),
   ])
   const from = requester?.displayName ?? ''
-  const to = payerPartyId === null ? payerValue : addressesOf(known)[0]
+  const to = payerPartyId === null ? payerValue : addressesOf(payer)[0]
   return async () => {
     if (to === undefined) return
     await keepMessage(context, { kind: 'payment_request', to, about: { partyId, id, agentId }, from, amountCents })

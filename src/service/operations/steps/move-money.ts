@@ -133,11 +133,11 @@ export async function payingWallet(
   attribute: 'walletId' | 'paymentSource/walletId' = 'walletId',
 ): Promise<WalletRow> {
   const { tx, actor, partyId, operation } = context
-  const own = actor.agentId !== null && partyId === actor.partyId
+  const isOwn = actor.agentId !== null && partyId === actor.partyId
   const wallet =
     walletId !== undefined
       ? await findWallet(tx, partyId, walletId)
-      : own
+      : isOwn
         ? await agentDefaultWallet(tx, partyId, actor.agentId ?? '')
         : await defaultWallet(tx, partyId)
   if (wallet === undefined && walletId !== undefined) {

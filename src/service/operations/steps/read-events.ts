@@ -32,24 +32,24 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
 }
 
 /** Bounds on the work for one page: reads, and event numbers per read. A page cut short continues at its cursor. */
-const most = { reads: 5, numbers: 10_000, ofAgent: 200 }
+const limits = { reads: 5, numbers: 10_000, ofAgent: 200 }
 
-type Wanted = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
+type EventQuery = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
 
 /** Returns the newest events that the caller may read, each with its record. */
-export async function readEvents(context: Context, wanted: Wanted, page: PageRequest): Promise<PageOf<EventRecord>> {
+export async function readEvents(context: Context, query: EventQuery, page: PageRequest): Promise<PageOf<EventRecord>> {
   const { tx, actor, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
   const ends = await eventEnds(tx, partyId)
   const rows: EventRecord[] = []
   if (ends === undefined) return { rows, lastId: null }
-  const asked = page.beforeId === null ? undefined : sequenceIn(partyId, page.beforeId)
-  let before = Math.min(asked ?? Number.POSITIVE_INFINITY, ends.last + 1)
+  const cursorSequence = page.beforeId === null ? undefined : sequenceIn(partyId, page.beforeId)
+  let before = Math.min(cursorSequence ?? Number.POSITIVE_INFINITY, ends.last + 1)
   const cursor = (sequence: number) => idOf({ partyId, sequence, recordedAtMs: 0 })
-  const limit = actor.agentId === null ? page.limit + 1 : most.ofAgent
-  for (let read = 0; read < most.reads && before > ends.first; read++) {
-    const from = Math.max(ends.first, before - most.numbers)
-    const found = await listEvents(tx, { partyId, from, before, ...wanted, limit })
+  const limit = actor.agentId === null ? page.limit + 1 : limits.ofAgent
+  for (let read = 0; read < limits.reads && before > ends.first; read++) {
+    const from = Math.max(ends.first, before - limits.numbers)
+    const found = await listEvents(tx, { partyId, from, before, ...query, limit })
     for (const record of await readable(context, found)) {
       const last = rows.at(-1)
       if (rows.length === page.limit && last !== undefined) return { rows, lastId: cursor(last.event.sequence) }

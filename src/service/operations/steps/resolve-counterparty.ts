@@ -26,7 +26,7 @@ export async function resolveCounterparty(
   [attribute, ability]: readonly [string, string] = ['counterparty', 'be paid'],
 ): Promise<Recipient> {
   const { pattern, form } = forms[type]
-  const failValue = (what: string) => failAttribute(`${attribute}/value`, `${attribute}.value ${what}.`)
+  const failValue = (problem: string) => failAttribute(`${attribute}/value`, `${attribute}.value ${problem}.`)
   if (!pattern.test(value)) failValue(`must be ${form} if ${attribute}.type is ${type}, got ${show(value)}`)
   return (await finders[type](tx, value)) ?? failValue(`matches nobody who can ${ability}: ${show(value)}`)
 }
@@ -59,8 +59,8 @@ const forms = {
 } as const
 
 async function byAddress(tx: Transaction, type: 'email' | 'phone', value: string): Promise<Recipient> {
-  const known = await findPartyByAddress(tx, type, value)
-  return party(known?.id) ?? { recipientPartyId: null, recipientAgentId: null, claimant: value }
+  const partyAtAddress = await findPartyByAddress(tx, type, value)
+  return party(partyAtAddress?.id) ?? { recipientPartyId: null, recipientAgentId: null, claimant: value }
 }
 
 async function byAgent(tx: Transaction, by: { id: string } | { handle: string }): Promise<Found> {

@@ -39,16 +39,16 @@ interface CustomerChanges {
   agentIds: Set<string>
 }
 
-export async function changesOfRun(store: Reads, run: RunRow, most: number): Promise<Changes> {
+export async function changesOfRun(store: Reads, run: RunRow, maxCount: number): Promise<Changes> {
   const ids = new Set<string>()
   const byCustomer = new Map<string, CustomerChanges>()
   let first: ActivityRow | undefined
   let last: ActivityRow | undefined
   for (let rows = 0; ; ) {
     // One extra row shows whether there are more.
-    const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, most + 1 - rows)]
+    const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, maxCount + 1 - rows)]
     const found = await store.read((tx) => actsOfRun(tx, run, behind, limit))
-    const isMore = rows + found.length > most
+    const isMore = rows + found.length > maxCount
     const page = isMore ? found.slice(0, -1) : found
     for (const row of page) {
       const named = JSON.parse(row.resourceIds) as string[]

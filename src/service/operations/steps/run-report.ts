@@ -72,8 +72,8 @@ export async function runReport(
     cards: cardsFigures(cards, purchases),
     merchants: merchantFigures(purchases),
     declines: declinesOf(cards, purchases),
-    payments: payments.map((row) => ({ kind: row.kind, ...asked(row) })),
-    requests: records.requests.map(asked),
+    payments: payments.map((row) => ({ kind: row.kind, ...reportedPayment(row) })),
+    requests: records.requests.map(reportedPayment),
     subscriptions: records.subscriptions.map(({ id, status, isOwn }) => {
       return { id, status, chargedCents: charged.get(id) ?? 0, isOwn }
     }),
@@ -89,10 +89,10 @@ export async function runReport(
   }
 }
 
-type Asked = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
+type ReportedPayment = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
 
 /** Renders a payment or request with its status and whether it belongs to this run. */
-function asked({ id, status, amountCents, description, isOwn }: Asked) {
+function reportedPayment({ id, status, amountCents, description, isOwn }: ReportedPayment) {
   return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 

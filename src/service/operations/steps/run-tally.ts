@@ -12,11 +12,11 @@ const maxQuestions = 500
 class Tally {
   readonly #counts = new Map<string, Counted>()
 
-  add(what: string, operation: string): void {
-    const name = `${what} ${operation}`
-    const known = this.#counts.get(name)
-    if (known === undefined) this.#counts.set(name, { what, operation, count: 1 })
-    else known.count++
+  add(counterName: string, operation: string): void {
+    const name = `${counterName} ${operation}`
+    const counter = this.#counts.get(name)
+    if (counter === undefined) this.#counts.set(name, { what: counterName, operation, count: 1 })
+    else counter.count++
   }
 
   counts(): Counted[] {
@@ -27,16 +27,16 @@ class Tally {
   }
 }
 
-/** Summarizes the stored entries of a run, reading at most `most` of them. */
-export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: number) {
+/** Summarizes the stored entries of a run, reading at most `maxCount` of them. */
+export async function tally(store: Pick<Store, 'read'>, run: RunRow, maxCount: number) {
   const sums = new RunTally()
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
     // One extra row shows whether there are more.
-    const limit = Math.min(batch, most + 1 - sums.entries)
+    const limit = Math.min(batch, maxCount + 1 - sums.entries)
     const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
-    const isMore = sums.entries + found.length > most
+    const isMore = sums.entries + found.length > maxCount
     for (const entry of isMore ? found.slice(0, -1) : found) sums.take(entry)
     afterId = found.at(-1)?.id ?? afterId
     if (isMore || found.length < limit) return { ...sums.figures(), complete: !isMore }

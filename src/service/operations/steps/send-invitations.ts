@@ -23,7 +23,7 @@ import { addressOf } from './mail-people.ts'
 const maxInvitations = 100
 
 /** An agent, and the permissions and limits requested for it. */
-export interface Asked {
+export interface AgentRequest {
   agent: AgentRow
   permissions: readonly string[]
   limits?: object | null | undefined
@@ -46,8 +46,8 @@ interface Invited {
  * Refuses to request permissions the caller lacks, which would extend the party's reach beyond its credential.
  * @throws 403.
  */
-export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
-  for (const { permissions } of asked) requireCanGrant(actor, grantedScopes.holdings(permissions))
+export function requireMayAskFor({ actor }: Context, requests: readonly Pick<AgentRequest, 'permissions'>[]): void {
+  for (const { permissions } of requests) requireCanGrant(actor, grantedScopes.holdings(permissions))
 }
 
 /**
@@ -57,14 +57,14 @@ export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked,
 export async function inviteAll(
   context: Context,
   recipients: readonly Recipient[],
-  asked: readonly Asked[],
+  requests: readonly AgentRequest[],
   terms: Terms,
 ) {
-  requireMayAskFor(context, asked)
-  if (recipients.length * asked.length > maxInvitations) {
+  requireMayAskFor(context, requests)
+  if (recipients.length * requests.length > maxInvitations) {
     failAttribute(
       'recipients',
-      `recipients times agents must be at most ${maxInvitations}, got ${recipients.length * asked.length}.`,
+      `recipients times agents must be at most ${maxInvitations}, got ${recipients.length * requests.length}.`,
     )
   }
   const failedRecipients: { recipient: Recipient; reason: string }[] = []
@@ -78,7 +78,7 @@ export async function inviteAll(
       continue
     }
     const to = terms.disableNotifications === true ? undefined : addressOf(recipient, party)
-    for (const one of asked) {
+    for (const one of requests) {
       const grant = party === undefined ? undefined : await findDelegation(context.tx, one.agent.id, party.id)
       if (grant?.status === 'ACTIVE') {
         alreadyConnected.push({ recipient, agentId: one.agent.id, agentDelegationId: grant.id })
@@ -91,11 +91,14 @@ export async function inviteAll(
 }
 
 /** Returns when the invitations expire. @throws 422 naming `expiresAt`. */
-export function expiry(asked: string | undefined, nowMs: number, defaultDays: number): number {
-  const askedMs = asked === undefined ? undefined : parseTimestamp(asked)
+export function expiry(requestedExpiry: string | undefined, nowMs: number, defaultDays: number): number {
+  const askedMs = requestedExpiry === undefined ? undefined : parseTimestamp(requestedExpiry)
   const expiresAtMs = invitationExpiry(askedMs, nowMs, defaultDays)
   if (expiresAtMs !== undefined) return expiresAtMs
-  return failAttribute('expiresAt', `expiresAt must be in the next ${maxInvitationDays} days, got ${show(asked)}.`)
+  return failAttribute(
+    'expiresAt',
+    `expiresAt must be in the next ${maxInvitationDays} days, got ${show(requestedExpiry)}.`,
+  )
 }
 
 /**
@@ -125,7 +128,7 @@ export async function loadAgents(
 async function invite(
   context: Context,
   { recipient, to }: Invited,
-  { agent, permissions, limits }: Asked,
+  { agent, permissions, limits }: AgentRequest,
   { message, tags, expiresAtMs }: Terms,
 ): Promise<InvitationRecord> {
   const { tx, actor, system, nowMs, causeAgentId, instanceId } = context

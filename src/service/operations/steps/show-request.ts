@@ -77,9 +77,9 @@ function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: Pay
 function once<Found>(find: (id: string, partyId: string) => Promise<Found>) {
   const found = new Map<string, Promise<Found>>()
   return (id: string, partyId = '') => {
-    const known = found.get(id) ?? find(id, partyId)
-    found.set(id, known)
-    return known
+    const record = found.get(id) ?? find(id, partyId)
+    found.set(id, record)
+    return record
   }
 }
 
@@ -96,7 +96,7 @@ interface Parties {
 function viewOf(row: PaymentRequestRow, around: Parties): RequestResource {
   const { requester, initiator, agent, walletName, isSender, url } = around
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
-  const asked = (type: PaymentRequestRow['payerType']) => (row.payerType === type ? row.payerValue : null)
+  const payerOfType = (type: PaymentRequestRow['payerType']) => (row.payerType === type ? row.payerValue : null)
   return {
     type: 'paymentRequest',
     id: row.id,
@@ -112,10 +112,10 @@ function viewOf(row: PaymentRequestRow, around: Parties): RequestResource {
       requesterHandle: handleOf(requester),
       walletName,
       payerName: row.payerName,
-      payerEmail: asked('email'),
+      payerEmail: payerOfType('email'),
       payerAvatarUrl: null,
-      payerHandle: asked('handle'),
-      payerPhone: asked('phone'),
+      payerHandle: payerOfType('handle'),
+      payerPhone: payerOfType('phone'),
       payerPartyId: row.payerPartyId,
       payerIdentifierType: row.payerType,
       payerIdentifier: row.payerValue,

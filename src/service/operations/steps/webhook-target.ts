@@ -9,31 +9,28 @@ import { eventTypes, isEventType } from '../../rules/event-types.ts'
  * @throws 422 naming `url` if nothing could ever be delivered to it.
  */
 export function webhookUrl(
-  given: string,
+  url: string,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },
 ): string {
   const mayStayHere = mayBeHere(environment, publicUrl())
-  const problem = addressProblem(given, mayStayHere)
-  if (problem === undefined) return withoutFragment(new URL(given))
-  return failAttribute(
-    'url',
-    `url ${problem} Got ${show(withoutSecrets(given))}. ${accepted(environment, mayStayHere)}`,
-  )
+  const problem = addressProblem(url, mayStayHere)
+  if (problem === undefined) return withoutFragment(new URL(url))
+  return failAttribute('url', `url ${problem} Got ${show(withoutSecrets(url))}. ${accepted(environment, mayStayHere)}`)
 }
 
 /** Returns the address without its credentials and query, so that no error shows a password. */
-function withoutSecrets(given: string): string {
-  const url = URL.parse(given)
-  return url === null ? given : `${url.protocol}//${url.host}${url.pathname}`
+function withoutSecrets(rawUrl: string): string {
+  const url = URL.parse(rawUrl)
+  return url === null ? rawUrl : `${url.protocol}//${url.host}${url.pathname}`
 }
 
 function accepted(environment: Environment, mayStayHere: boolean): string {
-  const here = mayStayHere ? ', and in the sandbox http or https at localhost, 127.0.0.1 or [::1]' : ''
+  const localText = mayStayHere ? ', and in the sandbox http or https at localhost, 127.0.0.1 or [::1]' : ''
   const forward =
     environment === 'sandbox' && !mayStayHere
       ? ' To receive events on your own machine, run payments-mcp listen --forward-to ADDRESS there.'
       : ''
-  return `It accepts https at a public host name or address, without user name and password${here}.${forward}`
+  return `It accepts https at a public host name or address, without user name and password${localText}.${forward}`
 }
 
 function withoutFragment(url: URL): string {
@@ -42,10 +39,10 @@ function withoutFragment(url: URL): string {
 }
 
 /** Returns the enabled event types without duplicates. @throws 422 naming the first unknown type. */
-export function enabledTypes(given: readonly string[]): string[] {
-  const at = given.findIndex((type) => type !== '*' && !isEventType(type))
-  if (at === -1) return [...new Set(given)]
-  const unknown = given[at] ?? ''
+export function enabledTypes(types: readonly string[]): string[] {
+  const at = types.findIndex((type) => type !== '*' && !isEventType(type))
+  if (at === -1) return [...new Set(types)]
+  const unknown = types[at] ?? ''
   const similar = closestWords(unknown, [...eventTypes], 3).join(', ')
   return failAttribute(
     `enabledEvents/${at}`,

@@ -54,7 +54,7 @@ const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent
     return leadTo(c, `/verify/${challenge}?back=${encodeURIComponent(c.req.path)}`)
   }
   if (reply.status === 200) return leadTo(c, c.req.path)
-  return refused(c, pages, { signedIn, decision, reason, reply })
+  return showRefusal(c, pages, { signedIn, decision, reason, reply })
 }
 
 function decide(
@@ -79,7 +79,7 @@ interface Refused {
 const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
 /** Explains why the decision had no effect: someone else may have decided first, or the person clicked twice. */
-async function refused(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
+async function showRefusal(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
   if (review.status === states[decision]) return leadTo(c, c.req.path)
@@ -92,7 +92,7 @@ const problems = {
   late: 'This was already decided. Your answer had no effect.',
 } as const
 
-interface Shown {
+interface PageState {
   signedIn: SignedIn
   review: ApprovalReview
   reason?: string
@@ -101,8 +101,8 @@ interface Shown {
   status?: 200 | 422 | ReturnType<typeof statusOf>
 }
 
-function show(c: Context, shown: Shown) {
-  const { signedIn, review, reason = '', problem = null, wrongReason = false, status = 200 } = shown
+function show(c: Context, state: PageState) {
+  const { signedIn, review, reason = '', problem = null, wrongReason = false, status = 200 } = state
   const { user, formToken } = signedIn
   const form = {
     action: c.req.path,

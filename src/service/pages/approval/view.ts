@@ -15,7 +15,7 @@ interface ApprovalForm extends PageForm {
   reason: string
 }
 
-interface Shown {
+interface PageState {
   form: ApprovalForm
   /** Whether this session may approve. */
   mayAgree: boolean
@@ -26,20 +26,20 @@ interface Shown {
 }
 
 /** Renders the page where a person approves or denies a payment. It has no script: the browser sends the form. */
-export function approvalPage(words: ApprovalWords, shown: Shown): Html {
-  const { problem } = shown
+export function approvalPage(words: ApprovalWords, state: PageState): Html {
+  const { problem } = state
   const { heading, outcome, asks, check } = words
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
 ${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
-${asks ? decisionForm(shown) : ''}
+${asks ? decisionForm(state) : ''}
 ${afterDeciding}`
   return formPage({ title: titleOf(heading, problem), main })
 }
 
-function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongReason }: Shown): Html {
+function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongReason }: PageState): Html {
   const wrong = wrongReason ? html`aria-invalid="true" autofocus` : ''
   return html`${mayAgree ? '' : askForProof('approve', action)}
 <form method="post" action="${action}">

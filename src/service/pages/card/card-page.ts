@@ -31,7 +31,7 @@ export interface CardPages {
   /** Returns undefined to everyone except users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
   /** Returns the details to the first caller before the page expires, and to nobody else. `page` is its prior state. */
-  show(token: string, user: UserRow): Promise<Shown | undefined>
+  show(token: string, user: UserRow): Promise<CardContent | undefined>
 }
 
 export function createCardPages(dependencies: Dependencies): CardPages {
@@ -42,7 +42,7 @@ export function createCardPages(dependencies: Dependencies): CardPages {
         return opened && viewOf(opened)
       }),
     show: (token, user) =>
-      runChange<Shown | undefined>(dependencies, async (context) => {
+      runChange<CardContent | undefined>(dependencies, async (context) => {
         const opened = await openedAt(context, token, user)
         if (opened === undefined) return unchanged(undefined)
         const { row, card } = opened
@@ -58,7 +58,7 @@ export function createCardPages(dependencies: Dependencies): CardPages {
   }
 }
 
-interface Shown {
+interface CardContent {
   page: CardPage
   details: CardDetails | null
 }

@@ -30,9 +30,9 @@ const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {
 }
 
 const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
-  const shown = await whenToken(c, (token) => pages.cardPages.show(token, signedIn.user))
-  if (shown === undefined) return notFound(c, signedIn)
-  const { page, details } = shown
+  const content = await whenToken(c, (token) => pages.cardPages.show(token, signedIn.user))
+  if (content === undefined) return notFound(c, signedIn)
+  const { page, details } = content
   if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
   // The response to the form contains the number, because a page with its own address could be opened twice.

@@ -13,13 +13,18 @@ interface ClaimDependencies extends PageDependencies {
   claims: Claims
 }
 
-const { notFound, refused, refuse, sentForm } = linkRoutes({
+const {
+  notFound,
+  refused: refusalPage,
+  refuse,
+  sentForm,
+} = linkRoutes({
   missing: 'There is no payment at this address. Check the link, or ask the sender for it.',
   refusal: 'Not claimed',
   again: 'Open the payment',
 })
 
-const orFailure = orRefusal(refused)
+const orFailure = orRefusal(refusalPage)
 
 /** Mounts the page at a payment's `claimLink`: sender, amount, status and, in the sandbox, the claim form. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
@@ -41,10 +46,10 @@ async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response
   const sent = await sentForm(c, pages, ['claim'], 'The form has to say that you claim the payment.')
   if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
-  const shown = await pages.claims.open(tokenOf(c), signedIn?.user)
-  if (shown === undefined) return notFound(c)
-  const refusal = refusalOf(c, pages, shown.answerer, { signedIn, sent, isYes: true })
-  if (refusal !== undefined) return refused(c, 403, refusal)
+  const openClaim = await pages.claims.open(tokenOf(c), signedIn?.user)
+  if (openClaim === undefined) return notFound(c)
+  const refusal = refusalOf(c, pages, openClaim.answerer, { signedIn, sent, isYes: true })
+  if (refusal !== undefined) return refusalPage(c, 403, refusal)
   const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (claim === undefined) return notFound(c)
   pages.log.debug({ claim: claim.status }, 'answered')

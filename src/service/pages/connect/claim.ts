@@ -89,9 +89,9 @@ async function take(
   if (answerer === 'nobody')
     fail('forbidden', { detail: 'Only a signed-in user of the recipient’s account can claim it.' })
   const after = await claimPayment(context, payment)
-  const deed = { operation: 'claim_payment', resourceIds: [after.id] }
-  const acts = [actOfVisitor(after, deed)]
-  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, deed))
+  const act = { operation: 'claim_payment', resourceIds: [after.id] }
+  const acts = [actOfVisitor(after, act)]
+  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, act))
   return { result: await viewOf(tx, after, user), acts: inOrder(acts) }
 }
 

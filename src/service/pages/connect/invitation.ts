@@ -113,9 +113,9 @@ async function answer(
       ? await declineInvitation(context, record)
       : await acceptInvitation(context, record, await invitedParty(context, record))
   const { customerPartyId } = after
-  const deed = { operation: `${decision}_customer_invitation`, resourceIds: [after.id] }
-  const acts = [actOfVisitor(after, { ...deed, customerPartyId })]
-  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, deed))
+  const act = { operation: `${decision}_customer_invitation`, resourceIds: [after.id] }
+  const acts = [actOfVisitor(after, { ...act, customerPartyId })]
+  if (answerer === 'own user' && user !== undefined) acts.push(actOfUser(user, act))
   return { result: await viewOf(tx, after, user), acts: inOrder(acts) }
 }
 

@@ -6,7 +6,7 @@ import { lead, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
 import { linkPage } from './link-view.ts'
-import { notFound, orFailure, refuse, refused, sentForm } from './routes.ts'
+import { notFound, orFailure, refusalPage, refuse, sentForm } from './routes.ts'
 
 interface LinkDependencies extends PageDependencies {
   connectLinks: ConnectLinks
@@ -28,7 +28,7 @@ async function showPage(c: Context, pages: LinkDependencies): Promise<Response> 
 }
 
 async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Response> {
-  if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in to your account to accept.')
+  if (!mayBeAnybody(c, pages)) return refusalPage(c, 403, 'Sign in to your account to accept.')
   const sent = await sentForm(c, pages, ['accept'], 'The form has to say that you accept.')
   if (sent instanceof Response) return sent
   const formToken = sent.get('formToken') ?? ''

@@ -44,7 +44,7 @@ async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Respo
   const invitation = await pages.connect.open(tokenOf(c), signedIn?.user)
   if (invitation === undefined) return notFound(c)
   const refusal = refusalOf(c, pages, invitation.answerer, { signedIn, sent, isYes: decision === 'accept' })
-  if (refusal !== undefined) return refused(c, 403, refusal)
+  if (refusal !== undefined) return refusalPage(c, 403, refusal)
   const form = { formToken: sent.get('formToken') ?? '', decision, user: signedIn?.user }
   const answered = await pages.connect.answer(tokenOf(c), form)
   if (answered === undefined) return notFound(c)
@@ -52,7 +52,12 @@ async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Respo
   return lead(c)
 }
 
-export const { notFound, refused, refuse, sentForm } = linkRoutes({
+export const {
+  notFound,
+  refused: refusalPage,
+  refuse,
+  sentForm,
+} = linkRoutes({
   missing: 'There is no invitation at this address. Check the link, or ask for a new one.',
   refusal: 'Not answered',
   again: 'Open the invitation',
@@ -75,4 +80,4 @@ export function orRefusal(refuse: Refuse) {
     })
 }
 
-export const orFailure = orRefusal(refused)
+export const orFailure = orRefusal(refusalPage)

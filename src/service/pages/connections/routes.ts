@@ -48,7 +48,7 @@ const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sen
     if (action === 'narrow') await pages.connections.narrow(signedIn.user, grantId, scopes)
     else await pages.connections.revoke(signedIn.user, grantId)
   } catch (error) {
-    if (error instanceof Failure && error.code === 'not_found') return notThere(c)
+    if (error instanceof Failure && error.code === 'not_found') return notFound(c)
     throw error
   }
   pages.log.info({ connection: action, grantId }, 'changed')
@@ -67,7 +67,7 @@ function placeOf(done: Done): string {
   return `${address}?done=${done}`
 }
 
-function notThere(c: Context) {
+function notFound(c: Context) {
   const link = { href: address, text: 'See your connected applications' }
   return c.html(messagePage('Not found', 'Connection not found.', link), 404, oauthPageHeaders)
 }

@@ -12,8 +12,8 @@ interface ConnectionsShown {
 }
 
 /** Renders the page of the applications that a person connected. It has no script: the browser sends the forms. */
-export function connectionsPage(shown: ConnectionsShown): Html {
-  const { connections, mayRegister, status } = shown
+export function connectionsPage(state: ConnectionsShown): Html {
+  const { connections, mayRegister, status } = state
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}

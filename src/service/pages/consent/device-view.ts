@@ -10,7 +10,7 @@ import { codeProblem, failureWords } from './device-words.ts'
 export const devicePages: DevicePages = {
   enterCode: (form, error, hint = '') => whole(enterCode(form, error, hint.slice(0, longestCode))),
   confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
-  done: (client) => whole(done(nameOf(client))),
+  done: (client) => whole(doneView(nameOf(client))),
   failed: ({ code, description }) => whole(failed(code, description)),
   unreachable: (document) => whole(unreachable(document)),
   headers: formPageHeaders,
@@ -66,7 +66,7 @@ function confirmCode({ action, token }: PageForm, name: string, code: string): H
   return formPage({ title: heading, main })
 }
 
-function done(name: string): Html {
+function doneView(name: string): Html {
   const heading = 'Connected'
   const main = html`<h1>${heading}</h1>
 <p role="status"><bdi>${name}</bdi> is connected. Go back to your device; you can close this page.</p>

@@ -52,16 +52,16 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   if (decision !== 'allow') return notFromHere(c, c.req.path)
   const view = await consent.view(signedIn.user, request)
   const entry = entryOf(sent)
-  const shown = { request, signedIn, view, entry }
+  const state = { request, signedIn, view, entry }
   const choice = choiceOf(entry, view)
-  if ('field' in choice) return show(c, { ...shown, problem: choice }, 422)
+  if ('field' in choice) return show(c, { ...state, problem: choice }, 422)
   try {
     const allowed = await consent.allow(signedIn.user, request, choice)
     log.info({ consent: 'allowed', clientId: request.client.id, grantId: allowed.id }, 'decided')
     return withHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
   } catch (error) {
     if (!(error instanceof Failure) || !isShown(error.status)) throw error
-    return show(c, { ...shown, problem: { field: 'agent', text: error.message } }, error.status)
+    return show(c, { ...state, problem: { field: 'agent', text: error.message } }, error.status)
   }
 }
 
@@ -81,7 +81,7 @@ function isShown(status: number): status is 403 | 409 | 422 {
   return [403, 409, 422].includes(status)
 }
 
-interface Shown {
+interface PageState {
   request: ConsentRequest
   signedIn: SignedIn
   view: ConsentView
@@ -89,8 +89,8 @@ interface Shown {
   problem: ConsentProblem | null
 }
 
-function show(c: Context, shown: Shown, status: 200 | 403 | 409 | 422) {
-  const { request, signedIn, view, entry, problem } = shown
+function show(c: Context, state: PageState, status: 200 | 403 | 409 | 422) {
+  const { request, signedIn, view, entry, problem } = state
   const page = consentPage({
     words: consentWords(request, view),
     action: c.req.path,

@@ -28,8 +28,8 @@ interface ConsentShown {
  * Renders the page that asks whether an application may act, and as which agent. It has no script: the browser sends
  * the form.
  */
-export function consentPage(shown: ConsentShown): Html {
-  const { words, action, account, problem } = shown
+export function consentPage(state: ConsentShown): Html {
+  const { words, action, account, problem } = state
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
@@ -38,7 +38,7 @@ export function consentPage(shown: ConsentShown): Html {
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
 ${permissions(words)}
-${shown.mayAgree ? answerForm(shown) : denialForm(shown)}`
+${state.mayAgree ? answerForm(state) : denialForm(state)}`
   return formPage({ title: titleOf(`Connect ${name}`, problem === null ? null : problem.text), main })
 }
 
@@ -49,12 +49,12 @@ ${texts.length === 0 ? html`<p>${actsAsUser ? 'See who you are' : 'See who you a
 </section>`
 }
 
-function answerForm(shown: ConsentShown): Html {
-  const { words, action, formToken, problem } = shown
+function answerForm(state: ConsentShown): Html {
+  const { words, action, formToken, problem } = state
   return html`<form method="post" action="${action}" novalidate>
 <input type="hidden" name="formToken" value="${formToken}">
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem.text}</p>`}
-${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
+${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
 <p class="aside" id="until">You can revoke it at any time under <a href="/connections">connected applications</a>.</p>
 <div class="choices">
 <button type="submit" name="decision" value="allow" aria-describedby="${words.actsAsUser ? 'as-user ' : ''}until">Allow</button>
@@ -76,22 +76,22 @@ function actsAsUser({ words, account }: ConsentShown): Html {
   return html`<p class="warning" id="as-user"><strong>It acts as you, <bdi>${account.user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
 }
 
-function agentChoice(shown: ConsentShown): Html {
-  const { words, entry, problem } = shown
+function agentChoice(state: ConsentShown): Html {
+  const { words, entry, problem } = state
   const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
   // Without an existing agent there is no choice to offer.
   if (words.agents.length === 0) {
     return html`<fieldset ${described}>
 <legend>Create the agent that it acts as</legend>
 <input type="hidden" name="agent" value="${newAgent}">
-${newAgentFields(shown)}
+${newAgentFields(state)}
 </fieldset>`
   }
   return html`<fieldset ${described}>
 <legend>It acts as this agent</legend>
 <div class="list">
 ${words.agents.map((agent, index) => agentOption(agent, { index, entry, problem }))}
-${words.mayCreate ? newOption(shown) : ''}
+${words.mayCreate ? newOption(state) : ''}
 </div>
 </fieldset>`
 }
@@ -111,12 +111,12 @@ function agentOption(
 `
 }
 
-function newOption(shown: ConsentShown): Html {
+function newOption(state: ConsentShown): Html {
   return html`<div class="option box">
-<input type="radio" id="agent-new" name="agent" value="${newAgent}" ${shown.entry.agent === newAgent ? html`checked` : ''}>
+<input type="radio" id="agent-new" name="agent" value="${newAgent}" ${state.entry.agent === newAgent ? html`checked` : ''}>
 <div>
 <label for="agent-new">Create a new agent</label>
-${newAgentFields(shown)}
+${newAgentFields(state)}
 </div>
 </div>`
 }

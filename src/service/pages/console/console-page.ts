@@ -33,8 +33,8 @@ export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
  * content.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
-  const known = version === undefined ? '' : html` data-version="${version}"`
-  return html`<div data-live="${topic}" data-source="${source}"${known}>${content}</div>`
+  const versionAttribute = version === undefined ? '' : html` data-version="${version}"`
+  return html`<div data-live="${topic}" data-source="${source}"${versionAttribute}>${content}</div>`
 }
 
 /** Returns the response of a live part's source: the part alone. */
@@ -43,6 +43,6 @@ export function partAnswer(c: Context, content: Html, version?: string) {
 }
 
 /** Returns a hash of the part's content without the form tokens, which belong to one session. */
-export function versionOf(shown: object): string {
-  return sha256(JSON.stringify(shown, (name, value) => (name === 'token' ? undefined : value)))
+export function versionOf(content: object): string {
+  return sha256(JSON.stringify(content, (name, value) => (name === 'token' ? undefined : value)))
 }

@@ -128,8 +128,8 @@ async function reviewOf(
 }
 
 /** Returns the payee's name: the model named the payee by an id or a handle, but a person knows them by name. */
-async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldCall): Promise<string | null> {
-  const counterparty = (given.counterparty ?? {}) as Partial<Counterparty>
+async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments }: HeldCall): Promise<string | null> {
+  const counterparty = (callArguments.counterparty ?? {}) as Partial<Counterparty>
   const { type, value } = counterparty
   const isNamed = type === 'party_id' || type === 'agent_id' || type === 'handle'
   if (tool !== payments.createPayment.name || !isNamed || typeof value !== 'string') return null
@@ -143,8 +143,10 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldC
 }
 
 /** Returns the customer that the call acts for, if any. */
-const customerOf = ({ arguments: given }: HeldCall) =>
-  [given.customerPartyId, given.partyId].find((party): party is string => typeof party === 'string' && party !== '')
+const customerOf = ({ arguments: callArguments }: HeldCall) =>
+  [callArguments.customerPartyId, callArguments.partyId].find(
+    (party): party is string => typeof party === 'string' && party !== '',
+  )
 
 async function askerOf({ tx }: SettledContext, partyId: string, principalId: string) {
   const grant = await findGrant(tx, principalId)

@@ -13,7 +13,7 @@ import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createDecisionReviews, type DecisionReview, type DecisionReviews } from './review.ts'
 import { afterDecision, decisionForm, decisionPage, decisionsPage, lateWords } from './view.ts'
-import { besideWords } from './words.ts'
+import { contextFactsOf } from './words.ts'
 
 interface DecideDependencies extends PageDependencies {
   reviews: DecisionReviews
@@ -67,7 +67,7 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
   const page = decisionsPage({
     decisions: decisions.slice(0, maxShown).map((review) => ({
       words: decisionWords(review),
-      beside: besideWords(review),
+      contextFacts: contextFactsOf(review),
       form: { action: decisionPath(review.id), token: formToken(purposeOf(review.id)) },
     })),
     approvals: approvals.map((review) => ({
@@ -80,19 +80,19 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
   return c.html(page, 200, headers)
 }
 
-interface Shown {
+interface PageState {
   signedIn: SignedIn
   review: DecisionReview
   problem?: string
   status?: 200 | 409
 }
 
-function show(c: Context, { signedIn, review, problem, status = 200 }: Shown) {
+function show(c: Context, { signedIn, review, problem, status = 200 }: PageState) {
   const words = decisionWords(review)
   const form = { action: c.req.path, token: signedIn.formToken(purposeOf(review.id)) }
   const page = decisionPage({
     words,
-    beside: besideWords(review),
+    contextFacts: contextFactsOf(review),
     form: decisionForm(words, form, signedIn.isProven),
     after: afterDecision(accountOf(signedIn), form.action),
     problem: problem ?? null,

@@ -2,15 +2,15 @@ import { html } from 'hono/html'
 import { type Account, accountSection } from '../frame/account.ts'
 import { approvalFacts } from '../frame/approval-facts.ts'
 import type { ApprovalWords } from '../frame/approval-words.ts'
-import { type Beside, decisionButtons, decisionFacts, outcomeOf } from '../frame/decision-facts.ts'
+import { type ContextFact, decisionButtons, decisionFacts, outcomeOf } from '../frame/decision-facts.ts'
 import type { DecisionWords } from '../frame/decision-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
 import { askForProof } from '../frame/proof.ts'
 
-interface Shown {
+interface PageState {
   words: DecisionWords
-  beside: readonly Beside[]
+  contextFacts: readonly ContextFact[]
   /** The form or its replacement, shown while the call waits. */
   form: Html
   /** Shown below the question. */
@@ -19,11 +19,11 @@ interface Shown {
 }
 
 /** Renders the page where a person decides on a model's call. It has no script: the browser sends the form. */
-export function decisionPage({ words, beside, form, after, problem }: Shown): Html {
+export function decisionPage({ words, contextFacts, form, after, problem }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
-${decisionFacts(words, beside)}
+${decisionFacts(words, contextFacts)}
 ${words.asks ? form : ''}
 ${after}`
   return formPage({ title: titleOf(words.heading, problem), main })
@@ -48,7 +48,7 @@ ${accountSection(account, 'Sign in as a different user', action)}`
 }
 
 interface Waiting {
-  decisions: readonly { words: DecisionWords; beside: readonly Beside[]; form: PageForm }[]
+  decisions: readonly { words: DecisionWords; contextFacts: readonly ContextFact[]; form: PageForm }[]
   approvals: readonly { words: ApprovalWords; form: PageForm }[]
   /** Whether there are more than are shown. */
   hasMore: boolean
@@ -62,9 +62,9 @@ export function decisionsPage({ decisions, approvals, hasMore, mayAgree }: Waiti
   const main = html`<h1>${heading}</h1>
 ${isEmpty ? html`<p>No decisions are pending.</p>` : ''}
 ${decisions.map(
-  ({ words, beside, form }, index) => html`<section aria-labelledby="decision-${index}">
+  ({ words, contextFacts, form }, index) => html`<section aria-labelledby="decision-${index}">
 <h2 id="decision-${index}">${words.facts[0]?.text ?? words.heading}</h2>
-${decisionFacts(words, beside)}
+${decisionFacts(words, contextFacts)}
 ${decisionForm(words, form, mayAgree)}
 </section>
 `,

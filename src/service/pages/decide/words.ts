@@ -1,13 +1,13 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { Limits, Spent } from '../../rules/limits.ts'
 import { applicationWords } from '../frame/application-words.ts'
-import type { Beside } from '../frame/decision-facts.ts'
+import type { ContextFact } from '../frame/decision-facts.ts'
 import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
 import type { Asker, DecisionReview, ShownCap } from './review.ts'
 
 /** Returns the payee, the caller, its host and the rest of the limits, as texts without HTML. */
-export function besideWords({ asker, payee, call, caps }: DecisionReview): Beside[] {
+export function contextFactsOf({ asker, payee, call, caps }: DecisionReview): ContextFact[] {
   const host = hostWords(call.host)
   return [
     ...(payee === null ? [] : [{ label: 'Recipient', text: foreignName(payee, 'somebody without a name') }]),
@@ -27,7 +27,7 @@ function askerWords({ agent, application, key }: Asker): string {
   return who ?? (key === null ? 'An API key of your account' : `The API key ${foreignName(key, 'without a name')}`)
 }
 
-function capWords({ owner, limits, spent }: ShownCap): Beside {
+function capWords({ owner, limits, spent }: ShownCap): ContextFact {
   const text = [
     height(limits.perTransaction),
     left('today', limits.perDay, spent.dayCents),

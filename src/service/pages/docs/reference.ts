@@ -84,7 +84,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
         answer: { status, fields: fieldsIn(ok), example: ok.content['application/json'].example },
         errors: Object.entries(responses)
           .filter(([code]) => !code.startsWith('2'))
-          .map(([code, refused]) => ({ status: code, description: found<Content>(refused).description ?? '' })),
+          .map(([code, response]) => ({ status: code, description: found<Content>(response).description ?? '' })),
       }
     }),
   )

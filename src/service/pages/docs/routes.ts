@@ -14,11 +14,11 @@ interface Reference {
 
 /** Mounts the API reference: a page for each operation of the OpenAPI document. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
-  let made: Promise<Reference> | undefined
+  let cached: Promise<Reference> | undefined
   const reference = async () => {
     const serverUrl = pages.publicUrl()
-    if ((await made)?.serverUrl !== serverUrl) made = makeReference(pages.environment, serverUrl)
-    return made as Promise<Reference>
+    if ((await cached)?.serverUrl !== serverUrl) cached = makeReference(pages.environment, serverUrl)
+    return cached as Promise<Reference>
   }
   app.get('/docs', (c) =>
     orFailure(c, pages, async () => {

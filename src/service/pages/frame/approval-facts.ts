@@ -9,7 +9,7 @@ export function approvalFacts({
   description,
   initiator,
   reasons,
-  asked,
+  requestedAt,
   denialReason,
   asks,
 }: ApprovalWords): Html {
@@ -17,7 +17,7 @@ export function approvalFacts({
 <div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
 <div><dt>Payee</dt><dd>${parts(payee)}</dd></div>
 ${description === null ? '' : html`<div><dt>Description</dt><dd><bdi>${description}</bdi></dd></div>`}
-<div><dt>Requested by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
+<div><dt>Requested by</dt><dd>${parts(initiator)}, on ${requestedAt}</dd></div>
 <div><dt>${asks ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
 ${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
 </dl>`

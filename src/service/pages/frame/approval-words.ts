@@ -23,7 +23,7 @@ export interface ApprovalWords {
   description: string | null
   initiator: Part[]
   reasons: string[]
-  asked: string
+  requestedAt: string
   /** The reason given by the person who denied it. */
   denialReason: string | null
   /** The state of the person's verification; null if none is needed or nothing can be decided. */
@@ -44,7 +44,7 @@ export function approvalWords(review: ApprovalReview): ApprovalWords {
     description: shortForeignText(description ?? '', longest) || null,
     initiator: initiatorWords(review.initiator),
     reasons: reasons.map(reasonWords),
-    asked: momentOf(review.createdAtMs),
+    requestedAt: momentOf(review.createdAtMs),
     denialReason: shortForeignText(denialReason ?? '', longest) || null,
     check: status === 'pending' ? checkWords(review.check) : null,
   }
@@ -66,19 +66,21 @@ const outcomes = {
 
 function payeeWords(payee: ApprovalReview['payee']): Part[] {
   const name = foreign(payee.name)
-  if (payee.kind === 'account') return [name, own(`, by wire to the account ${payee.account}`)]
-  if (payee.kind === 'withdrawal') return [name, own(`, your linked bank account ${payee.account}`)]
+  if (payee.kind === 'account') return [name, ownText(`, by wire to the account ${payee.account}`)]
+  if (payee.kind === 'withdrawal') return [name, ownText(`, your linked bank account ${payee.account}`)]
   if (payee.kind === 'deposit') {
-    return [own('Your wallet, from your linked bank account '), name, own(` ${payee.account}`)]
+    return [ownText('Your wallet, from your linked bank account '), name, ownText(` ${payee.account}`)]
   }
-  if (payee.kind === 'agent') return [own('The agent '), name, own(' of '), foreign(payee.owner)]
-  return payee.kind === 'claimant' ? [name, own(', who has no account yet and gets a link to claim it')] : [name]
+  if (payee.kind === 'agent') return [ownText('The agent '), name, ownText(' of '), foreign(payee.owner)]
+  return payee.kind === 'claimant' ? [name, ownText(', who has no account yet and gets a link to claim it')] : [name]
 }
 
 function initiatorWords({ kind, agent, owner }: ApprovalReview['initiator']): Part[] {
-  if (agent === null) return [own(kind === 'user' ? 'A user of your account' : 'An API key of your account')]
-  const name = [own(kind === 'agent' ? 'The agent ' : 'An API key of your account, for the agent '), foreign(agent)]
-  return owner === null ? name : [...name, own(' of '), foreign(owner), own(', which you allowed to act for you')]
+  if (agent === null) return [ownText(kind === 'user' ? 'A user of your account' : 'An API key of your account')]
+  const name = [ownText(kind === 'agent' ? 'The agent ' : 'An API key of your account, for the agent '), foreign(agent)]
+  return owner === null
+    ? name
+    : [...name, ownText(' of '), foreign(owner), ownText(', which you allowed to act for you')]
 }
 
 function reasonWords({ limitType, limitAmount, actualAmount }: LimitReason): string {
@@ -98,7 +100,7 @@ function checkWords(check: ApprovalReview['check']): string | null {
   return `Approving more than ${dollars(mfaThresholdCents)} needs a code from your authenticator app. You then return to this page.`
 }
 
-function own(text: string): Part {
+function ownText(text: string): Part {
   return { text, foreign: false }
 }
 

@@ -46,11 +46,11 @@ async function barFor(pages: PageDependencies, signedIn: SignedIn, path: string)
   const waiting = await waitingFor(pages, signedIn)
   const { user, signOutToken } = accountOf(signedIn)
   const current = places.findLast(({ under }) => under.some((start) => path === start || path.startsWith(`${start}/`)))
-  const shown = places.filter(({ only }) => only === undefined || only === pages.environment)
+  const visiblePlaces = places.filter(({ only }) => only === undefined || only === pages.environment)
   return html`<a class="skip" href="#main">Skip to the content</a>
 <div class="bar">
 ${raw(siteBrand)}
-<nav aria-label="Pages"><ul>${shown.map(
+<nav aria-label="Pages"><ul>${visiblePlaces.map(
     (place) =>
       html`<li><a href="${place.path}"${place === current ? html` aria-current="page"` : ''}>${place.name}${place.path === decisions ? countText(waiting) : ''}</a></li>`,
   )}</ul></nav>

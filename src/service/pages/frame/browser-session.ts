@@ -60,8 +60,8 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
  * Returns a cookie's name. With this prefix, neither another host of the domain nor plain http can set it (RFC
  * 6265bis).
  */
-function cookieName(pages: PageDependencies, kept: 'session' | 'browser'): string {
-  return `${isSecure(pages) ? '__Host-' : ''}payments_${kept}`
+function cookieName(pages: PageDependencies, kind: 'session' | 'browser'): string {
+  return `${isSecure(pages) ? '__Host-' : ''}payments_${kind}`
 }
 
 function cookieRules(pages: PageDependencies) {

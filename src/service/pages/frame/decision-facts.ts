@@ -3,18 +3,21 @@ import type { DecisionWords } from './decision-words.ts'
 import type { Html } from './document.ts'
 
 /** A fact that only some pages know, such as the caller or the amount that a limit still allows. */
-export interface Beside {
+export interface ContextFact {
   label: string
   text: string
 }
 
 /** Lists the facts of a call that waits for a person. */
-export function decisionFacts({ facts, effect, asks, ends }: DecisionWords, beside: readonly Beside[] = []): Html {
+export function decisionFacts(
+  { facts, effect, asks, ends }: DecisionWords,
+  contextFacts: readonly ContextFact[] = [],
+): Html {
   const [first, ...others] = facts
   return html`<dl>
 ${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${first.text}</strong></dd></div>`}
 ${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${text}</bdi></dd></div>`)}
-${beside.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>`)}
+${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>`)}
 ${asks ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${ends}</dd></div>` : ''}
 </dl>`
 }

@@ -17,12 +17,12 @@ type Answer = Response | Promise<Response>
 
 /** Returns the common answers of pages whose address was sent to a person, with the page's own texts. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
-  const refused = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
+  const refusalPage = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)
   return {
     notFound: (c: Context): Answer => c.html(messagePage('Not found', missing), 404, headers),
-    refused,
-    refuse: (c: Context): Answer => refused(c, 400, 'The form is too long.'),
+    refused: refusalPage,
+    refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
     /** Returns the fields of a form of this site with an offered decision, or the response that refuses it. */
     sentForm: async (
       c: Context,
@@ -30,9 +30,9 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
       decisions: readonly string[],
       otherwise: string,
     ): Promise<URLSearchParams | Response> => {
-      if (!isOwnForm(c, publicUrl())) return refused(c, 403, 'This form was not sent from this page.')
+      if (!isOwnForm(c, publicUrl())) return refusalPage(c, 403, 'This form was not sent from this page.')
       const sent = new URLSearchParams(await c.req.text())
-      return isForm(c) && decisions.includes(sent.get('decision') ?? '') ? sent : refused(c, 400, otherwise)
+      return isForm(c) && decisions.includes(sent.get('decision') ?? '') ? sent : refusalPage(c, 400, otherwise)
     },
   }
 }

@@ -71,14 +71,14 @@ type Admitted =
   | { signedIn: SignedIn | undefined }
   | { signedIn: SignedIn | undefined; refused: Response | Promise<Response> }
 
-interface Asked {
+interface PageVisit {
   route: PageRoute
   back: string
   leadIn(): Response
 }
 
 /** Admits a person who meets the route's requirement for the submitted answer. Others are told how to meet it. */
-async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: Asked): Promise<Admitted> {
+async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
   const isSent = route.startsWith('POST ')
   const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')
   const level = levelFor(route, (field) => sent.get(field))

@@ -18,5 +18,5 @@ const shownStatuses = [403, 404, 409, 422, 429, 503] as const
 
 /** Returns the status of the page's own response. */
 export function statusOf({ status }: Reply): (typeof shownStatuses)[number] | 500 {
-  return shownStatuses.find((known) => known === status) ?? 500
+  return shownStatuses.find((shownStatus) => shownStatus === status) ?? 500
 }

@@ -4,9 +4,9 @@ import { dollars } from './texts.ts'
 
 /** Returns how much an agent can spend, in sentences: its limits, the account's limits, and its wallet. */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
-  const [own, ofAccount] = [heights(limits), heights(accountLimits)]
+  const [ofAgent, ofAccount] = [heights(limits), heights(accountLimits)]
   const sentences = [
-    own === '' ? 'No limit of its own.' : `Without an approval it pays up to ${own}.`,
+    ofAgent === '' ? 'No limit of its own.' : `Without an approval it pays up to ${ofAgent}.`,
     ofAccount === '' ? '' : `The whole account pays up to ${ofAccount}.`,
     availableCents === null ? 'It has no wallet to pay from.' : `Its wallet has ${dollars(availableCents)}.`,
   ]

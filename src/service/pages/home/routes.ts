@@ -33,14 +33,14 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
   const { environment, about, publicUrl, store } = pages
   // The service is up if its database answers.
   await movedClock(store)
-  const asked = c.req.query('host')
+  const hostId = c.req.query('host')
   const page = homePage({
     environment,
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
     // Only a visitor at this machine may see the path of its folder.
     start: mayBeAnybody(c, pages) ? about.start : undefined,
-    host: hostNames.find((name) => name === asked) ?? firstHost,
+    host: hostNames.find((name) => name === hostId) ?? firstHost,
   })
   return c.html(page, 200, { ...headers, ...varied })
 }

@@ -30,8 +30,8 @@ interface HomeShown {
  * Renders the page at the root address. Without its script, hosts are still chosen by links, and blocks are copied by
  * hand.
  */
-export function homePage(shown: HomeShown): Html {
-  const { environment, version, mcpUrl } = shown
+export function homePage(state: HomeShown): Html {
+  const { environment, version, mcpUrl } = state
   const sandbox = environment === 'sandbox'
   const title = 'Payments for AI agents'
   const main = html`<h1>${title}</h1>
@@ -40,7 +40,7 @@ export function homePage(shown: HomeShown): Html {
 <div><dt>Status</dt><dd><span class="state good">Running</span>, ${environment}, version ${version}</dd></div>
 <div><dt>MCP</dt><dd><code>${mcpUrl}</code></dd></div>
 </dl>
-${hostSection(shown)}
+${hostSection(state)}
 <section aria-labelledby="ask">
 <h2 id="ask">2. Ask your agent</h2>
 ${block(firstQuestion, 'the question')}
@@ -111,6 +111,6 @@ ${block(text, `the configuration of ${title}${'start' in reach ? ' that starts i
 }
 
 /** Renders a text to copy. The script adds a button. */
-function block(text: string, what: string): Html {
-  return html`<pre data-copy="${what}"><code>${text}</code></pre>`
+function block(text: string, content: string): Html {
+  return html`<pre data-copy="${content}"><code>${text}</code></pre>`
 }

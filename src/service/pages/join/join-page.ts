@@ -127,8 +127,8 @@ async function versionOf(
   formToken: string,
 ): Promise<number | undefined> {
   const [version = '', signature = ''] = formToken.split('.')
-  const shown = { id, version: Number(version) }
-  return (await isSignatureOf(tx, formText(shown), signature)) ? shown.version : undefined
+  const invitationVersion = { id, version: Number(version) }
+  return (await isSignatureOf(tx, formText(invitationVersion), signature)) ? invitationVersion.version : undefined
 }
 
 function formText({ id, version }: { id: string; version: number }): string {

@@ -27,7 +27,12 @@ export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   serve('POST /join/:token', takeForm, { refuse })
 }
 
-const { notFound, refused, refuse, sentForm } = linkRoutes({
+const {
+  notFound,
+  refused: refusalPage,
+  refuse,
+  sentForm,
+} = linkRoutes({
   missing: 'There is no invitation at this address. Check the link, or ask for a new one.',
   refusal: 'Nothing was changed',
   again: 'Open the invitation',
@@ -53,7 +58,7 @@ async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> 
     return await (sent.get('decision') === 'accept' ? join : decline)(c, pages, { invitation, signedIn, sent })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    if (error.status === 403) return refused(c, 403, error.message)
+    if (error.status === 403) return refusalPage(c, 403, error.message)
     if (error.status !== 409) throw error
     return show(c, { invitation, signedIn, filled: { ...empty, problem: error.message }, status: 409 })
   }
@@ -97,14 +102,14 @@ async function decline(
   return lead(c, c.req.path)
 }
 
-interface Shown {
+interface PageState {
   invitation: PartyInvitationSeen
   signedIn: SignedIn | undefined
   filled: Filled
   status?: 200 | 409 | 422
 }
 
-function show(c: Context, { invitation, signedIn, filled, status = 200 }: Shown) {
+function show(c: Context, { invitation, signedIn, filled, status = 200 }: PageState) {
   const page = joinPage(invitation, {
     form: { action: c.req.path, token: invitation.formToken },
     filled,

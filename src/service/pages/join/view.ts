@@ -13,7 +13,7 @@ export interface Filled {
   wrong: 'name' | 'password' | null
 }
 
-interface Shown {
+interface PageState {
   form: PageForm
   filled: Filled
   /** The user signed in at this browser; null if there is none. */
@@ -21,7 +21,7 @@ interface Shown {
 }
 
 /** Renders the page at a party invitation's `url`. It has no script: the browser sends the forms. */
-export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs }: Shown): Html {
+export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs }: PageState): Html {
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)
   const email = foreignName(invitation.email, 'an address', 254)

@@ -135,11 +135,11 @@ async function whenShown(
   await tx.lockParty(found.partyId)
   const request = await requestAt(tx, token)
   const [version = '', signature = ''] = formToken.split('.')
-  const shown = { id: found.id, version: Number(version) }
-  if (!(await isSignatureOf(tx, formText(shown), signature))) {
+  const requestVersion = { id: found.id, version: Number(version) }
+  if (!(await isSignatureOf(tx, formText(requestVersion), signature))) {
     fail('forbidden', { detail: 'This form was not sent from this page.' })
   }
-  return request?.version === shown.version ? work(request) : unchanged('stale')
+  return request?.version === requestVersion.version ? work(request) : unchanged('stale')
 }
 
 interface Paying {
@@ -156,8 +156,10 @@ async function payAs(
   const answerer = await requireAnswerer(context, request, user)
   const paid = await pay(context, request, card)
   if (answerer !== 'own user' || user === undefined) return paid
-  const own = paid.acts.map(({ operation, resourceIds, status }) => actOfUser(user, { operation, resourceIds, status }))
-  return { ...paid, acts: inOrder([...paid.acts, ...own]) }
+  const userActs = paid.acts.map(({ operation, resourceIds, status }) =>
+    actOfUser(user, { operation, resourceIds, status }),
+  )
+  return { ...paid, acts: inOrder([...paid.acts, ...userActs]) }
 }
 
 /**
@@ -204,14 +206,14 @@ async function viewOf(
   user: UserRow | undefined,
 ): Promise<AskedPayment> {
   const { id, version, status, amountCents, description, expiresAtMs, payerPartyId, paymentId } = request
-  const known = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
+  const payer = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
   const payment = paymentId === null ? undefined : await findPaymentOfAnyParty(tx, paymentId)
   const tries = triesOf(request)
   return {
     id,
     status,
     requester: (await findParty(tx, request.partyId))?.displayName ?? '',
-    payer: request.payerName ?? known?.displayName ?? request.payerValue,
+    payer: request.payerName ?? payer?.displayName ?? request.payerValue,
     amountCents,
     description,
     expiresAtMs,

@@ -39,7 +39,12 @@ export function mountPaymentRequests(
   serve('POST /request/:token', takeForm, { refuse })
 }
 
-const { notFound, refused, refuse, sentForm } = linkRoutes({
+const {
+  notFound,
+  refused: refusalPage,
+  refuse,
+  sentForm,
+} = linkRoutes({
   missing: 'There is no payment request at this address. Check the link, or ask for a new one.',
   refusal: 'Nothing was paid',
   again: 'Open the payment request',
@@ -49,8 +54,8 @@ const orFailure = failingAs({ page: "a payment request's page", headers })
 
 async function showPage(c: Context, pages: RequestDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)
-  const asked = await pages.requests.open(tokenOf(c), signedIn?.user)
-  return asked === undefined ? notFound(c) : show(c, pages, { asked, signedIn })
+  const request = await pages.requests.open(tokenOf(c), signedIn?.user)
+  return request === undefined ? notFound(c) : show(c, pages, { request, signedIn })
 }
 
 async function takeForm(c: Context, pages: RequestDependencies): Promise<Response> {
@@ -62,19 +67,20 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   )
   if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
-  const asked = await pages.requests.open(tokenOf(c), signedIn?.user)
-  if (asked === undefined) return notFound(c)
-  const taken = { asked, signedIn, sent }
+  const request = await pages.requests.open(tokenOf(c), signedIn?.user)
+  if (request === undefined) return notFound(c)
+  const taken = { request, signedIn, sent }
   const decision = sent.get('decision')
-  if (asked.answerer === 'nobody') return refused(c, 403, 'Sign in as a user of the payer’s account.')
-  if (decision === 'card') return asked.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
+  if (request.answerer === 'nobody') return refusalPage(c, 403, 'Sign in as a user of the payer’s account.')
+  if (decision === 'card')
+    return request.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
   if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
-  if (asked.viewer?.is !== 'payer') return decline(c, pages, taken)
+  if (request.viewer?.is !== 'payer') return decline(c, pages, taken)
   return asPayer(c, pages, { ...taken, decision: 'decline' })
 }
 
 interface Taken {
-  asked: AskedPayment
+  request: AskedPayment
   signedIn: SignedIn | undefined
   sent: URLSearchParams
 }
@@ -83,11 +89,11 @@ interface Taken {
  * Charges a card for a user of the payer, so the session must have proof (docs/service.md#page-of-a-payment-request).
  */
 async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
-  const { asked, signedIn, sent } = taken
-  if (signedIn === undefined || !personTokenFits(signedIn, asked, sent)) {
-    return refused(c, 403, 'You have since signed in as a different user.')
+  const { request, signedIn, sent } = taken
+  if (signedIn === undefined || !personTokenFits(signedIn, request, sent)) {
+    return refusalPage(c, 403, 'You have since signed in as a different user.')
   }
-  if (!signedIn.isProven) return refused(c, 403, 'To pay, sign in with your password.')
+  if (!signedIn.isProven) return refusalPage(c, 403, 'To pay, sign in with your password.')
   return payByCard(c, pages, taken)
 }
 
@@ -114,12 +120,13 @@ async function asPayer(
   pages: RequestDependencies,
   { decision, ...taken }: Taken & { decision: 'wallet' | 'decline' },
 ): Promise<Response> {
-  const { asked, signedIn, sent } = taken
-  const isOwn = signedIn !== undefined && personTokenFits(signedIn, asked, sent)
-  if (!isOwn || asked.viewer?.is !== 'payer') return refused(c, 403, 'You have since signed in as a different user.')
+  const { request, signedIn, sent } = taken
+  const isOwn = signedIn !== undefined && personTokenFits(signedIn, request, sent)
+  if (!isOwn || request.viewer?.is !== 'payer')
+    return refusalPage(c, 403, 'You have since signed in as a different user.')
   // The second of two clicks, or another tab, finds the request answered.
-  if (asked.status !== 'OPEN') return lead(c)
-  const params = { paymentRequestId: asked.id }
+  if (request.status !== 'OPEN') return lead(c)
+  const params = { paymentRequestId: request.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }
   const reply =
     decision === 'wallet'
@@ -129,14 +136,14 @@ async function asPayer(
   const now = await pages.requests.open(tokenOf(c), signedIn.user)
   if (now !== undefined && now.status !== 'OPEN') return lead(c)
   const refusal = { problem: `Nothing was paid. ${detailOf(reply)}`, fields: {} }
-  return show(c, pages, { asked: now ?? asked, signedIn, refused: refusal, status: statusOf(reply) })
+  return show(c, pages, { request: now ?? request, signedIn, refused: refusal, status: statusOf(reply) })
 }
 
 /** Redirects to the page, which shows the result. If nothing was done, it shows why. */
 async function orExplain(
   c: Context,
   pages: RequestDependencies,
-  { asked, signedIn }: Taken,
+  { request, signedIn }: Taken,
   work: () => Promise<Outcome | undefined>,
 ): Promise<Response> {
   try {
@@ -147,42 +154,42 @@ async function orExplain(
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { status } = error
-    if (status === 403) return refused(c, 403, error.message)
+    if (status === 403) return refusalPage(c, 403, error.message)
     if (status !== 409 && status !== 422 && status !== 429) throw error
     const field = fieldOf(error)
     const problem = field === undefined ? { problem: `Nothing was paid. ${error.message}`, fields: {} } : undefined
     const fields = field === undefined ? {} : { [field]: error.message }
-    return show(c, pages, { asked, signedIn, refused: problem ?? { problem: null, fields }, status })
+    return show(c, pages, { request, signedIn, refused: problem ?? { problem: null, fields }, status })
   }
 }
 
-interface Shown {
-  asked: AskedPayment
+interface PageState {
+  request: AskedPayment
   signedIn: SignedIn | undefined
   refused?: Refused
   status?: 200 | 409 | 422 | 429 | ReturnType<typeof statusOf>
 }
 
-function show(c: Context, pages: RequestDependencies, { asked, signedIn, ...shown }: Shown) {
-  const { refused: notice = { problem: null, fields: {} }, status = 200 } = shown
+function show(c: Context, pages: RequestDependencies, { request, signedIn, ...state }: PageState) {
+  const { refused: notice = { problem: null, fields: {} }, status = 200 } = state
   const forms = {
     action: c.req.path,
-    token: asked.formToken,
-    personToken: signedIn?.formToken(purposeOf(asked)) ?? null,
+    token: request.formToken,
+    personToken: signedIn?.formToken(purposeOf(request)) ?? null,
     mayAgree: signedIn?.isProven === true,
     account: signedIn === undefined ? null : accountOf(signedIn),
   }
   const sandbox = pages.environment === 'sandbox'
-  return c.html(requestPage(asked, requestWords(asked), { forms, refused: notice, sandbox }), status, headers)
+  return c.html(requestPage(request, requestWords(request), { forms, refused: notice, sandbox }), status, headers)
 }
 
 function purposeOf({ id }: AskedPayment): string {
   return `payment request ${id}`
 }
 
-function personTokenFits(signedIn: SignedIn, asked: AskedPayment, sent: URLSearchParams): boolean {
+function personTokenFits(signedIn: SignedIn, request: AskedPayment, sent: URLSearchParams): boolean {
   const fields = new URLSearchParams({ formToken: sent.get('personToken') ?? '' })
-  return hasFormToken(signedIn, purposeOf(asked), fields)
+  return hasFormToken(signedIn, purposeOf(request), fields)
 }
 
 function formTokenOf({ sent }: Taken): string {

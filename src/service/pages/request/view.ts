@@ -30,12 +30,12 @@ export interface Refused {
 
 /** Renders the page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
 export function requestPage(
-  asked: AskedPayment,
+  request: AskedPayment,
   words: RequestWords,
   { forms, refused, sandbox }: { forms: RequestForms; refused: Refused; sandbox: boolean },
 ): Html {
   const { heading, outcome, review, requester, payer, amount, description, expires } = words
-  const isOpen = asked.status === 'OPEN'
+  const isOpen = request.status === 'OPEN'
   const wrong = Object.keys(refused.fields).length > 0 ? 'Nothing was paid. Check the card details.' : null
   const problem = refused.problem ?? wrong ?? words.declined
   const main = html`<h1>${heading}</h1>
@@ -49,7 +49,7 @@ ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi><
 <div><dt>Payer</dt><dd><bdi>${payer}</bdi></dd></div>
 ${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
 </dl>
-${isOpen ? ways(asked, words, { forms, fields: refused.fields, sandbox }) : ''}
+${isOpen ? ways(request, words, { forms, fields: refused.fields, sandbox }) : ''}
 ${forms.account === null ? '' : accountSection(forms.account, 'Sign out', forms.action)}`
   return formPage({ title: titleOf(heading, problem), main })
 }
@@ -60,10 +60,10 @@ interface Ways {
   sandbox: boolean
 }
 
-function ways(asked: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
-  const { viewer, takesCards, joins } = asked
+function ways(request: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
+  const { viewer, takesCards, joins } = request
   const isRequester = viewer?.is === 'requester'
-  if (asked.answerer === 'nobody') return ofSomebodyElse(words, forms)
+  if (request.answerer === 'nobody') return ofSomebodyElse(words, forms)
   return html`${isRequester ? html`<p class="aside">You requested this payment. Anyone with this link can pay it.</p>` : ''}
 ${viewer?.is === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
 ${viewer?.is === 'payer' ? walletForm(words, forms) : ''}

@@ -23,19 +23,19 @@ export interface RequestWords {
   wallets: { id: string; label: string }[]
 }
 
-export function requestWords(asked: AskedPayment): RequestWords {
-  const { status, viewer, lastDecline } = asked
-  const requester = foreignName(asked.requester, 'Somebody', 200)
-  const amount = dollars(asked.amountCents)
-  const { heading, line } = standings[status]({ who: isolated(requester), amount, inReview: asked.inReview })
+export function requestWords(request: AskedPayment): RequestWords {
+  const { status, viewer, lastDecline } = request
+  const requester = foreignName(request.requester, 'Somebody', 200)
+  const amount = dollars(request.amountCents)
+  const { heading, line } = standings[status]({ who: isolated(requester), amount, inReview: request.inReview })
   const approvalId = viewer?.approvalId ?? null
   return {
     heading,
     requester,
-    payer: foreignName(asked.payer, 'anyone with this link', 254),
+    payer: foreignName(request.payer, 'anyone with this link', 254),
     amount,
-    description: foreignText(asked.description ?? ''),
-    expires: momentOf(asked.expiresAtMs),
+    description: foreignText(request.description ?? ''),
+    expires: momentOf(request.expiresAtMs),
     outcome: line,
     review: approvalId === null ? null : approvalPagePath(approvalId),
     declined: status === 'OPEN' && lastDecline !== null ? declines[lastDecline] : null,

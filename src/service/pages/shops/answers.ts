@@ -30,11 +30,12 @@ export const orFailure = failingAs({ page: 'a page of a shop', headers })
 
 /** Accepts a form of this site, from a browser or from another program. */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
-  if (isForeignForm(c, pages.publicUrl())) return refused(c, 403, 'Another site sent the form.')
-  if (!isForm(c)) return refused(c, 400, 'Send the form as application/x-www-form-urlencoded.')
+  if (isForeignForm(c, pages.publicUrl())) return refusalPage(c, 403, 'Another site sent the form.')
+  if (!isForm(c)) return refusalPage(c, 400, 'Send the form as application/x-www-form-urlencoded.')
   const sent = new URLSearchParams(await c.req.text())
   const key = keyOf(sent)
-  if (key === undefined) return refused(c, 400, 'The form lacks its key: send all of its fields, the hidden ones too.')
+  if (key === undefined)
+    return refusalPage(c, 400, 'The form lacks its key: send all of its fields, the hidden ones too.')
   return take(c, pages, { sent, key })
 }
 
@@ -48,7 +49,7 @@ export function showPage(c: Context, page: Html, status: PageStatus = 200): Resp
   return c.html(page, status, headers)
 }
 
-export function refused(c: Context, status: 400 | 403, text: string): Response | Promise<Response> {
+export function refusalPage(c: Context, status: 400 | 403, text: string): Response | Promise<Response> {
   const link = { href: c.req.path, text: 'Open the page again' }
   return c.html(messagePage('Nothing was done', text, link), status, headers)
 }

@@ -82,7 +82,7 @@ async function refusedWith(
   return showOpened(c, pages, now ?? opened, options)
 }
 
-interface Shown {
+interface PageState {
   refused?: Refused
   status?: PageStatus
   /** The idempotency key of a payment to repeat. */
@@ -93,12 +93,12 @@ function showOpened(
   c: Context,
   pages: ShopsDependencies,
   { attributes, mayChange }: OpenedCheckout,
-  shown: Shown = {},
+  state: PageState = {},
 ) {
   if (attributes.status === 'paid') return lead(c, orderPathOf(c))
   const words = checkoutWords(attributes)
   if (attributes.status === 'expired') return showPage(c, expiredPage(words, attributes.shopId), 410)
-  const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = shown
+  const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = state
   const forms = { action: c.req.path, payKey, cartKey: mayChange ? newKey(pages) : null }
   return showPage(c, checkoutPage(words, forms, refused), status)
 }

@@ -11,7 +11,7 @@ import {
   notFound,
   orFailure,
   type PageStatus,
-  refused,
+  refusalPage,
   type ShopsDependencies,
   type Show,
   showPage,
@@ -32,7 +32,7 @@ import { type CheckoutAttributes, shopWords } from './words.ts'
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
   const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
-  const refuse = (c: Context) => refused(c, 400, 'The form is too long.')
+  const refuse = (c: Context) => refusalPage(c, 400, 'The form is too long.')
   const limit = { maxBytes: maxShopFormBytes, refuse }
   const serve = pageRoutes(app, pages, orFailure)
   const take =
@@ -85,7 +85,8 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   const shop = await pages.shops.shop(c.req.param('shopId') ?? '')
   if (shop === undefined) return noShop(c)
   const buyer = await buyerHere(c, pages)
-  if (buyer === undefined) return refused(c, 403, 'This page can’t tell who you are: start the checkout by the API.')
+  if (buyer === undefined)
+    return refusalPage(c, 403, 'This page can’t tell who you are: start the checkout by the API.')
   const quantities = quantitiesOf(sent)
   const { items, wrong } = itemsOf(quantities)
   const again = { shop, buyer, form: { quantities, wrong } }

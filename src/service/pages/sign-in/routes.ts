@@ -95,20 +95,20 @@ const problems = {
 
 const statuses = { wrong: 401, too_many: 429 } as const
 
-interface Shown {
+interface PageState {
   next: string
   email: string
   problem: string | null
 }
 
-async function show(c: Context, pages: PageDependencies, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
+async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isHere = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
   // For a page that always needs proof, a one-click sign-in would only lead back here.
-  const isOffered = isHere && !isUnproven && pageNeeds[pageAt(shown.next) ?? 'GET /'] !== 'proven'
+  const isOffered = isHere && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
-  return c.html(signInPage({ ...shown, owner, isUnproven, isHere }), status, oauthPageHeaders)
+  return c.html(signInPage({ ...state, owner, isUnproven, isHere }), status, oauthPageHeaders)
 }
 
 /** The only targets after signing in: an address written by someone else cannot lead anywhere else. */

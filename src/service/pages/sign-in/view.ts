@@ -17,8 +17,8 @@ interface SignInShown {
 }
 
 /** Renders the sign-in page. It has no script: the browser sends the form. */
-export function signInPage(shown: SignInShown): Html {
-  const { next, email, problem, owner, isUnproven, isHere } = shown
+export function signInPage(state: SignInShown): Html {
+  const { next, email, problem, owner, isUnproven, isHere } = state
   const heading = isUnproven ? 'Confirm that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
 ${isUnproven ? html`<p class="warning">${oneClickWords} You can view and decline. Everything else needs your password.</p>` : ''}

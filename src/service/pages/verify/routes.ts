@@ -38,10 +38,10 @@ export function mountVerify(app: Hono, dependencies: PageDependencies): void {
 
 function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
   return async (c, pages, person) => {
-    if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The code did not come from this page.')
-    if (!isForm(c)) return refused(c, 400, 'The form has to send a code.')
+    if (!isOwnForm(c, pages.publicUrl())) return refusalPage(c, 403, 'The code did not come from this page.')
+    if (!isForm(c)) return refusalPage(c, 400, 'The form has to send a code.')
     const sent = new URLSearchParams(await c.req.text())
-    if (!hasFormToken(person, c.req.path, sent)) return refused(c, 403, 'The code did not come from this page.')
+    if (!hasFormToken(person, c.req.path, sent)) return refusalPage(c, 403, 'The code did not come from this page.')
     return take(c, pages, person, sent)
   }
 }
@@ -168,7 +168,7 @@ function notFound(c: Context, person: SignedIn) {
   return c.html(notYoursPage(text, person, addressOf(c)), 404, headers)
 }
 
-function refused(c: Context, status: 400 | 403, text: string) {
+function refusalPage(c: Context, status: 400 | 403, text: string) {
   return c.html(
     messagePage('Not verified', `${text} Open the address again and enter the code there.`),
     status,

@@ -5,13 +5,13 @@ import { qrImage } from './qr-code.ts'
 import type { AppSecret } from './second-factor.ts'
 import type { VerifyWords } from './words.ts'
 
-interface Shown extends PageForm {
+interface PageState extends PageForm {
   /** The name of the check's user. */
   name: string
 }
 
 /** Renders the page of a multi-factor check. It has no script: the browser sends the form. */
-export function verifyPage(words: VerifyWords, { name, ...target }: Shown): Html {
+export function verifyPage(words: VerifyWords, { name, ...target }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>
 ${words.lines.map((line) => html`<p>${line}</p>`)}
@@ -20,7 +20,7 @@ ${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Veri
   return formPage({ title: words.title, main })
 }
 
-interface EnrolmentShown extends Shown {
+interface EnrolmentShown extends PageState {
   problem: string | null
   /** The secret of the app; null if no setup was started or it was already shown. */
   secret: AppSecret | null

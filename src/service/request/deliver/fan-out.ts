@@ -24,17 +24,17 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   // Old events are deleted, so there may be fewer events than numbers.
   const upTo = events.length < maxEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]
-  const wanted = events.filter(({ type }) => wants(enabled, type))
+  const subscribed = events.filter(({ type }) => wants(enabled, type))
   await insertDeliveries(
     tx,
-    wanted.map((event) => newDelivery(system, webhook, { event, eventId: ids.idOf(event), nowMs })),
+    subscribed.map((event) => newDelivery(system, webhook, { event, eventId: ids.idOf(event), nowMs })),
   )
   await markProcessed(tx, {
     partyId,
     id: webhook.id,
     before: sequence,
     upTo,
-    dueAtMs: wanted.length === 0 ? null : nowMs,
+    dueAtMs: subscribed.length === 0 ? null : nowMs,
   })
   return upTo < last
 }

@@ -41,11 +41,11 @@ export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: Sen
     const { default: undici } = await import('undici')
     const { httpsProxy = '', noProxy = '' } = proxy ?? {}
     const outside = { lookup: checkedLookup(lookup, isPublicAddress) }
-    const here = { lookup: checkedLookup(lookup, (address) => isLoopbackHost(inUrl(address))) }
+    const loopback = { lookup: checkedLookup(lookup, (address) => isLoopbackHost(inUrl(address))) }
     return {
       fetch: undici.fetch,
       outside: new undici.EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect: outside }),
-      here: new undici.Agent({ connect: here }),
+      here: new undici.Agent({ connect: loopback }),
     }
   }
   return async ({ url, headers, body, mayStayHere }, signal) => {

@@ -4,7 +4,7 @@ const together = 200
 /** Reads the rows of these ids in several queries. */
 export async function inBatches<Row>(
   ids: readonly string[],
-  read: (some: readonly string[]) => Promise<Row[]>,
+  read: (batch: readonly string[]) => Promise<Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (let from = 0; from < ids.length; from += together) rows.push(...(await read(ids.slice(from, from + together))))

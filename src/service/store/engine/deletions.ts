@@ -18,12 +18,12 @@ export function deletingOldest<Table extends keyof Tables>(
   key: readonly (keyof Tables[Table] & string)[],
   instant: keyof Tables[Table] & string,
   also: RawBuilder<SqlBool> = sql`1 = 1`,
-): (tx: Transaction, which: Outdated) => Promise<number> {
+): (tx: Transaction, outdated: Outdated) => Promise<number> {
   const [rows, columns, when] = [sql.table(table), sql.join(key.map((name) => sql.ref(name))), sql.ref(instant)]
   const remove = prepared((db, { byMs, limit }: Outdated) => {
     const old = sql`select ${columns} from ${rows} where ${when} <= ${byMs} and ${also} order by ${when} limit ${limit}`
     const statement = sql`delete from ${rows} where (${columns}) in (${old})`
     return { compile: () => statement.compile(db) }
   })
-  return async (tx, which) => Number((await remove(tx, which)).numAffectedRows ?? 0n)
+  return async (tx, outdated) => Number((await remove(tx, outdated)).numAffectedRows ?? 0n)
 }

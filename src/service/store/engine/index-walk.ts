@@ -23,8 +23,8 @@ const maxShapes = 100
 /** Sorts after every id, whatever the database's collation. */
 const afterAll = 'zzzz'
 
-type Given = Record<string, unknown>
-type Read<Row> = (tx: Transaction, given: Given) => Promise<{ rows: Row[] }>
+type QueryValues = Record<string, unknown>
+type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[] }>
 
 /**
  * Makes a function that reads pages of a table, newest first. A page's cost does not depend on the size of the table or
@@ -51,18 +51,23 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
       if (shapes.size === maxShapes) shapes.clear()
       const empty = columns.map((of) => new Set(of.filter(({ value }) => value === null).map(({ name }) => name)))
       const named = columns.map((of) => of.map(({ name }) => name))
-      read = prepared((db, given: Given) => {
+      read = prepared((db, values: QueryValues) => {
         const id = sql.ref(`${table}.id`)
-        const ids = merged(table, named, (index, name) => (empty[index]?.has(name) ? null : given[mark(index, name)]), {
-          before: given.before,
-          prefix,
-          limit: given.limit,
-        })
+        const ids = merged(
+          table,
+          named,
+          (index, name) => (empty[index]?.has(name) ? null : values[mark(index, name)]),
+          {
+            before: values.before,
+            prefix,
+            limit: values.limit,
+          },
+        )
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
         // SQLite's primary keys are the id alone, so a condition on the party would need another index.
         const inKey = ofParty && db.getExecutor().adapter instanceof PostgresAdapter
-        const own = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${given.partyId}`) : found
-        return own.orderBy(id, 'desc')
+        const partyRows = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`) : found
+        return partyRows.orderBy(id, 'desc')
       }) as Read<Row>
       shapes.set(shape, read)
     }
@@ -72,12 +77,12 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
     const before = beforeId ?? prefix + afterAll
     const rows: Row[] = []
     for (let from = 0; from < branches.length; from += maxBranches) {
-      const some = branches.slice(from, from + maxBranches)
-      const values = some.flatMap((branch, index) =>
+      const batch = branches.slice(from, from + maxBranches)
+      const values = batch.flatMap((branch, index) =>
         Object.entries(branch).map(([name, value]) => [mark(index, name), value]),
       )
-      const given = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
-      rows.push(...(await reading(some, partyId !== undefined)(tx, given)).rows)
+      const queryValues = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
+      rows.push(...(await reading(batch, partyId !== undefined)(tx, queryValues)).rows)
     }
     if (branches.length > maxBranches) rows.sort((a, b) => (a.id < b.id ? 1 : -1))
     return pageOf(rows.slice(0, limit + 1), limit, (row) => row.id)
@@ -99,13 +104,13 @@ interface Bounds {
 function merged(
   table: string,
   branches: readonly (readonly string[])[],
-  given: (index: number, name: string) => unknown,
+  valueAt: (index: number, name: string) => unknown,
   { before, prefix, limit }: Bounds,
 ) {
   const [rows, id] = [sql.table(table), sql.ref('id')]
   const walks = branches.map((names, index) => {
     const conditions = names.map((name) => {
-      const value = given(index, name)
+      const value = valueAt(index, name)
       return value === null ? sql`${sql.ref(name)} is null` : sql`${sql.ref(name)} = ${value}`
     })
     if (prefix !== '') conditions.push(sql`${id} > ${sql.lit(prefix)}`)

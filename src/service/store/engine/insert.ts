@@ -36,8 +36,8 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
   )
   return async (tx, rows) => {
     for (let start = 0; start < rows.length; start += maxRows) {
-      const some = rows.slice(start, start + maxRows)
-      await byCount[some.length]?.(tx, some)
+      const batch = rows.slice(start, start + maxRows)
+      await byCount[batch.length]?.(tx, batch)
     }
   }
 }

@@ -88,8 +88,8 @@ async function failedEffects({ db }: Transaction): Promise<Inspection['failedEff
     .selectFrom('failedEffects')
     .select(({ fn }) => fn.countAll().as('count'))
     .executeTakeFirstOrThrow()
-  const some = await db.selectFrom('failedEffects').selectAll().orderBy('retryAtMs').limit(3).execute()
-  return { count: Number(all.count), some }
+  const failedRows = await db.selectFrom('failedEffects').selectAll().orderBy('retryAtMs').limit(3).execute()
+  return { count: Number(all.count), some: failedRows }
 }
 
 async function opensKeys({ db, wrapping }: Transaction): Promise<boolean> {

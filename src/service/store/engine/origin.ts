@@ -32,10 +32,13 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
   if (tables.size === 0) return 'empty'
   if (!tables.has('clock') || !tables.has('parties')) return 'foreign'
   if (tables.has('schemas')) {
-    const [made] = (await rows('select "version", "digest" from "schemas"')) as Pick<SchemaRow, 'version' | 'digest'>[]
-    if (made === undefined) return 'foreign'
-    if (Number(made.version) > schemaVersion) return 'newer'
-    return made.digest === schemaDigest ? 'ours' : 'other'
+    const [schemaRow] = (await rows('select "version", "digest" from "schemas"')) as Pick<
+      SchemaRow,
+      'version' | 'digest'
+    >[]
+    if (schemaRow === undefined) return 'foreign'
+    if (Number(schemaRow.version) > schemaVersion) return 'newer'
+    return schemaRow.digest === schemaDigest ? 'ours' : 'other'
   }
   if (!tables.has(earlierTable)) return 'foreign'
   const [first] = (await rows(`select name from ${earlierTable} order by name limit 1`)) as { name: string }[]

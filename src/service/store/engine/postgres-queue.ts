@@ -91,13 +91,13 @@ export class Queue {
       room -= loose.length
     }
     const lines = [...this.#lines].filter(([line, [first]]) => !this.#busy.has(line) && first?.isAlone === false)
-    const most = lines.length + loose.length > 1 ? maxPerSharedLine : maxPerLine
+    const maxJobs = lines.length + loose.length > 1 ? maxPerSharedLine : maxPerLine
     for (const [line, jobs] of lines) {
       if (room === 0) break
       const waits = jobs.some((job) => job.waits)
       if (waits && group.length > 0) continue
       const end = jobs.findIndex(({ isAlone }) => isAlone)
-      const [first, ...rest] = jobs.splice(0, Math.min(most, room, end < 0 ? jobs.length : end))
+      const [first, ...rest] = jobs.splice(0, Math.min(maxJobs, room, end < 0 ? jobs.length : end))
       if (first === undefined) continue
       group.push([first, ...rest])
       room -= 1 + rest.length

@@ -15,7 +15,7 @@ interface FirstFailure {
 }
 
 /** A query, with the name under which the server keeps it prepared, if it is worth preparing. */
-export type Asked = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string }
+export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string }
 
 /**
  * The statements on one connection. Each is sent at once, behind those before it (`pipeline` of `pg`), so only callers
@@ -41,7 +41,7 @@ export class Session {
     return this.#failure
   }
 
-  async run<Row>(query: Asked, by: object): Promise<QueryResult<Row>> {
+  async run<Row>(query: QueryText, by: object): Promise<QueryResult<Row>> {
     // A refused job may have started more queries than it awaited.
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     try {
@@ -54,12 +54,12 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param what Names the row that the statement had to change.
+   * @param rowName Names the row that the statement had to change.
    */
-  send(query: Asked, by: object, what?: string): void {
+  send(query: QueryText, by: object, rowName?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     const answer = this.#ask(query).catch((error) => {
-      this.#failed(what !== undefined && error?.code === notOneRow ? new StaleWriteError(what) : error, by)
+      this.#failed(rowName !== undefined && error?.code === notOneRow ? new StaleWriteError(rowName) : error, by)
     })
     this.#sent = Promise.all([this.#sent, answer])
   }
@@ -113,7 +113,7 @@ export class Session {
   }
 
   /** Sends a query. Without parameters it may consist of several statements. */
-  async #ask<Row>({ sql: text, parameters, name }: Asked) {
+  async #ask<Row>({ sql: text, parameters, name }: QueryText) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
     const query: QueryConfig = { text, ...values, ...(name !== undefined && this.#prepares && { name }) }
     this.#sendTogether()

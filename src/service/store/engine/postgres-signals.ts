@@ -12,7 +12,7 @@ const reconnectMs = 2_000
 /** The longest wait for an answer. */
 const answerMs = 5_000
 /** The topic of a heartbeat. */
-const here = 'here'
+const heartbeat = 'here'
 
 /**
  * LISTEN and NOTIFY on a separate connection, reopened whenever it is lost. A process that detects no others sends only
@@ -115,7 +115,7 @@ export class PostgresSignals implements Signals {
       await client.query(`listen ${channel}`)
       this.#client = client
       for (;;) {
-        await this.#call(client, [here])
+        await this.#call(client, [heartbeat])
         await Promise.race([this.#system.sleep(presenceMs, signal), lost.promise])
       }
     } finally {
@@ -132,7 +132,7 @@ export class PostgresSignals implements Signals {
     if (id === this.#id) return
     const isNew = !this.#others.has(id)
     this.#others.set(id, this.#system.elapsed())
-    if (isNew) this.#call(client, [here]).catch(() => {})
+    if (isNew) this.#call(client, [heartbeat]).catch(() => {})
     for (const onSignal of this.#subscribers.get(words.join(' ')) ?? []) onSignal()
   }
 }

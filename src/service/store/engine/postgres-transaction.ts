@@ -59,7 +59,7 @@ export class PostgresTransaction implements Transaction {
     this.#session = session
     this.#mayWriteEarly = footing.mayWriteEarly
     const receiver = {
-      write: (query: CompiledQuery, what: string | undefined) => session.send(query, this, what),
+      write: (query: CompiledQuery, rowName: string | undefined) => session.send(query, this, rowName),
       create: (savepoint: string) => session.send({ sql: `savepoint ${savepoint}`, parameters: [] }, this),
       rollbackTo: (savepoint: string) => session.rollbackTo(savepoint, this),
     }
@@ -82,8 +82,8 @@ export class PostgresTransaction implements Transaction {
     return this.#session.run(query, this)
   }
 
-  async write(query: CompiledQuery, what?: string): Promise<void> {
-    this.#pending.add(query, what)
+  async write(query: CompiledQuery, rowName?: string): Promise<void> {
+    this.#pending.add(query, rowName)
   }
 
   atEnd<Item>(finish: Finish<Item>, item: Item): void {

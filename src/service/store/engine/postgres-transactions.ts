@@ -181,9 +181,9 @@ export class Transactions {
       },
       claim: (name) => this.#claim(job, name),
       shared: (read) => {
-        const known = readings.get(read) ?? read(tx)
-        readings.set(read, known)
-        return known as ReturnType<typeof read>
+        const reading = readings.get(read) ?? read(tx)
+        readings.set(read, reading)
+        return reading as ReturnType<typeof read>
       },
     })
     try {
@@ -270,7 +270,7 @@ export class Transactions {
       return new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`, { cause: error })
     }
     this.#retries += 1
-    if (error instanceof StaleWriteError) job.contended.add(`stale ${error.what}`)
+    if (error instanceof StaleWriteError) job.contended.add(`stale ${error.rowName}`)
     return undefined
   }
 

@@ -62,7 +62,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     dialect: 'postgres',
     clock: surroundings.clock,
     settling: new Turns(),
-    transaction: (work, given) => whileOpen(() => writing.run(work, given)),
+    transaction: (work, options) => whileOpen(() => writing.run(work, options)),
     aside: (work) => whileOpen(() => aside.run(work)),
     read: (work) => whileOpen(() => readers.read(work)),
     load: () => {

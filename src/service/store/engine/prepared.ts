@@ -33,10 +33,10 @@ export function writing<P extends object>(build: Build<P, unknown>): (tx: Transa
  */
 export function changingOne<P extends object>(
   build: Build<P, unknown>,
-  what: (parameters: P) => string,
+  rowNameOf: (parameters: P) => string,
 ): (tx: Transaction, parameters: P) => Promise<void> {
   const fill = filling(build, failingUnlessOne)
-  return (tx, parameters) => tx.write(fill(tx, parameters), what(parameters))
+  return (tx, parameters) => tx.write(fill(tx, parameters), rowNameOf(parameters))
 }
 
 /**

@@ -73,10 +73,10 @@ export class Connection {
   }
 
   #prepare(sql: string): PreparedStatement {
-    const known = this.#statements.get(sql)
-    if (known !== undefined) {
-      known.lastUse = ++this.#uses
-      return known
+    const cached = this.#statements.get(sql)
+    if (cached !== undefined) {
+      cached.lastUse = ++this.#uses
+      return cached
     }
     if (this.#statements.size >= statementLimit) this.#forgetHalf()
     const statement = this.#database.prepare(sql)

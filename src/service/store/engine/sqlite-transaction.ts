@@ -74,10 +74,10 @@ export class SqliteTransaction implements Transaction {
   }
 
   readonly #receiver = {
-    write: (query: CompiledQuery, what: string | undefined) => {
+    write: (query: CompiledQuery, rowName: string | undefined) => {
       const { numAffectedRows } = this.#connection.query(query)
       this.#written += 1
-      if (what !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(what)
+      if (rowName !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(rowName)
     },
     create: (savepoint: string) => this.#connection.command(`savepoint ${savepoint}`),
     rollbackTo: (savepoint: string) => this.#connection.command(`rollback to ${savepoint}`),
@@ -93,8 +93,8 @@ export class SqliteTransaction implements Transaction {
     return this.#connection.query<Row>(query)
   }
 
-  async write(query: CompiledQuery, what?: string): Promise<void> {
-    this.#pending.add(query, what)
+  async write(query: CompiledQuery, rowName?: string): Promise<void> {
+    this.#pending.add(query, rowName)
   }
 
   atEnd<Item>(finish: Finish<Item>, item: Item): void {

@@ -45,8 +45,8 @@ export class Changes {
   /** Starts watching a party. Call it for each new watcher. */
   async begin(partyId: string): Promise<void> {
     const { runLog, waits } = this.#dependencies
-    this.#unsubscribe ??= runLog.follow((kept) => {
-      const parties = Map.groupBy(kept, ({ row }) => row.partyId)
+    this.#unsubscribe ??= runLog.follow((stored) => {
+      const parties = Map.groupBy(stored, ({ row }) => row.partyId)
       for (const [id, entries] of parties) {
         this.#changed(id, ['runs', ...new Set(entries.map(({ row }) => `run:${row.runId}`))])
       }

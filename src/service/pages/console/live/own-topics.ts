@@ -8,9 +8,9 @@ const maxTopics = 5
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,
   partyId: string,
-  asked: readonly string[],
+  requested: readonly string[],
 ): Promise<readonly string[] | undefined> {
-  const topics = [...new Set(asked)]
+  const topics = [...new Set(requested)]
   const named = environment === 'sandbox' ? ['runs', 'money', 'sandbox'] : ['runs', 'money']
   if (topics.length === 0 || topics.length > maxTopics) return undefined
   for (const topic of topics) {

@@ -11,8 +11,8 @@ import { type Announcements, type Draw, Streams } from './streams.ts'
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
 /** Mounts the stream that notifies console pages of changes and sends them the new content. */
-export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Announcements {
-  const streams = new Streams(pages, draw)
+export function mountLive(app: Hono, pages: ConsoleDependencies, render: Draw): Announcements {
+  const streams = new Streams(pages, render)
   // An EventSource does not reconnect after a 401; the page then asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })

@@ -79,9 +79,9 @@ export class Streams implements Announcements {
   #lastAnnouncedMs = Number.NEGATIVE_INFINITY
   #announcedMs = Number.NEGATIVE_INFINITY
 
-  constructor(dependencies: ConsoleDependencies, draw: Draw) {
+  constructor(dependencies: ConsoleDependencies, render: Draw) {
     this.#dependencies = dependencies
-    this.#draw = draw
+    this.#draw = render
     this.#changes = new Changes(
       dependencies,
       () => new Set(this.#ofParty.keys()),
@@ -104,9 +104,9 @@ export class Streams implements Announcements {
   /** Opens a body of server-sent events (HTML Living Standard, 9.2); undefined if there are too many watchers. */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
-    const mine = this.#ofParty.get(partyId) ?? 0
-    if (mine >= maxPerParty || this.#streams.size >= maxStreams) return undefined
-    this.#ofParty.set(partyId, mine + 1)
+    const streamCount = this.#ofParty.get(partyId) ?? 0
+    if (streamCount >= maxPerParty || this.#streams.size >= maxStreams) return undefined
+    this.#ofParty.set(partyId, streamCount + 1)
     try {
       await this.#changes.begin(partyId)
     } catch (error) {
@@ -211,14 +211,14 @@ export class Streams implements Announcements {
 
   async #announceTopic(batch: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
     const { viewer, topic, streams } = batch
-    const drawn = await this.#draw(viewer, topic).catch((error) => {
+    const rendered = await this.#draw(viewer, topic).catch((error) => {
       this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
       return []
     })
     const inMs = Math.max(leastPaceMs / 2, this.#streams.size * askingOfWatcherMs)
-    const message = (shown: readonly Drawn[]) =>
-      encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, drawn: shown })}\n\n`)
-    const [whole, short] = [message(drawn), message([])]
+    const message = (parts: readonly Drawn[]) =>
+      encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, drawn: parts })}\n\n`)
+    const [whole, short] = [message(rendered), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
       // A slow reader gets only the notice that something changed; one that reads nothing must reconnect.

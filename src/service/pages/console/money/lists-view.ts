@@ -61,11 +61,11 @@ const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
 /** Names the agent that caused a record, and links to the rest of its run. */
-function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: string): Html {
+function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
     ? html`<span class="aside">another party’s agent</span>`
-    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi> <a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${what}</span></a>`
+    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi> <a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${noun}</span></a>`
 }
 
 const when = (text: string) => html`<time datetime="${text}">${shortMomentOf(parseTimestamp(text))}</time>`
@@ -76,25 +76,25 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
 }
 
 /** Renders cards as tiles. The number appears only on the page that shows it once. */
-export function cardsSection({ rows, next }: ResourceList<CardAttributes>, whose: Whose): Html {
+export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owners: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
   )
   const content =
     cards.length === 0
       ? html`<p class="aside">No cards yet.</p>`
-      : html`<ul class="tiles">${cards.map((card) => cardItem(card, whose))}</ul>`
+      : html`<ul class="tiles">${cards.map((card) => cardItem(card, owners))}</ul>`
   return section('cards', 'Cards', content, next)
 }
 
-function cardItem({ id, attributes }: Resource<CardAttributes>, whose: Whose): Html {
+function cardItem({ id, attributes }: Resource<CardAttributes>, owners: Whose): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
   return html`<li class="card ${state} box stack" id="${id}"><p><strong><bdi>${name}</bdi></strong></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="line spread aside"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
 <p class="aside"><span>until ${when(expiresAt)}</span></p>
-<p class="aside"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
+<p class="aside"><span>${by(owners, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
 /** Columns that several lists share. */
@@ -118,11 +118,11 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Cause>(
-  whose: Whose,
-  what: (attributes: Attributes) => string,
+  owners: Whose,
+  noun: (attributes: Attributes) => string,
 ): Column<Resource<Attributes>> => ({
   name: 'Agent',
-  of: ({ attributes }) => by(whose, attributes, what(attributes)),
+  of: ({ attributes }) => by(owners, attributes, noun(attributes)),
 })
 
 interface List<Attributes> {
@@ -148,7 +148,7 @@ function listSection<Attributes>(
   )
 }
 
-export function purchasesSection(list: ResourceList<PurchaseAttributes>, whose: Whose): Html {
+export function purchasesSection(list: ResourceList<PurchaseAttributes>, owners: Whose): Html {
   return listSection(list, {
     id: 'purchases',
     heading: 'Purchases',
@@ -165,14 +165,14 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, whose: 
       { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
       { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
       whenColumn,
-      agentColumn(whose, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
+      agentColumn(owners, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
     ],
   })
 }
 
-export function paymentsSection(list: ResourceList<PaymentAttributes>, whose: Whose): Html {
-  const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === whose.partyId
-  const agent = agentColumn<PaymentAttributes>(whose, ({ amount }) => `the payment of ${dollars(amount)}`)
+export function paymentsSection(list: ResourceList<PaymentAttributes>, owners: Whose): Html {
+  const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === owners.partyId
+  const agent = agentColumn<PaymentAttributes>(owners, ({ amount }) => `the payment of ${dollars(amount)}`)
   return listSection(list, {
     id: 'payments',
     heading: 'Payments',
@@ -190,7 +190,7 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, whose: Wh
 
 const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
 
-export function transfersSection(list: ResourceList<TransferAttributes>, whose: Whose): Html {
+export function transfersSection(list: ResourceList<TransferAttributes>, owners: Whose): Html {
   return listSection(list, {
     id: 'transfers',
     heading: 'Transfers',
@@ -204,12 +204,12 @@ export function transfersSection(list: ResourceList<TransferAttributes>, whose: 
       amountColumn,
       { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
       whenColumn,
-      agentColumn(whose, ({ amount }) => `the transfer of ${dollars(amount)}`),
+      agentColumn(owners, ({ amount }) => `the transfer of ${dollars(amount)}`),
     ],
   })
 }
 
-export function requestsSection(list: ResourceList<RequestAttributes>, whose: Whose): Html {
+export function requestsSection(list: ResourceList<RequestAttributes>, owners: Whose): Html {
   return listSection(list, {
     id: 'requests',
     heading: 'Payment requests',
@@ -220,7 +220,7 @@ export function requestsSection(list: ResourceList<RequestAttributes>, whose: Wh
       statusColumn,
       amountColumn,
       whenColumn,
-      agentColumn(whose, ({ amount }) => `the request for ${dollars(amount)}`),
+      agentColumn(owners, ({ amount }) => `the request for ${dollars(amount)}`),
     ],
   })
 }

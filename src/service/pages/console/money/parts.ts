@@ -38,7 +38,7 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
   const transfers = await reads.list<TransferAttributes>(user, 'listTransfers', query('transfers'))
   const ended = { includeCompleted: 'true', includeCanceled: 'true' }
   const requests = await reads.list<RequestAttributes>(user, 'listPaymentRequests', query('requests', ended))
-  const asked = await reads.list<RequestAttributes>(user, 'listIncomingPaymentRequests', query('asked'))
+  const incomingRequests = await reads.list<RequestAttributes>(user, 'listIncomingPaymentRequests', query('asked'))
   const agents = [cards, purchases, payments, transfers, requests].flatMap(({ rows }) =>
     rows.flatMap((row) => row.attributes.agentId ?? []),
   )
@@ -48,8 +48,8 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
     payments,
     transfers,
     requests,
-    asked,
-    whose: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
+    incomingRequests,
+    owners: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
     subscriptions: await Promise.all(
       subscriptions.rows.map(async (subscription) => {
         const params = { subscriptionId: subscription.id }

@@ -24,12 +24,12 @@ export interface Step {
  * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance
  * because entries older than the given ones are unknown. Entries of the same moment form one step.
  * @param entries Newest first.
- * @param most The limit of the number of steps; in a longer history only the last step of each stretch is kept.
+ * @param maxPoints The limit of the number of steps; in a longer history only the last step of each stretch is kept.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
   entries: readonly WalletEntry[],
-  most = 200,
+  maxPoints = 200,
 ): Step[] {
   let { availableCents, heldCents } = now
   const steps: Step[] = []
@@ -38,7 +38,7 @@ export function stepsOf(
     if (account === 'available') availableCents -= amountCents
     else heldCents -= amountCents
   }
-  const every = Math.max(1, Math.ceil(steps.length / most))
+  const every = Math.max(1, Math.ceil(steps.length / maxPoints))
   return steps.filter((_, at) => at % every === 0).reverse()
 }
 

@@ -90,18 +90,20 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const plotted = await walletEntries(tx, of, { limit: maxPlotted, beforeId: null })
         const { rows, lastId } = await walletEntries(tx, of, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
-        const made = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
-        const own = await namesOfAgents(tx, partyId, [...new Set(made.flatMap(({ agentId }) => agentId ?? []))])
-        const ours = made.filter(({ agentId }) => agentId === null || own.has(agentId))
-        const runs = new Map(ours.map(({ id: recordId, instanceId }) => [recordId, instanceId]))
+        const causes = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
+        const agentNames = await namesOfAgents(tx, partyId, [
+          ...new Set(causes.flatMap(({ agentId }) => agentId ?? [])),
+        ])
+        const ownCauses = causes.filter(({ agentId }) => agentId === null || agentNames.has(agentId))
+        const runs = new Map(ownCauses.map(({ id: recordId, instanceId }) => [recordId, instanceId]))
         const entries = rows.map((row) => ({
           ...row,
           instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),
         }))
         return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    list: <Attributes>(user: UserRow, key: OperationKey, given: Given = {}) =>
-      readList<Attributes>(pages, user, key, given),
+    list: <Attributes>(user: UserRow, key: OperationKey, input: ListInput = {}) =>
+      readList<Attributes>(pages, user, key, input),
     approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, maxWaiting),
     decisions: ({ partyId }: UserRow): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
@@ -120,7 +122,7 @@ function seen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: bool
   return { id, displayName: withoutCards(displayName), status, isDefault, availableCents, heldCents, steps, isCut }
 }
 
-interface Given {
+interface ListInput {
   params?: Record<string, string>
   query?: Record<string, string>
 }
@@ -130,7 +132,7 @@ async function readList<Attributes>(
   pages: ConsoleDependencies,
   user: UserRow,
   key: OperationKey,
-  { params = {}, query = {} }: Given,
+  { params = {}, query = {} }: ListInput,
 ): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(pages, user, key, { params, query })

@@ -43,7 +43,7 @@ export interface WaitingShown {
 export interface MoneyShown extends WalletsSeen {
   nowMs: number
   hasMoreSubscriptions: boolean
-  whose: Whose
+  owners: Whose
   /** The address of the lists, at the pages shown. */
   lists: string
   cards: ResourceList<CardAttributes>
@@ -51,16 +51,16 @@ export interface MoneyShown extends WalletsSeen {
   payments: ResourceList<PaymentAttributes>
   transfers: ResourceList<TransferAttributes>
   requests: ResourceList<RequestAttributes>
-  asked: ResourceList<RequestAttributes>
+  incomingRequests: ResourceList<RequestAttributes>
   subscriptions: readonly SubscriptionSeen[]
 }
 
 /** Renders all of a party's money and the decisions that wait for a person. */
-export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
+export function moneyMain(state: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
 ${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
-${livePart('money', partAddress('wallets'), walletsPart(shown))}
-${livePart('money', shown.lists, listsPart(shown))}`
+${livePart('money', partAddress('wallets'), walletsPart(state))}
+${livePart('money', state.lists, listsPart(state))}`
 }
 
 function failedSection(failed: WalletsSeen['failed']): Html | '' {
@@ -89,22 +89,22 @@ function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCent
 
 /** Renders the lists, a live part. */
 export function listsPart({
-  whose,
+  owners,
   cards,
   purchases,
   payments,
   transfers,
   requests,
-  asked,
+  incomingRequests,
   subscriptions,
   hasMoreSubscriptions,
 }: Omit<MoneyShown, keyof WalletsSeen | 'nowMs' | 'lists'>): Html {
-  return html`${askedSection(asked)}
-${cardsSection(cards, whose)}
-${purchasesSection(purchases, whose)}
-${paymentsSection(payments, whose)}
-${requestsSection(requests, whose)}
-${transfersSection(transfers, whose)}
+  return html`${askedSection(incomingRequests)}
+${cardsSection(cards, owners)}
+${purchasesSection(purchases, owners)}
+${paymentsSection(payments, owners)}
+${requestsSection(requests, owners)}
+${transfersSection(transfers, owners)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 

@@ -10,11 +10,11 @@ export function reportMarkdown(report: RunReport, madeAt: string): string {
 
 function section(part: Section): string {
   const { title, none, note, columns, amounts = [] } = part
-  const { shown, more } = readable(part)
+  const { visibleRows, more } = readable(part)
   const heading = `## ${title}`
-  if (shown.length === 0) return `${heading}\n\n${none}`
+  if (visibleRows.length === 0) return `${heading}\n\n${none}`
   const rules = columns.map((_, at) => (amounts.includes(at) ? '---:' : '---'))
-  const lines = [columns, rules, ...shown.map((row) => row.map(text))].map((cells) => `| ${cells.join(' | ')} |`)
+  const lines = [columns, rules, ...visibleRows.map((row) => row.map(text))].map((cells) => `| ${cells.join(' | ')} |`)
   const table = lines.join('\n')
   return [heading, note, table, more].filter((text) => text !== undefined).join('\n\n')
 }

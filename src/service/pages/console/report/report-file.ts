@@ -21,15 +21,15 @@ export const dataEnds = ']}'
 
 /** Yields a report file in pieces: the rows of its chain are never all in memory. */
 export async function* reportFile(
-  made: MadeReport,
+  madeReport: MadeReport,
   format: ReportFormat,
   rows: AsyncIterable<readonly ActivityRow[]>,
 ): AsyncGenerator<string> {
-  const { before, after } = await around(made, format)
-  yield `${before}${dataHead(made, shownDigest(`${before}${after}`))}\n`
+  const { before, after } = await around(madeReport, format)
+  yield `${before}${dataHead(madeReport, shownDigest(`${before}${after}`))}\n`
   let comma = ''
-  for await (const some of rows) {
-    yield some
+  for await (const batch of rows) {
+    yield batch
       .map((row) => {
         const line = `${comma}${escapedJson(cellsOf(row))}`
         comma = ',\n'
@@ -52,14 +52,14 @@ export async function around({ report, madeAt }: MadeReport, format: ReportForma
 }
 
 /** Returns the data up to its chain, with one figure on each line. */
-export function dataHead(made: MadeReport, shown: string): string {
+export function dataHead(madeReport: MadeReport, visible: string): string {
   return [
     dataBegins,
-    `"shown":"${shown}",`,
-    `"digest":"${digestOf(made)}",`,
-    `"madeAt":${escapedJson(made.madeAt)},`,
-    `"report":${escapedJson(made.report, 1)},`,
-    `"figures":${escapedJson(figuresOf(made), 1)},`,
+    `"shown":"${visible}",`,
+    `"digest":"${digestOf(madeReport)}",`,
+    `"madeAt":${escapedJson(madeReport.madeAt)},`,
+    `"report":${escapedJson(madeReport.report, 1)},`,
+    `"figures":${escapedJson(figuresOf(madeReport), 1)},`,
     `"columns":${escapedJson([...hashedColumns, 'hash'])},`,
     chainBegins,
   ].join('\n')

@@ -43,8 +43,8 @@ export async function madeReport(store: Reads, run: RunRow, { environment, of }:
 }
 
 /** Returns a report as a file; the rows of its chain are read as they are needed. */
-export function fileOf(store: Reads, made: MadeReport, format: ReportFormat): AsyncGenerator<string> {
-  return reportFile(made, format, chainRows(store, made))
+export function fileOf(store: Reads, madeReport: MadeReport, format: ReportFormat): AsyncGenerator<string> {
+  return reportFile(madeReport, format, chainRows(store, madeReport))
 }
 
 /** Wraps reads so that other work can run after each one. */

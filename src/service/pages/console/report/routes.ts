@@ -15,15 +15,15 @@ export function mountReports(app: Hono, pages: ConsoleDependencies): void {
 const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   const { environment, store } = pages
   const runId = c.req.param('runId') ?? ''
-  const asked = c.req.query('format')
-  const format = reportFormats.find((name) => name === asked)
+  const requestedFormat = c.req.query('format')
+  const format = reportFormats.find((name) => name === requestedFormat)
   const of = format === undefined ? 'page' : 'download'
-  const made = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
-  if (made === undefined) return showNotFound(c, signedIn, noSuchRun)
-  if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
+  const madeReport = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
+  if (madeReport === undefined) return showNotFound(c, signedIn, noSuchRun)
+  if (format !== undefined) return sent(c, fileOf(store, madeReport, format), { runId, format })
   const page = consolePage({
     title: 'Run report',
-    main: html`${downloads(runId)}${reportParts(made.report, made.madeAt)}`,
+    main: html`${downloads(runId)}${reportParts(madeReport.report, madeReport.madeAt)}`,
   })
   return c.html(page, 200, consoleHeaders)
 }

@@ -26,7 +26,7 @@ class Broken extends Error {}
 /**
  * Stops the verification. The text may be foreign: it is shown on one line, without characters that control a terminal.
  */
-const broken = (what: string): never => {
+const failBroken = (what: string): never => {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
@@ -54,19 +54,19 @@ interface Head extends MadeReport {
 }
 
 async function verify(lines: AsyncIterable<string>): Promise<Verified> {
-  const outside = new Kept(maxOtherCharacters)
-  const written = new Kept(maxDataCharacters)
+  const outside = new BoundedLines(maxOtherCharacters)
+  const written = new BoundedLines(maxDataCharacters)
   let part: 'before' | 'head' | 'rows' | 'after' = 'before'
   let head: Head | undefined
   let chain: Chain | undefined
   let isFirst = true
-  for await (const given of lines) {
+  for await (const rawLine of lines) {
     // Some editors add a byte order mark or change the line endings.
-    const line = (isFirst ? given.replace(/^\uFEFF/, '') : given).replace(/\r$/, '')
+    const line = (isFirst ? rawLine.replace(/^\uFEFF/, '') : rawLine).replace(/\r$/, '')
     isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
     if (part === 'head') {
-      if (!written.add(line)) broken('the figures are more than a report has')
+      if (!written.add(line)) failBroken('the figures are more than a report has')
       if (line !== chainBegins) continue
       head = readHead(written.lines)
       chain = new Chain(head)
@@ -76,24 +76,24 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
       else chain?.take(line)
     } else if (!outside.add(line)) {
       if (part === 'before') return { result: 'no report' }
-      broken('there is more behind the data than a report has')
+      failBroken('there is more behind the data than a report has')
     }
   }
   if (part === 'before') return { result: 'no report' }
-  if (part === 'head') broken(`the figures end before their chain, at line ${written.lines.length} of the data`)
+  if (part === 'head') failBroken(`the figures end before their chain, at line ${written.lines.length} of the data`)
   if (head === undefined || chain === undefined || part === 'rows')
-    return broken(`the chain breaks off behind entry ${chain?.last?.sequence ?? 'none'}`)
+    return failBroken(`the chain breaks off behind entry ${chain?.last?.sequence ?? 'none'}`)
   await checkShown(head, outside.lines)
   return chain.end()
 }
 
 /** A list of lines with a limit on their total characters. */
-class Kept {
+class BoundedLines {
   readonly lines: string[] = []
   #left: number
 
-  constructor(most: number) {
-    this.#left = most
+  constructor(maxCharacters: number) {
+    this.#left = maxCharacters
   }
 
   /** Adds a line; false if there is no room for it. */
@@ -107,15 +107,16 @@ class Kept {
 
 function readHead(written: readonly string[]): Head {
   const head = parsedHead(written)
-  const { figures: kept, shown, madeAt, report } = head
-  const made = { madeAt, report }
-  const found = figuresOf(made)
-  for (const [path, hash] of Object.entries(found)) if (kept[path] !== hash) broken(`the figure ${path} does not fit`)
-  for (const path of Object.keys(kept)) if (!(path in found)) broken(`the figure ${path} is missing`)
-  const canonical = dataHead(made, shown).split('\n')
+  const { figures, shown, madeAt, report } = head
+  const madeReport = { madeAt, report }
+  const found = figuresOf(madeReport)
+  for (const [path, hash] of Object.entries(found))
+    if (figures[path] !== hash) failBroken(`the figure ${path} does not fit`)
+  for (const path of Object.keys(figures)) if (!(path in found)) failBroken(`the figure ${path} is missing`)
+  const canonical = dataHead(madeReport, shown).split('\n')
   const at = canonical.findIndex((line, index) => line !== written[index])
   if (at !== -1 || canonical.length !== written.length)
-    broken(`line ${at + 1} of the data does not fit: ${brief(written[at] ?? '')}`)
+    failBroken(`line ${at + 1} of the data does not fit: ${brief(written[at] ?? '')}`)
   return head
 }
 
@@ -125,11 +126,11 @@ function parsedHead(written: readonly string[]): Head {
     const isWhole = [head.figures, head.report, head.report.chain].every(
       (part) => typeof part === 'object' && part !== null,
     )
-    return isWhole ? head : broken('a part of the figures is missing')
+    return isWhole ? head : failBroken('a part of the figures is missing')
   } catch (error) {
     if (error instanceof Broken) throw error
     const at = Number(/\(line (\d+) /.exec(error instanceof Error ? error.message : '')?.[1] ?? 1)
-    return broken(`line ${at} of the data cannot be read: ${brief(written[at - 1] ?? '')}`)
+    return failBroken(`line ${at} of the data cannot be read: ${brief(written[at - 1] ?? '')}`)
   }
 }
 
@@ -142,9 +143,9 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
     const at = text.split('\n').findIndex((line, index) => line !== (outside[index] ?? ''))
-    broken(`what is shown does not fit, at line ${at + 1}: ${brief(outside[at] ?? '')}`)
+    failBroken(`what is shown does not fit, at line ${at + 1}: ${brief(outside[at] ?? '')}`)
   }
-  broken('what is shown does not fit the figures')
+  failBroken('what is shown does not fit the figures')
 }
 
 const brief = (line: string) => JSON.stringify(line.trim().slice(0, 160))
@@ -164,18 +165,18 @@ class Chain {
   take(line: string): void {
     const { chain, partyId } = this.#head.report
     const expected = this.last === undefined ? chain.first?.sequence : this.last.sequence + 1
-    const row = rowIn(line) ?? broken(`entry ${expected} of the chain cannot be read`)
-    if (this.#count > 0 && !this.#goesOn) broken(`entry ${expected} of the chain stands where the chain had ended`)
+    const row = rowIn(line) ?? failBroken(`entry ${expected} of the chain cannot be read`)
+    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} of the chain stands where the chain had ended`)
     this.#goesOn = line.endsWith(',')
     const { hash, ...rest } = row
-    if (row.sequence !== expected) broken(`entry ${expected} of the chain is missing, or its number was changed`)
-    if (hashOf(rest) !== hash) broken(`entry ${expected} of the chain (${row.id}) does not fit its hash`)
+    if (row.sequence !== expected) failBroken(`entry ${expected} of the chain is missing, or its number was changed`)
+    if (hashOf(rest) !== hash) failBroken(`entry ${expected} of the chain (${row.id}) does not fit its hash`)
     const before = this.last?.hash
     if (before !== undefined && row.previousHash !== before)
-      broken(`entry ${expected} of the chain (${row.id}) does not follow the one before it`)
-    if (row.partyId !== partyId) broken(`entry ${expected} of the chain (${row.id}) is of another party`)
+      failBroken(`entry ${expected} of the chain (${row.id}) does not follow the one before it`)
+    if (row.partyId !== partyId) failBroken(`entry ${expected} of the chain (${row.id}) is of another party`)
     if (this.last === undefined && hash !== chain.first?.hash)
-      broken(`entry ${expected} is not the first of the report`)
+      failBroken(`entry ${expected} is not the first of the report`)
     this.last = row
     this.#count++
   }
@@ -184,11 +185,11 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const { last } = this
     if (this.#count !== chain.rows || this.#goesOn)
-      broken(`the chain has ${this.#count} entries where the report says ${chain.rows}`)
+      failBroken(`the chain has ${this.#count} entries where the report says ${chain.rows}`)
     if (last === undefined && (chain.first !== null || chain.last !== null))
-      broken('the report names entries of a chain that it does not have')
+      failBroken('the report names entries of a chain that it does not have')
     if (last?.hash !== chain.last?.hash || last?.sequence !== chain.last?.sequence)
-      broken(`entry ${last?.sequence} is not the last of the report`)
+      failBroken(`entry ${last?.sequence} is not the last of the report`)
     return { result: 'verified', partyId, entries: this.#count, first: chain.first, last: chain.last }
   }
 }

@@ -17,9 +17,9 @@ ${sectionsOf(report, madeAt).map(section)}
 
 function section(part: Section): Html {
   const { id, title, none, note, columns, amounts = [] } = part
-  const { shown, more } = readable(part)
+  const { visibleRows, more } = readable(part)
   const heading = html`<h2 id="${id}">${title}</h2>`
-  if (shown.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${aside(none)}</section>\n`
+  if (visibleRows.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${aside(none)}</section>\n`
   const [first, ...rest] = columns.map((name, at) => ({
     name,
     isNumber: amounts.includes(at),
@@ -27,7 +27,7 @@ function section(part: Section): Html {
   }))
   if (first === undefined) throw new Error(`Bug: the section ${id} has no columns.`)
   return html`<section aria-labelledby="${id}">${heading}${aside(note)}
-${table(title, [first, ...rest], shown)}${aside(more)}</section>
+${table(title, [first, ...rest], visibleRows)}${aside(more)}</section>
 `
 }
 

@@ -25,7 +25,7 @@ const longest = 200
 /** The number of rows at which a section is cut; the JSON has all of them. */
 const maxRows = 500
 
-const theirs = (text: string | null, otherwise = '–'): Cell =>
+const foreignCell = (text: string | null, otherwise = '–'): Cell =>
   text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
 
 /** Returns a time in readable form, in UTC. */
@@ -68,9 +68,9 @@ function run(report: RunReport, madeAt: string): Section {
     rows: [
       ['Run', report.runId],
       ['Environment', environments[report.environment]],
-      ['Instance id', theirs(report.instanceId, 'none')],
-      ['Agent', agent === null ? 'none: a user or an API key' : theirs(agent.name, agent.id)],
-      ['Program', theirs(host, 'unknown')],
+      ['Instance id', foreignCell(report.instanceId, 'none')],
+      ['Agent', agent === null ? 'none: a user or an API key' : foreignCell(agent.name, agent.id)],
+      ['Program', foreignCell(host, 'unknown')],
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', callsOf(report)],
@@ -112,8 +112,8 @@ function moneyParts(report: RunReport): Section[] {
       amounts: [3, 4, 5, 6, 7],
       rows: report.cards.map((card) => [
         card.id,
-        theirs(card.merchant),
-        theirs(card.actualMerchants.join(', ') || null),
+        foreignCell(card.merchant),
+        foreignCell(card.actualMerchants.join(', ') || null),
         ...[card.maximumCents, card.authorizedCents, card.heldCents, card.capturedCents, card.refundedCents].map(
           (cents) => money(cents),
         ),
@@ -127,7 +127,7 @@ function moneyParts(report: RunReport): Section[] {
       columns: ['Merchant', 'Purchases', 'Declined', 'Authorized', 'Held', 'Captured', 'Refunded'],
       amounts: [1, 2, 3, 4, 5, 6],
       rows: report.merchants.map(({ merchant, purchases, declined, ...sums }) => [
-        theirs(merchant),
+        foreignCell(merchant),
         String(purchases),
         String(declined),
         ...[sums.authorizedCents, sums.heldCents, sums.capturedCents, sums.refundedCents].map((cents) => money(cents)),
@@ -141,7 +141,7 @@ function moneyParts(report: RunReport): Section[] {
       columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Card rule violated'],
       amounts: [2],
       rows: report.declines.map(({ id, merchant, amountCents, reason, against }) => [
-        ...[id, theirs(merchant), money(amountCents), reason ?? '–'],
+        ...[id, foreignCell(merchant), money(amountCents), reason ?? '–'],
         against.join(', ') || '–',
       ]),
     },
@@ -169,7 +169,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       columns: ['Payment', 'Kind', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [3],
       rows: payments.map(({ id, kind, status, amountCents, isOwn, description }) => [
-        ...[id, kind, status, money(amountCents), whoAsked(isOwn), theirs(description)],
+        ...[id, kind, status, money(amountCents), whoAsked(isOwn), foreignCell(description)],
       ]),
     },
     {
@@ -179,7 +179,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       columns: ['Request', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [2],
       rows: requests.map(({ id, status, amountCents, isOwn, description }) => [
-        ...[id, status, money(amountCents), whoAsked(isOwn), theirs(description)],
+        ...[id, status, money(amountCents), whoAsked(isOwn), foreignCell(description)],
       ]),
     },
     {
@@ -223,7 +223,7 @@ function peopleParts(report: RunReport): Section[] {
       none: 'No approvals.',
       columns: ['Approval', 'Payment', 'Status', 'Decided by', 'How', 'When'],
       rows: report.approvals.map(({ id, paymentId, status, decidedBy, by, decidedAt }) => [
-        ...[id, paymentId, status, theirs(decidedBy), by ?? '–', decidedAt === null ? '–' : moment(decidedAt)],
+        ...[id, paymentId, status, foreignCell(decidedBy), by ?? '–', decidedAt === null ? '–' : moment(decidedAt)],
       ]),
     },
     {
@@ -232,7 +232,7 @@ function peopleParts(report: RunReport): Section[] {
       none: 'No questions.',
       columns: ['When', 'Call', 'Answer', 'Question', 'Remark'],
       rows: report.questions.map(({ at, operation, outcome, facts, remark }) => [
-        ...[moment(at), operation, outcome, theirs(facts.join(' ') || null), theirs(remark)],
+        ...[moment(at), operation, outcome, foreignCell(facts.join(' ') || null), foreignCell(remark)],
       ]),
     },
   ]
@@ -247,12 +247,12 @@ function troubleParts({ environment, repeats, faults, refusals }: RunReport): Se
   ]
 }
 
-function counted(id: string, title: string, none: string, what: string, rows: readonly Counted[]): Section {
+function counted(id: string, title: string, none: string, columnTitle: string, rows: readonly Counted[]): Section {
   return {
     id,
     title,
     none,
-    columns: [what, 'Call', 'Times'],
+    columns: [columnTitle, 'Call', 'Times'],
     amounts: [2],
     rows: rows.map(({ what, operation, count }) => [what, operation, String(count)]),
   }
@@ -275,7 +275,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
 }
 
 /** Returns the rows that a person reads, and a note on the others. */
-export function readable({ rows }: Section): { shown: Section['rows']; more: string | undefined } {
-  if (rows.length <= maxRows) return { shown: rows, more: undefined }
-  return { shown: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }
+export function readable({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
+  if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
+  return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }
 }

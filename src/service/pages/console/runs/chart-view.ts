@@ -10,22 +10,22 @@ type Bucket = RunsOverTime['buckets'][number]
 
 /** Heights in pixels. Widths are shares, so that the chart fits any screen. */
 const height = 56
-const [least, gap] = [2, 0.2]
+const [minHeight, gap] = [2, 0.2]
 
 /**
  * Renders calls and dollars over time, each in a row of bars. The script filters by a drag over them; the fields for
  * times above the list do the same without it.
  */
-export function runsChart(shown: RunsOverTime, nowMs: number): Html {
-  const { fromMs, bucketMs, count, buckets } = shown
+export function runsChart(period: RunsOverTime, nowMs: number): Html {
+  const { fromMs, bucketMs, count, buckets } = period
   const untilMs = Math.min(fromMs + count * bucketMs, Math.max(nowMs, fromMs))
   const calls = buckets.reduce((sum, one) => sum + one.calls, 0)
   const spent = buckets.reduce((sum, one) => sum + one.spentCents, 0)
   const ends = `${shortMomentOf(fromMs)} to ${shortMomentOf(untilMs)} UTC`
   return html`<figure class="box over-time" aria-label="Calls and dollars over time">
 <div data-chart data-from="${fromMs}" data-bucket="${bucketMs}" data-count="${count}">
-${row(shown, { id: 'calls', name: 'Calls', total: String(calls), most: String(maxOf(buckets, (one) => one.calls)), ends }, (one) => [one.calls - one.refused, one.refused])}
-${row(shown, { id: 'spent', name: 'Spent', total: dollars(spent), most: dollars(maxOf(buckets, (one) => one.spentCents)), ends }, (one) => [Math.max(0, one.spentCents), 0])}
+${row(period, { id: 'calls', name: 'Calls', total: String(calls), maximum: String(maxOf(buckets, (one) => one.calls)), ends }, (one) => [one.calls - one.refused, one.refused])}
+${row(period, { id: 'spent', name: 'Spent', total: dollars(spent), maximum: dollars(maxOf(buckets, (one) => one.spentCents)), ends }, (one) => [Math.max(0, one.spentCents), 0])}
 <div class="selection" hidden data-selection></div>
 </div>
 <p class="line spread aside"><time datetime="${timestamp(fromMs)}">${shortMomentOf(fromMs)}</time><time datetime="${timestamp(untilMs)}">${shortMomentOf(untilMs)}</time></p>
@@ -50,14 +50,14 @@ interface Row {
   id: string
   name: string
   total: string
-  most: string
+  maximum: string
   ends: string
 }
 
 /** Renders one row of bars. Each bar has a good part and, on top of it, a failed one. */
 function row(
   { fromMs, bucketMs, count, buckets }: RunsOverTime,
-  { id, name, total, most, ends }: Row,
+  { id, name, total, maximum, ends }: Row,
   partsOf: (one: Bucket) => readonly [good: number, failed: number],
 ): Html {
   const highest = Math.max(1, ...buckets.map((one) => partsOf(one)[0] + partsOf(one)[1]))
@@ -65,7 +65,7 @@ function row(
   const bars = buckets.map((one) => {
     const [good, failed] = partsOf(one)
     if (good + failed <= 0) return ''
-    const whole = Math.max(least, (height * (good + failed)) / highest)
+    const whole = Math.max(minHeight, (height * (good + failed)) / highest)
     const bad = (whole * failed) / (good + failed)
     const x = round(((one.atMs - fromMs) / bucketMs) * width + gap / 2)
     const text = `${shortMomentOf(one.atMs)}: ${one.calls} calls, ${one.refused} failed, ${dollars(one.spentCents)}`
@@ -75,7 +75,7 @@ function row(
         : html`<rect class="${like}" x="${x}%" width="${round(Math.max(0.1, width - gap))}%" y="${round(y)}" height="${round(tall)}"/>`
     return html`<g><title>${text}</title>${part('calm', height - whole + bad, whole - bad)}${part('bad', height - whole, bad)}</g>`
   })
-  return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">most ${most}</span></div>
+  return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">most ${maximum}</span></div>
 <svg width="100%" height="${height}" role="img" aria-labelledby="${id}-over-time"><title id="${id}-over-time">${name}: ${total}, ${ends}</title>
 <line class="grid" x1="0" x2="100%" y1="${height - 0.5}" y2="${height - 0.5}"/>${bars}</svg>`
 }

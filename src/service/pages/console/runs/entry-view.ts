@@ -22,12 +22,12 @@ interface EntryShown {
 }
 
 /** Renders the page of an entry. */
-export function entryMain(shown: EntryShown): Html {
-  const { run, operation, kind, older, newer } = shown.entry
+export function entryMain(state: EntryShown): Html {
+  const { run, operation, kind, older, newer } = state.entry
   const at = `/console/runs/${run.id}`
   return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
 <h1>${kind === 'happened' ? reasonText(operation) : operation}</h1>
-${entryPart(shown, false)}
+${entryPart(state, false)}
 <nav aria-label="Adjacent entries" class="line spread">
 ${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
 ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previous entry</a>`}
@@ -35,8 +35,8 @@ ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previou
 }
 
 /** Renders the details of an entry. @param isWithin Whether it is shown within its timeline. */
-export function entryPart(shown: EntryShown, isWithin: boolean): Html {
-  const { entry, nowMs } = shown
+export function entryPart(state: EntryShown, isWithin: boolean): Html {
+  const { entry, nowMs } = state
   const { id, run, kind, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
   const { text, like, mark } = stateOf(entry)
   const address = `/console/runs/${run.id}/entries/${id}`
@@ -55,11 +55,11 @@ ${code === null ? '' : errorPart(code, entry)}
 ${repeatPart(entry)}
 ${faultPart(detail)}
 ${factsPart(detail)}
-${orderPart(detail, shown.shopId)}
+${orderPart(detail, state.shopId)}
 ${postingsPart(entry)}
 ${jsonPart('Request', requestLine(detail), detail.body, detail.bodyCut)}
 ${jsonPart('Answer', null, detail.answer, detail.cut)}
-${kind === 'call' && detail.path !== undefined ? curlPart(shown) : ''}
+${kind === 'call' && detail.path !== undefined ? curlPart(state) : ''}
 </div>`
 }
 
@@ -73,19 +73,19 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
 /** Renders the record ids, by which a person finds them in other entries, in Money and in the API. */
 function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
-  const shown = resourceIds.slice(0, maxRecords).map((id) => html` <code>${id}</code>`)
+  const idParts = resourceIds.slice(0, maxRecords).map((id) => html` <code>${id}</code>`)
   const more = resourceIds.length - maxRecords
-  return html`<div><dt>Records</dt><dd>${shown}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
+  return html`<div><dt>Records</dt><dd>${idParts}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
 }
 
-function copyButton(id: string, what: string): Html {
-  return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${what}</span></button><span role="status" class="said"></span>`
+function copyButton(id: string, content: string): Html {
+  return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${content}</span></button><span role="status" class="said"></span>`
 }
 
 function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): Html {
   const title = outcome === 'declined' ? 'Declined' : 'Error'
-  const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
-  return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
+  const errorKind = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
+  return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${errorKind === undefined ? '' : html`<p>${errorKind.next}</p>`}</section>`
 }
 
 /** Renders the error detail of the answer. */

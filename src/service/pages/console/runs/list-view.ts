@@ -43,8 +43,8 @@ interface RunsShown {
 const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) => value !== undefined)
 
 /** Renders the list of runs with its filters. */
-export function runsMain(shown: RunsShown): Html {
-  const { choices, filter, problems, source, missed } = shown
+export function runsMain(state: RunsShown): Html {
+  const { choices, filter, problems, source, missed } = state
   return html`<div class="line spread">
 <h1>Runs</h1>
 <form method="get" action="/console/find" role="search" class="find">
@@ -64,7 +64,7 @@ ${timeFields(filter, problems)}
 <button type="submit" class="quiet">Filter</button>
 ${isNarrowed({ ...filter, ...problems } as RunsFilter) ? html`<a href="/console">Clear filters</a>` : ''}
 </form>
-${livePart('runs', source, runsTable(shown))}`
+${livePart('runs', source, runsTable(state))}`
 }
 
 /** Renders the runs, a live part. */

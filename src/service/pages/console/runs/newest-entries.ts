@@ -21,15 +21,15 @@ export class NewestEntries {
 
   /**
    * Returns the newest entries for a run and a filter.
-   * @param draw Reads and renders them; undefined if the party has no such run.
+   * @param render Reads and renders them; undefined if the party has no such run.
    */
-  of(scope: EntryScope, draw: () => Promise<string | undefined>): Promise<string | undefined> {
+  of(scope: EntryScope, render: () => Promise<string | undefined>): Promise<string | undefined> {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
     const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])
-    const kept = this.#kept.get(key)
-    if (kept !== undefined && kept.readMs > this.#announcements.announcedMs) return kept.newest
+    const cached = this.#kept.get(key)
+    if (cached !== undefined && cached.readMs > this.#announcements.announcedMs) return cached.newest
     if (this.#kept.size >= maxKept) this.#kept.clear()
-    const newest = draw()
+    const newest = render()
     this.#kept.set(key, { readMs: this.#system.elapsed(), newest })
     newest.catch(() => this.#kept.delete(key))
     return newest

@@ -82,11 +82,12 @@ export function createRunReads({ store }: { store: Store }) {
     entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
       store.read((tx) => entryOpened(tx, partyId, id)),
     /** Returns the place of a request or a run that a person searches for by id. */
-    found: (partyId: string, sought: string): Promise<{ runId: string; id: string | null } | undefined> =>
+    found: (partyId: string, searchedId: string): Promise<{ runId: string; id: string | null } | undefined> =>
       store.read(async (tx) => {
-        const entry = await entryOfRequest(tx, partyId, sought)
+        const entry = await entryOfRequest(tx, partyId, searchedId)
         if (entry !== undefined) return { runId: entry.runId, id: entry.id }
-        const run = (await findRun(tx, partyId, sought)) ?? (await findRun(tx, partyId, runIdOf(partyId, sought)))
+        const run =
+          (await findRun(tx, partyId, searchedId)) ?? (await findRun(tx, partyId, runIdOf(partyId, searchedId)))
         return run && { runId: run.id, id: null }
       }),
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),

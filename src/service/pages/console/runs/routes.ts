@@ -48,7 +48,7 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announce
 }
 
 const isFragment = (c: Context) => c.req.query('fragment') === '1'
-const given = (c: Context, name: string) => c.req.query(name) || undefined
+const queryValue = (c: Context, name: string) => c.req.query(name) || undefined
 
 const showRuns: Show<RunPages> = (c, pages, signedIn) => listRuns(c, pages, signedIn, null)
 
@@ -56,12 +56,12 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
   const { reads, environment } = pages
   const { partyId } = signedIn.user
   const isPart = missed === null && isFragment(c)
-  const { range, problems } = timeRange(given(c, 'from'), given(c, 'until'))
-  const filter = { agent: given(c, 'agent'), host: given(c, 'host'), ...range }
+  const { range, problems } = timeRange(queryValue(c, 'from'), queryValue(c, 'until'))
+  const filter = { agent: queryValue(c, 'agent'), host: queryValue(c, 'host'), ...range }
   const scope = { partyId, agentId: filter.agent, host: filter.host, ...range }
-  const before = given(c, 'before')
+  const before = queryValue(c, 'before')
   const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: before ?? null })
-  const shown = {
+  const state = {
     runs: rows,
     overTime: before === undefined ? await reads.overTime(scope) : undefined,
     choices: isPart ? { agents: [] } : await reads.choices(partyId),
@@ -73,17 +73,17 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
     missed,
     sandbox: environment === 'sandbox',
   }
-  if (isPart) return fragment(c, runsTable(shown))
+  if (isPart) return fragment(c, runsTable(state))
   const status = missed !== null ? 404 : hasProblem(problems) ? 422 : 200
-  return framed(c, { title: 'Runs', main: runsMain(shown), status })
+  return framed(c, { title: 'Runs', main: runsMain(state), status })
 }
 
 const hasProblem = (problems: TimeProblems) => Object.values(problems).some((problem) => problem !== undefined)
 
 const findOne: Show<RunPages> = async (c, pages, signedIn) => {
-  const sought = (c.req.param('id') ?? c.req.query('id') ?? '').trim()
-  const found = await pages.reads.found(signedIn.user.partyId, sought)
-  if (found === undefined) return listRuns(c, pages, signedIn, sought)
+  const searchedId = (c.req.param('id') ?? c.req.query('id') ?? '').trim()
+  const found = await pages.reads.found(signedIn.user.partyId, searchedId)
+  if (found === undefined) return listRuns(c, pages, signedIn, searchedId)
   return leadTo(c, `/console/runs/${found.runId}${found.id === null ? '' : `/entries/${found.id}`}`)
 }
 
@@ -98,7 +98,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   if (run === undefined) return showNotFound(c, signedIn, noSuchRun)
   if (c.req.query('part') === 'facts') return partAnswer(c, factsPart(run, await reads.now()))
   const isOldestFirst = c.req.query('order') === 'oldest'
-  const from = given(c, isOldestFirst ? 'after' : 'before')
+  const from = queryValue(c, isOldestFirst ? 'after' : 'before')
   const page = { limit: entriesAtOnce, fromId: from ?? null, isOldestFirst }
   const { rows, lastId } = await reads.entries(scope, page)
   const order = isOldestFirst ? ('oldest' as const) : undefined
@@ -106,12 +106,12 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
     lastId === null
       ? null
       : timelineAddress(runId, { ...filter, order, ...(isOldestFirst ? { after: lastId } : { before: lastId }) })
-  const shown = { run, entries: rows, isOldestFirst, onward, nowMs: await reads.now() }
-  if (isFragment(c)) return fragment(c, timelinePart(shown))
+  const state = { run, entries: rows, isOldestFirst, onward, nowMs: await reads.now() }
+  if (isFragment(c)) return fragment(c, timelinePart(state))
   const isNewest = from === undefined && !isOldestFirst
   const newer = isNewest ? timelineAddress(runId, { ...filter, fragment: '1' }) : null
   const main = timelineMain({
-    ...shown,
+    ...state,
     newer,
     first: from === undefined ? null : timelineAddress(runId, { ...filter, order }),
     filter,
@@ -131,9 +131,9 @@ async function showNewest(
   scope: Parameters<RunReads['entries']>[0],
 ): Promise<Response> {
   const { reads, newest } = pages
-  const drawn = await newest.of(scope, () => drawNewest(reads, scope))
-  if (drawn === undefined) return showNotFound(c, signedIn, noSuchRun)
-  return c.html(drawn, 200, consoleHeaders)
+  const fragment = await newest.of(scope, () => drawNewest(reads, scope))
+  if (fragment === undefined) return showNotFound(c, signedIn, noSuchRun)
+  return c.html(fragment, 200, consoleHeaders)
 }
 
 const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
@@ -143,15 +143,15 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   if (entry === undefined || entry.runId !== c.req.param('runId')) return showNotFound(c, signedIn, noSuchRun)
   const { orderId } = entry.detail
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
-  const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
-  if (isFragment(c)) return fragment(c, entryPart(shown, true))
-  return framed(c, { title: entry.operation, main: entryMain(shown) })
+  const state = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
+  if (isFragment(c)) return fragment(c, entryPart(state, true))
+  return framed(c, { title: entry.operation, main: entryMain(state) })
 }
 
 function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
   const outcome = runOutcomes.find((one: RunOutcome) => one === c.req.query('outcome'))
-  const { range, problems } = timeRange(given(c, 'from'), given(c, 'until'))
-  return { filter: { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent'), ...range }, problems }
+  const { range, problems } = timeRange(queryValue(c, 'from'), queryValue(c, 'until'))
+  return { filter: { operation: queryValue(c, 'tool'), outcome, agentId: queryValue(c, 'agent'), ...range }, problems }
 }
 
 /** Returns a part of a page, which the script inserts. */

@@ -23,8 +23,8 @@ interface TimelineShown extends FiltersShown {
 }
 
 /** Renders a run as a timeline, newest entry first. */
-export function timelineMain(shown: TimelineShown): Html {
-  const { run, newer, first, nowMs, isOldestFirst = false } = shown
+export function timelineMain(state: TimelineShown): Html {
+  const { run, newer, first, nowMs, isOldestFirst = false } = state
   const { id, instanceId } = run
   const address = timelineAddress(id)
   return html`<div class="line spread">
@@ -33,14 +33,14 @@ export function timelineMain(shown: TimelineShown): Html {
 <p><a class="button quiet" href="${address}/report">Report</a></p>
 </div>
 ${livePart(`run:${id}`, factsAddress(id), factsPart(run, nowMs))}
-${filtersForm(shown)}
+${filtersForm(state)}
 ${first === null ? '' : html`<p><a href="${first}">${isOldestFirst ? 'Oldest' : 'Newest'} entries</a></p>`}
 <section data-list aria-label="Entries, ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
 <div role="list" class="entries box" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
-${entriesOf(shown)}
+${entriesOf(state)}
 </div>
-${onwardLink(shown)}
+${onwardLink(state)}
 </section>`
 }
 
@@ -60,9 +60,9 @@ export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs
 
 /** Renders the entries that the script adds at the top or the bottom. */
 export function timelinePart(
-  shown: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'isOldestFirst' | 'nowMs'>,
+  state: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'isOldestFirst' | 'nowMs'>,
 ): Html {
-  return html`<div data-entries>${entriesOf(shown)}</div>${onwardLink(shown)}`
+  return html`<div data-entries>${entriesOf(state)}</div>${onwardLink(state)}`
 }
 
 /** Renders the link to entries that are too many to add at once. */
@@ -95,11 +95,11 @@ function entryRow(
   const { text, like, mark } = stateOf(entry)
   const declined = declineText(entry)
   const isEffect = kind === 'happened' && fault === null
-  const what = isEffect
+  const label = isEffect
     ? reasonText(operation)
     : html`<bdi>${deedOf(entry)}</bdi>${declined === null ? '' : `: declined, ${declined}`} <code>${operation}</code>`
   return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${label}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`

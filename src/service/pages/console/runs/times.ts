@@ -20,7 +20,7 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   const problems = { from: problemOf(from, fromMs), until: problemOf(until, untilMs) }
   if (fromMs === undefined || untilMs === undefined || untilMs >= fromMs)
     return { range: { fromMs, untilMs: untilMs === undefined ? undefined : untilMs + 999 }, problems }
-  return { range: { fromMs }, problems: { until: `Enter a time that is not before ${shown(fromMs)}.` } }
+  return { range: { fromMs }, problems: { until: `Enter a time that is not before ${wholeSeconds(fromMs)}.` } }
 }
 
 /** The format of a form's time field; without a zone it is UTC. */
@@ -38,4 +38,4 @@ function problemOf(text: string | undefined, ms: number | undefined): string | u
   return `“${shortForeignText(text, 40)}” is not a time. Enter one like 2026-11-23T09:30.`
 }
 
-const shown = (ms: number) => timestamp(ms).slice(0, 19).replace('T', ' ')
+const wholeSeconds = (ms: number) => timestamp(ms).slice(0, 19).replace('T', ' ')

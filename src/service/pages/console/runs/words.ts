@@ -113,14 +113,14 @@ interface RunsAddress {
   fragment?: string | undefined
 }
 
-export function timelineAddress(runId: string, shown: TimelineAddress = {}): string {
-  const { agentId: agent, operation: tool, outcome, fromMs, untilMs, order, before, after, fragment } = shown
+export function timelineAddress(runId: string, selection: TimelineAddress = {}): string {
+  const { agentId: agent, operation: tool, outcome, fromMs, untilMs, order, before, after, fragment } = selection
   const times = { from: secondOf(fromMs), until: secondOf(untilMs) }
   return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, ...times, order, before, after, fragment })
 }
 
 /** Returns a path with the defined values of a query. */
 export function addressOf(path: string, query: Record<string, string | undefined>): string {
-  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return known.length === 0 ? path : `${path}?${new URLSearchParams(known)}`
+  const parameters = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`
 }

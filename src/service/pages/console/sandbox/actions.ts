@@ -3,7 +3,7 @@ import { timestamp } from '../../../../core/system.ts'
 import type { ClockSeen } from './read-sandbox.ts'
 
 /** The operation that a form requests, with its input. */
-export interface Asked {
+export interface FormRequest {
   key: OperationKey
   params?: Record<string, string>
   query?: Record<string, string>
@@ -11,7 +11,7 @@ export interface Asked {
 }
 
 /** A function that returns the request of a form; null if the requested state already holds. */
-type Form = (sent: URLSearchParams, clock: ClockSeen) => Asked | null
+type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
 /** Moves the clock relative to the time that the page showed, so that a form sent twice moves it once. */
 const further =
@@ -21,7 +21,7 @@ const further =
     return movedTo(nowMs + Math.min(ms, shownMs + ms - movedMs), nowMs)
   }
 
-function movedTo(toMs: number, nowMs: number): Asked | null {
+function movedTo(toMs: number, nowMs: number): FormRequest | null {
   return toMs > nowMs ? { key: 'advanceSandboxClock', attributes: { to: timestamp(toMs) } } : null
 }
 
@@ -59,8 +59,8 @@ const momentIn = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test
 function faultIn(sent: URLSearchParams): object {
   const text = (name: string) => sent.get(name)?.trim() || undefined
   const number = (name: string) => {
-    const given = text(name)
-    return given === undefined || Number.isNaN(Number(given)) ? given : Number(given)
+    const value = text(name)
+    return value === undefined || Number.isNaN(Number(value)) ? value : Number(value)
   }
   const when = {
     nth: number('nth'),

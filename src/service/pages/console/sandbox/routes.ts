@@ -42,8 +42,8 @@ const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
   if (part === 'faults' || part === 'snapshots') {
     const managed = await reads.managed(signedIn)
     if (managed === undefined) return partAnswer(c, html``)
-    const draw = part === 'faults' ? faultsPart : snapshotsPart
-    return partAnswer(c, draw(managed, token), versionOf(managed[part]))
+    const render = part === 'faults' ? faultsPart : snapshotsPart
+    return partAnswer(c, render(managed, token), versionOf(managed[part]))
   }
   const action = c.req.query('done') ?? ''
   return show(c, pages, signedIn, { done: Object.hasOwn(doneWords, action) ? (doneWords[action] ?? null) : null })
@@ -56,16 +56,16 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   if (!(await pages.reads.mayManage(signedIn))) {
     return show(c, pages, signedIn, { problem: `Nothing was changed. ${unproven}`, status: 403 })
   }
-  const done = `${address}?done=${action}`
-  const asked = form(sent, await pages.reads.clock(signedIn))
-  if (asked === null) return leadTo(c, done)
-  const { key, params = {}, query = {}, attributes } = asked
+  const doneAddress = `${address}?done=${action}`
+  const formRequest = form(sent, await pages.reads.clock(signedIn))
+  if (formRequest === null) return leadTo(c, doneAddress)
+  const { key, params = {}, query = {}, attributes } = formRequest
   const reply = await asUser(pages, signedIn.user, key, {
     params,
     query,
     ...(attributes === undefined ? {} : { attributes }),
   })
-  if (reply.status < 300) return leadTo(c, done)
+  if (reply.status < 300) return leadTo(c, doneAddress)
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 

@@ -45,7 +45,7 @@ interface Subject {
 }
 
 const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
-const asked = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${named(description)}`
+const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${named(description)}`
 
 /**
  * Returns the next event of a subscription. A pending one waits for its payer; one that needs attention collects
@@ -61,7 +61,7 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
 /** The way to read and describe each kind of record. An invitation can only be read from a list. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${named(shopId)}` },
-  bank: { key: 'getTransfer', param: 'transferId', words: asked },
+  bank: { key: 'getTransfer', param: 'transferId', words: requestLine },
   hold: {
     key: 'getCardTransaction',
     param: 'cardTransactionId',
@@ -74,10 +74,10 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
     happens: subscriptionHappens,
   },
   invitation: null,
-  request: { key: 'getPaymentRequest', param: 'paymentRequestId', words: asked },
+  request: { key: 'getPaymentRequest', param: 'paymentRequestId', words: requestLine },
 }
 
-const payment: Subject = { key: 'getPayment', param: 'paymentId', words: asked }
+const payment: Subject = { key: 'getPayment', param: 'paymentId', words: requestLine }
 
 /** Returns the same events with the records that the user may read. */
 export function withRecords(

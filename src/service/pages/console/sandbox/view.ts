@@ -15,7 +15,7 @@ import { address, distance, faultWords, kindWords, partAddress, unproven, worldN
 
 const minuteMs = 60_000
 
-export interface Shown {
+export interface PageState {
   seen: SandboxSeen
   partyId: string
   token: string
@@ -25,8 +25,8 @@ export interface Shown {
 }
 
 /** Renders the sandbox page: its clock, faults, world and shops. */
-export function sandboxMain(shown: Shown): Html {
-  const { seen, token, done, problem } = shown
+export function sandboxMain(state: PageState): Html {
+  const { seen, token, done, problem } = state
   const { managed } = seen
   return html`<h1>Sandbox</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
@@ -37,7 +37,7 @@ ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
 ${worldSection(seen)}
 </div>
 ${managed === undefined ? notManaged(seen.mayManage) : managedSections(managed, token)}
-${shopsSection(shown)}`
+${shopsSection(state)}`
 }
 
 /**
@@ -52,12 +52,12 @@ export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): strin
 /** Renders the clock, a live part. */
 export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
   const isMoved = Math.abs(movedMs) >= 1000
-  const shown = html`<input type="hidden" name="moved" value="${movedMs}">`
+  const movedField = html`<input type="hidden" name="moved" value="${movedMs}">`
   return html`<p class="now"><time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time></p>
 <p class="aside">${isMoved ? `${distance(movedMs)} ahead of real time. Only a reset or a restore moves it back.` : 'Follows real time until you move it.'}</p>
 <div class="line">
-${form('hour', token, html`${shown}<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
-${form('day', token, html`${shown}<button type="submit" class="quiet" id="day">+1 day</button>`)}
+${form('hour', token, html`${movedField}<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
+${form('day', token, html`${movedField}<button type="submit" class="quiet" id="day">+1 day</button>`)}
 ${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at" value="${nextMs}"><button type="submit" id="next">Go to the next event</button>`)}
 </div>
 <h3>Upcoming events</h3>
@@ -70,11 +70,11 @@ ${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="a
 }
 
 function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
-  const what =
+  const sentence =
     record === null
       ? html`<code>${id}</code>`
       : html`<bdi>${record.words}</bdi>, <a href="${record.address}">${record.at}<span class="unseen">: ${record.words}</span></a>`
-  return html`<li id="next-${kind}-${id}">${record?.happens ?? kindWords[kind]}: ${what}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
+  return html`<li id="next-${kind}-${id}">${record?.happens ?? kindWords[kind]}: ${sentence}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
 }
 
 function form(action: string, token: string, fields: Html): Html {
@@ -190,7 +190,7 @@ ${form(
 )}</details>`
 }
 
-function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
+function shopsSection({ seen: { shops, orders }, partyId }: PageState): Html {
   return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
 <ul class="tiles">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
 ${orders.length === 0 ? '' : html`<h3>Recent orders</h3>${table('Recent orders', orderColumns(partyId), orders, ({ id }) => id)}`}</section>`

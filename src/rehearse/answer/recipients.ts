@@ -1,7 +1,7 @@
 import type { Facts, Move } from './facts.ts'
 
 /** A person or merchant named in a clause, by a handle, an address or a name. */
-export interface Whom {
+export interface Recipient {
   name: string
   kind: 'handle' | 'email' | 'name'
 }
@@ -37,10 +37,10 @@ const slots = [
 ]
 
 /** Finds the people and merchants named in a clause, known and unknown. */
-export function whomIn(given: string, facts: Facts): Whom[] {
-  const found: Whom[] = []
-  let text = given
-  const take = (pattern: RegExp, kind: Whom['kind']) => {
+export function recipientsIn(source: string, facts: Facts): Recipient[] {
+  const found: Recipient[] = []
+  let text = source
+  const take = (pattern: RegExp, kind: Recipient['kind']) => {
     text = text.replace(pattern, (name: string) => {
       found.push({ name: name.replace(/[.,]+$/, ''), kind })
       return ' '
@@ -49,11 +49,11 @@ export function whomIn(given: string, facts: Facts): Whom[] {
   take(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, 'email')
   take(/(?<![\w.])@[A-Za-z0-9][\w.-]*/g, 'handle')
   text = text.replace(product(facts), ' ')
-  for (const known of knownNames(facts)) {
-    const at = text.search(new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(known)}(?![\p{L}\p{N}])`, 'iu'))
-    if (at < 0 || isOnlyMentioned(text, at, known)) continue
-    found.push({ name: known, kind: 'name' })
-    text = `${text.slice(0, at)} ~ ${text.slice(at + known.length)}`
+  for (const knownName of knownNames(facts)) {
+    const at = text.search(new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(knownName)}(?![\p{L}\p{N}])`, 'iu'))
+    if (at < 0 || isOnlyMentioned(text, at, knownName)) continue
+    found.push({ name: knownName, kind: 'name' })
+    text = `${text.slice(0, at)} ~ ${text.slice(at + knownName.length)}`
   }
   for (const slot of slots) {
     for (const { 1: name = '', index } of text.matchAll(slot)) {
@@ -82,14 +82,14 @@ function product({ read }: Facts): RegExp {
   return names.length === 0 ? /(?!)/g : new RegExp(names.join('|'), 'gi')
 }
 
-const known = new WeakMap<Facts, string[]>()
+const namesByFacts = new WeakMap<Facts, string[]>()
 
 /** Returns all names in the ledger and the agent's reading, the longest first. */
 function knownNames(facts: Facts): string[] {
-  const before = known.get(facts)
+  const before = namesByFacts.get(facts)
   if (before !== undefined) return before
-  const { whoms, read } = facts
-  const names = [...whoms, ...read.names, ...read.carts.map(({ at }) => at)]
+  const { recipients, read } = facts
+  const names = [...recipients, ...read.names, ...read.carts.map(({ at }) => at)]
   const found = [...new Set(names)]
     .filter(
       (one) =>
@@ -100,7 +100,7 @@ function knownNames(facts: Facts): string[] {
         !common.has(bare(one)),
     )
     .toSorted((one, other) => other.length - one.length)
-  known.set(facts, found)
+  namesByFacts.set(facts, found)
   return found
 }
 
@@ -120,29 +120,29 @@ const tokensOf = (text: string) =>
     .filter((one) => one.length > 1 && !['the', 'and'].includes(one))
 
 /** Returns whether a named person or merchant is the payee of a move. */
-export function isWhom({ name, kind }: Whom, move: Move, facts: Facts): boolean {
-  const [claimed, meant] = [bare(name), bare(move.whom)]
-  if (claimed === meant) return true
+export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Facts): boolean {
+  const [claimed, recipientName] = [bare(name), bare(move.recipient)]
+  if (claimed === recipientName) return true
   if (kind !== 'name') return false
-  const [one, other] = [tokensOf(name), tokensOf(move.whom)]
+  const [one, other] = [tokensOf(name), tokensOf(move.recipient)]
   if (move.kind === 'purchase') {
-    const isAnother = facts.read.names.some((known) => bare(known) === claimed)
+    const isAnother = facts.read.names.some((readName) => bare(readName) === claimed)
     return !isAnother && one.length > 0 && one.every((token) => other.includes(token))
   }
   if (facts.read.carts.some(({ at }) => bare(at) === claimed)) return false
-  const known = new Set([...other, ...aliases(move, facts)])
+  const knownWords = new Set([...other, ...aliases(move, facts)])
   return (
     one.length > 0 &&
-    one.some((token) => known.has(token)) &&
-    one.every((token) => known.has(token) || isRead(token, facts))
+    one.some((token) => knownWords.has(token)) &&
+    one.every((token) => knownWords.has(token) || isRead(token, facts))
   )
 }
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
 /** Returns the names that the task uses for the payee of its only handle. */
-function aliases({ whom }: Move, { task }: Facts): string[] {
+function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bare(handle))
-  if (handles.length !== 1 || handles[0] !== bare(whom)) return []
+  if (handles.length !== 1 || handles[0] !== bare(recipient)) return []
   return [...task.matchAll(/[A-Z][\p{L}-]+/gu)].map(([name]) => bare(name)).filter((name) => !common.has(name))
 }
