@@ -211,6 +211,7 @@ export class LoopbackDecisions implements Decisions {
     const words = this.#words(entry)
     const session = sessionAt(c, entry)
     const page = decisionPage({
+      isWithoutConsole: true,
       words,
       contextFacts: await this.#contextFacts(entry.held.call, words.asks),
       form:

@@ -124,6 +124,8 @@ const doors: Record<string, Door> = {
   'GET /console': { signedIn: () => [['/console']] },
   'GET /console/find': { signedIn: () => [['/console/find?id=run-1']] },
   'GET /console/requests/:id': { signedIn: () => [['/console/requests/req_1']] },
+  'GET /console/records/:recordId': { signedIn: () => [['/console/records/pcd_1']] },
+  'GET /console/search': { signedIn: () => [['/console/search?text=merchant']] },
   'GET /console/runs/:runId': { signedIn: () => [['/console/runs/run_1']] },
   'GET /console/runs/:runId/entries/:entryId': { signedIn: () => [['/console/runs/run_1/entries/ent_1']] },
   'GET /console/runs/:runId/report': { signedIn: () => [['/console/runs/run_1/report']] },
@@ -292,7 +294,7 @@ const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages about the caller, with the same address for everyone. */
+/** Pages about the caller, and searches in what is the caller's, with the same address for everyone. */
 const aboutOneself: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /connections/new/application',
@@ -300,6 +302,8 @@ const aboutOneself: ReadonlySet<string> = new Set([
   'GET /decisions',
   'GET /second-factor',
   'GET /console',
+  'GET /console/find',
+  'GET /console/search',
   'GET /console/money',
   'GET /console/sandbox',
 ])

@@ -122,6 +122,8 @@ const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => stri
   'GET /console': () => '/console',
   'GET /console/find': () => '/console/find?id=run-1',
   'GET /console/requests/:id': () => '/console/requests/req_1',
+  'GET /console/records/:recordId': () => '/console/records/pcd_1',
+  'GET /console/search': () => '/console/search?text=merchant',
   'GET /console/runs/:runId': () => '/console/runs/run_1',
   'GET /console/runs/:runId/entries/:entryId': () => '/console/runs/run_1/entries/ent_1',
   'GET /console/runs/:runId/report': () => '/console/runs/run_1/report',

@@ -56,7 +56,7 @@ onEachDatabase('the console shows money', (database) => {
     owner = await site.visitor()
     ok(await site.world.get('/wallets'))
     const text = await textAt('/console/money')
-    expect(text).toContain(`Purchase hold expires: <code>${id}</code>`)
+    expect(text).toContain(`Purchase hold expires: <a href="/console/records/${id}"><code>${id}</code></a>`)
     expect(text).toContain('failed once, next attempt')
     await move(walletId)
     system.pass(120_000)
@@ -71,7 +71,7 @@ onEachDatabase('the console shows money', (database) => {
     const { number, cvv } = ok(await site.world.get(`/agent-cards/${card}/details`)).json.data.attributes
     const text = await textAt('/console/money')
     expect(text).toContain('•••• •••• •••• ••••')
-    expect(text).toMatch(/class="card used[^"]*" id="pcd_\w+"><p><strong><bdi>Once</)
+    expect(text).toMatch(/class="card used[^"]*" id="pcd_\w+"><p><strong><a [^>]*><bdi>Once</)
     expect(text).toContain('The card already made its one purchase.')
     expect(text).toContain(`href="${site.runPath('twice')}"`)
     for (const secret of [number, number.replace(/(\d{4})(?=\d)/g, '$1 '), `"${cvv}"`])
@@ -103,7 +103,7 @@ onEachDatabase('the console shows money', (database) => {
     const { id } = (await site.world.post('/subscriptions', terms)).json.data
     ok(await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' }))
     const text = await textAt('/console/money')
-    expect(text).toMatch(/<h3><bdi>Gym<\/bdi><\/h3>/)
+    expect(text).toMatch(/<h3><a [^>]*><bdi>Gym<\/bdi><\/a><\/h3>/)
     expect(text).toMatch(/class="sheet box good">[\s\S]*?Jan 2026[\s\S]*?\$20\.00[\s\S]*?paid/)
     expect(text).toMatch(/class="sheet box open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
   })

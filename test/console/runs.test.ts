@@ -332,7 +332,9 @@ onEachDatabase('the console shows runs', (database) => {
       `/console/requests/${headers.get('x-request-id')}`,
       `/console/stream?topic=run:${entry.runId}`,
       '/console/stream?topic=everything',
-      ...['?agent=', '/find?id=', '/requests/', '/runs/', '/money/wallets/'].map((named) => `/console${named}%00`),
+      ...['?agent=', '/find?id=', '/requests/', '/records/', '/search?text=', '/runs/', '/money/wallets/'].map(
+        (named) => `/console${named}%00`,
+      ),
     ]
     for (const path of paths) expect([path, (await owner.open(path)).status]).toEqual([path, 404])
     expect(await textAt('/console')).not.toContain('theirs')

@@ -1,6 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Connection } from '../../src/service/store/engine/sqlite-connection.ts'
+import {
+  entriesWithText,
+  eventsOfRecord,
+  ledgerOfPosting,
+  ledgerOfRecords,
+} from '../../src/service/store/record-traces.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 import { sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -46,6 +52,29 @@ test.each(lists)('$name walks an index, for any filter and caller', async (list)
   expect(answered).toBeGreaterThan(0)
   const reads = [...asked].filter((sql) => sql.startsWith('select'))
   expect(reads.flatMap((sql) => unbounded(sql))).toEqual([])
+})
+
+test("the console's searches walk an index, a limited number of rows at a time", async () => {
+  asked.clear()
+  const partyId = (await on.world.whoami()).partyId
+  const text = 'text'
+  await on.world.store.read(async (tx) => {
+    for (const isOldestFirst of [false, true]) {
+      await entriesWithText(tx, { partyId, text, isOldestFirst }, { limit: 1, fromId: null })
+      await entriesWithText(tx, { partyId, text, isOldestFirst }, { limit: 1, fromId: 'ent_1' })
+    }
+    await ledgerOfRecords(tx, { partyId, sourceIds: [text, partyId] }, { limit: 1, fromId: 'pst_1' })
+    await ledgerOfPosting(tx, partyId, 'pst_1')
+    await eventsOfRecord(tx, { partyId, resourceId: text }, { limit: 1, before: null })
+  })
+  const reads = [...asked].filter((sql) => /"(?:runEntries|ledgerEntries|events)"/.test(sql))
+  expect(reads).toHaveLength(12)
+  for (const sql of reads) {
+    const steps = explainer.prepare(`explain query plan ${sql}`).all() as unknown as Step[]
+    expect([sql, scans(steps), steps.filter(({ detail }) => detail.startsWith('USE TEMP'))]).toEqual([sql, [], []])
+    // The table is read by a key, within a limit: of rows, of the numbers of events, or of the sides of a posting.
+    expect(sql).toMatch(/"id" [<>] \?.* limit \?|order by "id" (?:asc |desc )?limit \?|"sequence" >= \?|"id" in \(/)
+  }
 })
 
 test('the check detects a scan, a full sort and a filter that the index does not cover', () => {

@@ -82,6 +82,8 @@ export const pageNeeds = {
   'GET /console': 'session',
   'GET /console/find': 'session',
   'GET /console/requests/:id': 'session',
+  'GET /console/records/:recordId': 'session',
+  'GET /console/search': 'session',
   'GET /console/runs/:runId': 'session',
   'GET /console/runs/:runId/entries/:entryId': 'session',
   'GET /console/runs/:runId/report': 'session',

@@ -1,4 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { finding } from './engine/find.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -256,3 +257,5 @@ export function actsAbout(tx: Transaction, partyId: string, resourceId: string, 
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
   return about(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()
 }
+
+export const findActivity = finding('activity', 'partyId', 'id')

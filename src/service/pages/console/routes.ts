@@ -4,6 +4,7 @@ import { mountLive } from './live/routes.ts'
 import { drawMoney } from './money/parts.ts'
 import { createMoneyReads } from './money/read-money.ts'
 import { mountMoney } from './money/routes.ts'
+import { mountRecords } from './records/routes.ts'
 import { mountReports } from './report/routes.ts'
 import { createRunDraw } from './runs/draw-runs.ts'
 import { mountRuns } from './runs/routes.ts'
@@ -27,6 +28,7 @@ export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
     return topic === 'sandbox' ? drawSandbox(sandbox, viewer) : drawRun(viewer, topic)
   })
   mountRuns(app, pages, announcements)
+  mountRecords(app, pages)
   mountMoney(app, pages, money)
   if (pages.environment === 'sandbox') mountSandbox(app, pages, sandbox)
   mountReports(app, pages)

@@ -16,14 +16,16 @@ interface PageState {
   /** Shown below the question. */
   after: Html | ''
   problem: string | null
+  /** Whether the site has no console, so that ids are no links. */
+  isWithoutConsole?: boolean
 }
 
 /** Renders the page where a person decides on a model's call. It has no script: the browser sends the form. */
-export function decisionPage({ words, contextFacts, form, after, problem }: PageState): Html {
+export function decisionPage({ words, contextFacts, form, after, problem, isWithoutConsole = false }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
-${decisionFacts(words, contextFacts)}
+${isWithoutConsole ? decisionFacts(words, contextFacts, (text) => text) : decisionFacts(words, contextFacts)}
 ${words.asks ? form : ''}
 ${after}`
   return formPage({ title: titleOf(words.heading, problem), main })

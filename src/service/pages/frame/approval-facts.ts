@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import type { ApprovalWords, Part } from './approval-words.ts'
 import type { Html } from './document.ts'
+import { withLinkedIds } from './ids.ts'
 
 /** Renders the facts of a payment in review. */
 export function approvalFacts({
@@ -18,11 +19,11 @@ export function approvalFacts({
 <div><dt>Payee</dt><dd>${parts(payee)}</dd></div>
 ${description === null ? '' : html`<div><dt>Description</dt><dd><bdi>${description}</bdi></dd></div>`}
 <div><dt>Requested by</dt><dd>${parts(initiator)}, on ${requestedAt}</dd></div>
-<div><dt>${asks ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
+<div><dt>${asks ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${withLinkedIds(reason)}</dd>`)}</div>
 ${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
 </dl>`
 }
 
 function parts(words: readonly Part[]): Html {
-  return html`${words.map(({ text, foreign }) => (foreign ? html`<bdi>${text}</bdi>` : text))}`
+  return html`${words.map(({ text, foreign }) => (foreign ? html`<bdi>${withLinkedIds(text)}</bdi>` : text))}`
 }

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import type { DecisionWords } from './decision-words.ts'
 import type { Html } from './document.ts'
+import { withLinkedIds } from './ids.ts'
 
 /** A fact that only some pages know, such as the caller or the amount that a limit still allows. */
 export interface ContextFact {
@@ -8,16 +9,20 @@ export interface ContextFact {
   text: string
 }
 
-/** Lists the facts of a call that waits for a person. */
+/**
+ * Lists the facts of a call that waits for a person.
+ * @param ids Renders the ids in a text: as links, if the site has a console.
+ */
 export function decisionFacts(
   { facts, effect, asks, ends }: DecisionWords,
   contextFacts: readonly ContextFact[] = [],
+  ids: (text: string) => Html | string = withLinkedIds,
 ): Html {
   const [first, ...others] = facts
   return html`<dl>
-${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${first.text}</strong></dd></div>`}
-${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${text}</bdi></dd></div>`)}
-${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>`)}
+${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${ids(first.text)}</strong></dd></div>`}
+${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${ids(text)}</bdi></dd></div>`)}
+${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${ids(text)}</bdi></dd></div>`)}
 ${asks ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${ends}</dd></div>` : ''}
 </dl>`
 }

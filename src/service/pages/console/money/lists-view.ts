@@ -4,6 +4,7 @@ import { parseTimestamp } from '../../../../core/system.ts'
 import { type Column, table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
+import { recordAddress } from '../../frame/ids.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import type { Resource, ResourceList } from './read-money.ts'
 import { type ListName, likeOf, merchantName, statusText } from './words.ts'
@@ -90,7 +91,7 @@ export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner
 function cardItem({ id, attributes }: Resource<CardAttributes>, owners: Whose): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
-  return html`<li class="card ${state} box stack" id="${id}"><p><strong><bdi>${name}</bdi></strong></p>
+  return html`<li class="card ${state} box stack" id="${id}"><p><strong>${named(id, name)}</strong></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="line spread aside"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
 <p class="aside"><span>until ${when(expiresAt)}</span></p>
@@ -109,9 +110,12 @@ const amountColumn: Column<Resource<{ amount: number }>> = {
 }
 const whenColumn: Column<Resource<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
 
+/** Renders a record's name as a link to everything that is known about it. */
+const named = (id: string, name: string) => html`<a href="${recordAddress(id)}" id="open-${id}"><bdi>${name}</bdi></a>`
+
 const describedColumn = (name: string): Column<Resource<{ description: string | null }>> => ({
   name,
-  of: ({ attributes }) => html`<bdi>${foreignName(attributes.description ?? '', 'Without a description', 120)}</bdi>`,
+  of: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
 /** Formats an amount in cents; zero, the usual value, is shown as a dash. */
@@ -156,8 +160,8 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, owners:
     columns: [
       {
         name: 'Merchant',
-        of: ({ attributes: { merchant, kind } }) =>
-          html`<bdi>${merchantName(merchant.name)}</bdi>${kind === 'refund' ? ' (refund)' : ''}`,
+        of: ({ id, attributes: { merchant, kind } }) =>
+          html`${named(id, merchantName(merchant.name))}${kind === 'refund' ? ' (refund)' : ''}`,
       },
       { name: 'Status', of: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
       amountColumn,

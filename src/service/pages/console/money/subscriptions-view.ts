@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import type { Html } from '../../frame/document.ts'
+import { recordAddress } from '../../frame/ids.ts'
 import { dollars } from '../../frame/texts.ts'
 import type { Resource } from './read-money.ts'
 import { likeOf, statusText } from './words.ts'
@@ -39,7 +40,7 @@ function subscriptionItem({ subscription: { id, attributes }, payments }: Subscr
   const { every, description } = terms
   const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
   const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
-  return html`<li id="${id}"><h3><bdi>${foreignName(description, 'Without a description', 120)}</bdi></h3>
+  return html`<li id="${id}"><h3><a href="${recordAddress(id)}" id="open-${id}"><bdi>${foreignName(description, 'Without a description', 120)}</bdi></a></h3>
 <p><span class="state ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
 ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }

@@ -9,6 +9,7 @@ import type { ApprovalWords } from '../../frame/approval-words.ts'
 import { decisionButtons, decisionFacts } from '../../frame/decision-facts.ts'
 import type { DecisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
+import { idLink } from '../../frame/ids.ts'
 import { askForProof } from '../../frame/proof.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
@@ -66,7 +67,7 @@ ${livePart('money', state.lists, listsPart(state))}`
 function failedSection(failed: WalletsSeen['failed']): Html | '' {
   if (failed.length === 0) return ''
   const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
-    html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: <code>${recordId}</code><br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next attempt ${shortMomentOf(retryAtMs)}</span></li>`
+    html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: ${idLink(recordId)}<br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next attempt ${shortMomentOf(retryAtMs)}</span></li>`
   return html`<section aria-labelledby="failed"><h2 id="failed">Overdue events</h2>
 <p>These scheduled events failed and will be retried. Run <code>payments-mcp doctor</code> to see why.</p>
 <ul class="list">${failed.map(item)}</ul></section>`
@@ -163,7 +164,7 @@ const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
         name: 'When',
         of: ({ createdAtMs }) => html`<time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time>`,
       },
-      { name: 'Record', of: ({ sourceId }) => (sourceId === null ? '–' : html`<code>${sourceId}</code>`) },
+      { name: 'Record', of: ({ sourceId }) => (sourceId === null ? '–' : idLink(sourceId)) },
       {
         name: 'Run',
         of: ({ instanceId, sourceId }) =>

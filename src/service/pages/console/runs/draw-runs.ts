@@ -50,7 +50,6 @@ async function drawRuns(pages: ConsoleDependencies, reads: RunReads, partyId: st
     choices: { agents: [] },
     filter: {},
     source: '',
-    missed: null,
     older: lastId === null ? null : `/console?${new URLSearchParams({ before: lastId })}`,
     nowMs: await reads.now(),
     sandbox: pages.environment === 'sandbox',

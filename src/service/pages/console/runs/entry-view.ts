@@ -5,6 +5,7 @@ import { timestamp } from '../../../../core/system.ts'
 import type { RunDetail, RunPosting } from '../../../rules/runs.ts'
 import { curlOf } from '../../frame/curl.ts'
 import type { Html } from '../../frame/document.ts'
+import { idLink, withLinkedIds } from '../../frame/ids.ts'
 import { dollars } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
 import type { EntryOpened } from './read-runs.ts'
@@ -47,7 +48,7 @@ ${amountCents === null ? '' : html`<div><dt>Amount</dt><dd>${dollars(amountCents
 <div><dt>When</dt><dd><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)} UTC</time>${ms === null ? '' : `, took ${ms} ms`}</dd></div>
 ${kind === 'decision' ? '' : html`<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>`}
 ${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-${id}">${supportId}</code> ${copyButton(`support-${id}`, 'the support id')}</dd></div>`}
-${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><code>${detail.customerPartyId}</code></dd></div>`}
+${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd>${idLink(detail.customerPartyId)}</dd></div>`}
 ${recordsFact(detail)}
 ${isWithin ? html`<div><dt>Link</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
@@ -73,7 +74,7 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
 /** Renders the record ids, by which a person finds them in other entries, in Money and in the API. */
 function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
-  const idParts = resourceIds.slice(0, maxRecords).map((id) => html` <code>${id}</code>`)
+  const idParts = resourceIds.slice(0, maxRecords).map((id) => html` ${idLink(id)}`)
   const more = resourceIds.length - maxRecords
   return html`<div><dt>Records</dt><dd>${idParts}${more > 0 ? ` and ${more} more` : ''}</dd></div>`
 }
@@ -91,14 +92,14 @@ function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): 
 /** Renders the error detail of the answer. */
 function detailIn(answer = ''): Html {
   const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
-  return text === undefined ? html`` : html`<p><bdi>${sentence(JSON.parse(text) as string)}</bdi></p>`
+  return text === undefined ? html`` : html`<p><bdi>${withLinkedIds(sentence(JSON.parse(text) as string))}</bdi></p>`
 }
 
 function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
   if (outcome !== 'replayed' && outcome !== 'repeated') return html``
   const first =
     repeated === null
-      ? html`the first call, which is no longer kept${detail.repeats === undefined ? '' : html` (<code>${detail.repeats}</code>)`}`
+      ? html`the first call, which is no longer kept${detail.repeats === undefined ? '' : html` (${idLink(detail.repeats)})`}`
       : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first call</a>`
   return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: this is the recorded answer of ${first}.</p>`
 }
@@ -111,13 +112,13 @@ function faultPart({ fault }: RunDetail): Html {
 
 function factsPart({ facts = [], remark }: RunDetail): Html {
   if (facts.length === 0 && remark === undefined) return html``
-  return html`<section aria-label="Details">${facts.length === 0 ? '' : html`<ul>${facts.map((fact) => html`<li><bdi>${sentence(fact)}</bdi></li>`)}</ul>`}
-${remark === undefined ? '' : html`<p><bdi>${sentence(remark)}</bdi></p>`}</section>`
+  return html`<section aria-label="Details">${facts.length === 0 ? '' : html`<ul>${facts.map((fact) => html`<li><bdi>${withLinkedIds(sentence(fact))}</bdi></li>`)}</ul>`}
+${remark === undefined ? '' : html`<p><bdi>${withLinkedIds(sentence(remark))}</bdi></p>`}</section>`
 }
 
 function orderPart({ orderId }: RunDetail, shopId: string | null): Html {
   if (orderId === undefined) return html``
-  return html`<p class="note">Order <code>${orderId}</code>${shopId === null ? '' : html` at <a href="/shops/${shopId}">${shopId}</a>`}.</p>`
+  return html`<p class="note">Order ${idLink(orderId)}${shopId === null ? '' : html` at <a href="/shops/${shopId}">${shopId}</a>`}.</p>`
 }
 
 function postingsPart({ detail, wallets }: EntryOpened): Html {
@@ -150,10 +151,10 @@ const requestLine = ({ method, path }: RunDetail) => (path === undefined ? null 
 
 function jsonPart(name: string, line: string | null, text: string | undefined, cut = 0): Html {
   if (line === null && (text === undefined || text === '')) return html``
-  return html`<section aria-label="${name}"><h2>${name}</h2>${line === null ? '' : html`<p><code class="line">${line}</code></p>`}${
+  return html`<section aria-label="${name}"><h2>${name}</h2>${line === null ? '' : html`<p><code class="line">${withLinkedIds(line)}</code></p>`}${
     text === undefined || text === ''
       ? ''
-      : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${readableJson(text)}</code></pre>`
+      : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${withLinkedIds(readableJson(text))}</code></pre>`
   }${cut > 0 ? html`<p class="aside">${cut} more characters were cut off.</p>` : ''}</section>`
 }
 

@@ -34,8 +34,6 @@ interface RunsShown {
   /** The address of the older runs; null if there are none. */
   older: string | null
   nowMs: number
-  /** The search term that found nothing. */
-  missed: string | null
   sandbox: boolean
 }
 
@@ -44,16 +42,19 @@ const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) =>
 
 /** Renders the list of runs with its filters. */
 export function runsMain(state: RunsShown): Html {
-  const { choices, filter, problems, source, missed } = state
+  const { choices, filter, problems, source } = state
+  const narrowed = isNarrowed({ ...filter, ...problems } as RunsFilter)
+  const hasProblem = Object.values(problems).some((problem) => problem !== undefined)
   return html`<div class="line spread">
 <h1>Runs</h1>
 <form method="get" action="/console/find" role="search" class="find">
-<label for="find">Find a request or a run</label>
-<input id="find" name="id" required maxlength="1024" placeholder="req_… or an instance id" spellcheck="false" autocomplete="off">
+<label for="find">Find</label>
+<input id="find" name="id" required maxlength="1024" placeholder="Any id, or a text" spellcheck="false" autocomplete="off">
 <button type="submit" class="quiet">Find</button>
 </form>
 </div>
-${missed === null ? '' : html`<p class="problem" role="alert">Nothing was found for <bdi>${foreignName(missed, 'this id')}</bdi>. Check the id. Runs are kept for 30 days, and in the sandbox until a reset.</p>`}
+<details class="narrowing"${hasProblem ? html` open` : ''}>
+<summary>Filters${narrowed ? ', in use' : ''}</summary>
 <form method="get" action="/console" class="filters">
 <label>Agent <select name="agent"><option value="">All agents</option>${choices.agents.map(
     ({ id, name }) =>
@@ -62,8 +63,9 @@ ${missed === null ? '' : html`<p class="problem" role="alert">Nothing was found 
 <label>Program <input name="host" value="${filter.host ?? ''}" maxlength="80" placeholder="such as Cursor 2.1" autocomplete="off"></label>
 ${timeFields(filter, problems)}
 <button type="submit" class="quiet">Filter</button>
-${isNarrowed({ ...filter, ...problems } as RunsFilter) ? html`<a href="/console">Clear filters</a>` : ''}
+${narrowed ? html`<a href="/console">Clear filters</a>` : ''}
 </form>
+</details>
 ${livePart('runs', source, runsTable(state))}`
 }
 

@@ -1,4 +1,3 @@
-import { runIdOf } from '../../../request/run-log.ts'
 import type { RunDetail, RunOutcome } from '../../../rules/runs.ts'
 import { activeAgents, namesOfAgents } from '../../../store/agents.ts'
 import { readTimes } from '../../../store/clock.ts'
@@ -81,15 +80,6 @@ export function createRunReads({ store }: { store: Store }) {
       }),
     entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
       store.read((tx) => entryOpened(tx, partyId, id)),
-    /** Returns the place of a request or a run that a person searches for by id. */
-    found: (partyId: string, searchedId: string): Promise<{ runId: string; id: string | null } | undefined> =>
-      store.read(async (tx) => {
-        const entry = await entryOfRequest(tx, partyId, searchedId)
-        if (entry !== undefined) return { runId: entry.runId, id: entry.id }
-        const run =
-          (await findRun(tx, partyId, searchedId)) ?? (await findRun(tx, partyId, runIdOf(partyId, searchedId)))
-        return run && { runId: run.id, id: null }
-      }),
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
     order: (partyId: string, id: string) => store.read((tx) => findShopOrder(tx, { partyId, agentId: null }, id)),
   }

@@ -3,7 +3,7 @@ import { catalogue } from '../../../../../tools/index.ts'
 import type { Environment, OperationDefinition } from '../../../../core/operation.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
-import { leadTo, type Show } from '../../frame/answers.ts'
+import type { Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer } from '../console-page.ts'
@@ -41,8 +41,6 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announce
   const on = (path: ConsolePath, show: Show<RunPages>) =>
     servePage(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
   on('/console', showRuns)
-  on('/console/find', findOne)
-  on('/console/requests/:id', findOne)
   on('/console/runs/:runId', showRun)
   on('/console/runs/:runId/entries/:entryId', showEntry)
 }
@@ -50,12 +48,10 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announce
 const isFragment = (c: Context) => c.req.query('fragment') === '1'
 const queryValue = (c: Context, name: string) => c.req.query(name) || undefined
 
-const showRuns: Show<RunPages> = (c, pages, signedIn) => listRuns(c, pages, signedIn, null)
-
-async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed: string | null): Promise<Response> {
+const showRuns: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads, environment } = pages
   const { partyId } = signedIn.user
-  const isPart = missed === null && isFragment(c)
+  const isPart = isFragment(c)
   const { range, problems } = timeRange(queryValue(c, 'from'), queryValue(c, 'until'))
   const filter = { agent: queryValue(c, 'agent'), host: queryValue(c, 'host'), ...range }
   const scope = { partyId, agentId: filter.agent, host: filter.host, ...range }
@@ -70,22 +66,13 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
     source: runsAddress({ ...filter, before, fragment: '1' }),
     older: lastId === null ? null : runsAddress({ ...filter, before: lastId }),
     nowMs: await reads.now(),
-    missed,
     sandbox: environment === 'sandbox',
   }
   if (isPart) return fragment(c, runsTable(state))
-  const status = missed !== null ? 404 : hasProblem(problems) ? 422 : 200
-  return framed(c, { title: 'Runs', main: runsMain(state), status })
+  return framed(c, { title: 'Runs', main: runsMain(state), status: hasProblem(problems) ? 422 : 200 })
 }
 
 const hasProblem = (problems: TimeProblems) => Object.values(problems).some((problem) => problem !== undefined)
-
-const findOne: Show<RunPages> = async (c, pages, signedIn) => {
-  const searchedId = (c.req.param('id') ?? c.req.query('id') ?? '').trim()
-  const found = await pages.reads.found(signedIn.user.partyId, searchedId)
-  if (found === undefined) return listRuns(c, pages, signedIn, searchedId)
-  return leadTo(c, `/console/runs/${found.runId}${found.id === null ? '' : `/entries/${found.id}`}`)
-}
 
 const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads, environment } = pages
@@ -162,7 +149,7 @@ function fragment(c: Context, part: Html) {
 interface Page {
   title: string
   main: Html
-  status?: 200 | 404 | 422
+  status?: 200 | 422
 }
 
 function framed(c: Context, { title, main, status = 200 }: Page) {

@@ -7,6 +7,7 @@ import { parseTimestamp, timestamp } from '../../../../core/system.ts'
 import { type Column, table } from '../../../../display/table.ts'
 import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
+import { idLink } from '../../frame/ids.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
 import type { ClockSeen, FaultAttributes, Managed, Resource, SandboxSeen } from './read-sandbox.ts'
@@ -72,7 +73,7 @@ ${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="a
 function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
   const sentence =
     record === null
-      ? html`<code>${id}</code>`
+      ? idLink(id)
       : html`<bdi>${record.words}</bdi>, <a href="${record.address}">${record.at}<span class="unseen">: ${record.words}</span></a>`
   return html`<li id="next-${kind}-${id}">${record?.happens ?? kindWords[kind]}: ${sentence}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
 }
@@ -199,7 +200,7 @@ ${orders.length === 0 ? '' : html`<h3>Recent orders</h3>${table('Recent orders',
 const orderColumns = (
   partyId: string,
 ): readonly [Column<SandboxSeen['orders'][number]>, ...Column<SandboxSeen['orders'][number]>[]] => [
-  { name: 'Order', of: ({ id }) => html`<code>${id}</code>` },
+  { name: 'Order', of: ({ id }) => idLink(id) },
   { name: 'Shop', of: ({ shopId }) => html`<a href="/shops/${shopId}">${shopId}</a>` },
   { name: 'Status', of: ({ status }) => status.replaceAll('_', ' ') },
   { name: 'Placed', of: ({ createdAtMs }) => momentOf(createdAtMs) },

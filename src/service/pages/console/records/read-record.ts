@@ -1,0 +1,193 @@
+import type { z } from 'zod'
+import { catalogue, type OperationKey } from '../../../../../tools/index.ts'
+import { idPrefixOf } from '../../../../core/accepted-values.ts'
+import { parseJson } from '../../../../core/json.ts'
+import type { OperationDefinition } from '../../../../core/operation.ts'
+import { secretFields } from '../../../../core/secret-fields.ts'
+import { maskJson } from '../../../request/body-masking.ts'
+import { readAsUser } from '../../../request/in-process.ts'
+import { runIdOf } from '../../../request/run-log.ts'
+import { findActivity, listActivity } from '../../../store/activity.ts'
+import { namesOfAgents } from '../../../store/agents.ts'
+import type { PageOf } from '../../../store/engine/page.ts'
+import type { Transaction } from '../../../store/engine/store.ts'
+import { walletEntries } from '../../../store/ledger.ts'
+import { entriesWithText, eventsOfRecord, ledgerOfPosting, ledgerOfRecords } from '../../../store/record-traces.ts'
+import { entryOfRequest, findRun, findRunEntry } from '../../../store/runs.ts'
+import type { ActivityRow } from '../../../store/schema/activity.ts'
+import type { EventRow } from '../../../store/schema/events.ts'
+import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
+import type { RunEntryRow } from '../../../store/schema/runs.ts'
+import type { UserRow } from '../../../store/schema/users.ts'
+
+import { eventIds } from '../../../tokens/event-ids.ts'
+import { isId } from '../../frame/ids.ts'
+import type { ConsoleDependencies } from '../serve-page.ts'
+import { withoutCards } from '../without-cards.ts'
+
+/** The places in the searches of a record's page at which to continue. */
+export interface RecordPage {
+  calls: string | null
+  money: string | null
+  events: number | null
+}
+
+/** An entry that mentions what was searched for. */
+export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
+  agentName: string | null
+  detail: string
+}
+
+/** The entries that a search found, and the place at which it continues. */
+export type EntriesFound = PageOf<EntryFound>
+
+/** A record of the user's party, with everything that is known about it. */
+export interface RecordSeen {
+  id: string
+  partyId: string
+  /** The kind of record, such as `card`; null if the API cannot read one. */
+  noun: string | null
+  /** Its current state, as the API shows it to the user, masked; null if the API cannot read it. */
+  now: string | null
+  /** The ids that its activity names besides it. */
+  related: readonly string[]
+  money: PageOf<LedgerEntryRow>
+  calls: EntriesFound
+  events: { rows: readonly (EventRow & { id: string })[]; lastSequence: number | null }
+  activity: readonly ActivityRow[]
+}
+
+const rowsAtOnce = 20
+const maxRelated = 20
+
+/** Records whose activity names what they own, not what they are about. Money is not traced through them. */
+const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
+
+/** Creates the reads of the pages about records. The user's party is always a condition. */
+export function createRecordReads(pages: ConsoleDependencies) {
+  const { store } = pages
+  return {
+    /** Returns the address of the page of a run or an entry with this id or instance id. */
+    placeOf: (partyId: string, sought: string): Promise<string | undefined> =>
+      store.read(async (tx) => {
+        const entry = (await entryOfRequest(tx, partyId, sought)) ?? (await findRunEntry(tx, partyId, sought))
+        if (entry !== undefined) return `/console/runs/${entry.runId}/entries/${entry.id}`
+        const run = (await findRun(tx, partyId, sought)) ?? (await findRun(tx, partyId, runIdOf(partyId, sought)))
+        return run && `/console/runs/${run.id}`
+      }),
+    record: async (user: UserRow, id: string, page: RecordPage): Promise<RecordSeen | undefined> => {
+      if (!isId(id)) return undefined
+      const current = await currentState(pages, user, id)
+      const traces = await store.read((tx) => tracesOf(tx, user.partyId, id, page))
+      const { activity, calls, events, money } = traces
+      const isKnown = [activity, calls.rows, events.rows, money.rows].some((rows) => rows.length > 0)
+      const isPaged = Object.values(page).some((place) => place !== null)
+      if (current === undefined && !isKnown && !isPaged) return undefined
+      return { id, partyId: user.partyId, noun: current?.noun ?? null, now: current?.text ?? null, ...traces }
+    },
+    search: (partyId: string, text: string, fromId: string | null): Promise<EntriesFound> =>
+      store.read(async (tx) =>
+        withAgents(tx, partyId, await entriesWithText(tx, { partyId, text }, { limit: rowsAtOnce, fromId })),
+      ),
+  }
+}
+
+export type RecordReads = ReturnType<typeof createRecordReads>
+
+/** Returns the record as the API shows it to the user now, with secrets masked. */
+async function currentState(pages: ConsoleDependencies, user: UserRow, id: string) {
+  for (const { key, operation, param } of readersOf(`${id.slice(0, 3)}_`)) {
+    const { status, body } = await readAsUser(pages, user, key, {
+      params: param === null ? {} : { [param]: id },
+      query: operation.result === 'page' ? { limit: '100' } : {},
+    })
+    if (status !== 200) continue
+    const { data } = parseJson(body) as { data: { id: string } | { id: string }[] }
+    const one = [data].flat().find((record) => record.id === id)
+    if (one === undefined) continue
+    const { text } = maskJson(JSON.stringify({ data: one }), secretFields(operation), () => ({ data: one }))
+    return { noun: /^Read an? (.+)$/.exec(operation.title)?.[1] ?? null, text }
+  }
+  return undefined
+}
+
+/**
+ * Returns the operations that read one record by an id with this prefix, and then those that answer the caller's own or
+ * list them. Of a list, only the newest are looked at.
+ */
+function readersOf(prefix: string): { key: OperationKey; operation: OperationDefinition; param: string | null }[] {
+  const readers = Object.entries<OperationDefinition>(catalogue).flatMap(([key, operation]) => {
+    const { method, path, params, effect, output, result } = operation
+    if (method !== 'GET' || effect !== 'read') return []
+    const [[param, schema] = [null, undefined], ...others] = Object.entries(params?.shape ?? {})
+    const isReader = path.endsWith(`{${param}}`) && others.length === 0 && prefixOf(schema) === prefix
+    const isOwn = param === null && result !== 'several' && prefixOf(output.shape.id) === prefix
+    return isReader || isOwn ? [{ key: key as OperationKey, operation, param }] : []
+  })
+  return readers.sort((one, other) => Number(one.param === null) - Number(other.param === null))
+}
+
+function prefixOf(schema: z.core.$ZodType | undefined): string | undefined {
+  const { checks = [] } = (schema?._zod.def ?? {}) as { checks?: readonly z.core.$ZodCheck[] }
+  const patterns = checks.map(({ _zod }) => (_zod.def as { pattern?: RegExp }).pattern)
+  return patterns.map(idPrefixOf).find((prefix) => prefix !== undefined)
+}
+
+async function tracesOf(tx: Transaction, partyId: string, id: string, page: RecordPage) {
+  const about = { agentId: null, instanceId: null, ownAgentId: null, partyId, resourceId: id }
+  const one = id.startsWith('act_') ? await findActivity(tx, partyId, id) : undefined
+  const listed = one === undefined ? (await listActivity(tx, about, { limit: rowsAtOnce, beforeId: null })).rows : [one]
+  const named = listed.flatMap(({ resourceIds }) => JSON.parse(resourceIds) as string[])
+  const related = [...new Set(named)].filter((other) => other !== id).slice(0, maxRelated)
+  const isOldestFirst = !owners.has(id.slice(0, 3))
+  const calls = await entriesWithText(
+    tx,
+    { partyId, text: id, isOldestFirst },
+    { limit: rowsAtOnce, fromId: page.calls ?? (isOldestFirst ? `ent_${createdAt(id)}` : null) },
+  )
+  const { idOf } = await eventIds(tx)
+  const { rows, lastSequence } = await eventsOfRecord(
+    tx,
+    { partyId, resourceId: id },
+    { limit: rowsAtOnce, before: page.events },
+  )
+  return {
+    activity: listed,
+    related,
+    money: await moneyOf(tx, { partyId, id, related, fromId: page.money }),
+    calls: await withAgents(tx, partyId, calls),
+    events: { rows: rows.map((event) => ({ ...event, id: idOf(event) })), lastSequence },
+  }
+}
+
+interface MoneyOf {
+  partyId: string
+  id: string
+  related: readonly string[]
+  fromId: string | null
+}
+
+async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyOf): Promise<PageOf<LedgerEntryRow>> {
+  if (id.startsWith('wal_'))
+    return walletEntries(tx, { partyId, walletId: id }, { limit: rowsAtOnce, beforeId: fromId })
+  if (id.startsWith('pst_')) return { rows: await ledgerOfPosting(tx, partyId, id.slice(0, 36)), lastId: null }
+  if (owners.has(id.slice(0, 3))) return { rows: [], lastId: null }
+  const sourceIds = [id, ...related.filter((other) => !owners.has(other.slice(0, 3)))]
+  return ledgerOfRecords(tx, { partyId, sourceIds }, { limit: rowsAtOnce, fromId: fromId ?? `pst_${createdAt(id)}` })
+}
+
+/** Returns the moment of creation in an id, as it is written there. Everything about the record sorts after it. */
+const createdAt = (id: string) => id.slice(4, 16)
+
+async function withAgents(
+  tx: Transaction,
+  partyId: string,
+  { rows, lastId }: PageOf<RunEntryRow>,
+): Promise<EntriesFound> {
+  const names = await namesOfAgents(tx, partyId, [...new Set(rows.flatMap(({ agentId }) => agentId ?? []))])
+  const named = rows.map((row) => ({
+    ...row,
+    agentName: row.agentId === null ? null : withoutCards(names.get(row.agentId) ?? row.agentId),
+  }))
+  return { rows: named, lastId }
+}

@@ -1,0 +1,257 @@
+import { html } from 'hono/html'
+import { catalogue } from '../../../../../tools/index.ts'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import type { OperationDefinition } from '../../../../core/operation.ts'
+import { timestamp } from '../../../../core/system.ts'
+import { type Column, table } from '../../../../display/table.ts'
+import { runIdOf } from '../../../request/run-log.ts'
+import type { Html } from '../../frame/document.ts'
+import { idLink, recordAddress, shortIdLink, withLinkedIds } from '../../frame/ids.ts'
+import { dollars, shortMomentOf } from '../../frame/texts.ts'
+import { accountText, reasonText } from '../ledger-words.ts'
+import { likeOf, statusText } from '../money/words.ts'
+import { deedOf } from '../runs/deeds.ts'
+import { addressOf, readableJson, runName, stateOf } from '../runs/words.ts'
+import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-record.ts'
+
+const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
+
+/** The kinds of records that the API reads in lists only. */
+const nouns: Readonly<Record<string, string>> = {
+  act: 'activity',
+  pst: 'posting',
+  whd: 'webhook delivery',
+  inv: 'invitation',
+  adi: 'invitation',
+  cit: 'customer invitation',
+  pmi: 'member invitation',
+  sco: 'shop checkout',
+  dcn: 'decision',
+  usr: 'user',
+  pty: 'party',
+}
+
+type LedgerEntry = RecordSeen['money']['rows'][number]
+type Act = RecordSeen['activity'][number]
+
+/** Renders a record: its state, and what happened to it. */
+export function recordMain(shown: RecordSeen, page: RecordPage): Html {
+  const { id, now, related } = shown
+  const noun = shown.noun ?? nouns[id.slice(0, 3)] ?? 'record'
+  const attributes = attributesIn(now)
+  return html`<p class="aside"><a href="/console">Runs</a> · <a href="/console/money">Money</a></p>
+<h1>${noun.charAt(0).toUpperCase()}${noun.slice(1)}</h1>
+<p><code id="record-id">${id}</code> <button type="button" class="quiet small scripted" data-copies="record-id">Copy<span class="unseen"> the id</span></button><span role="status" class="said"></span></p>
+${figures(attributes)}
+${pageOfIts(id, attributes)}
+${related.length === 0 ? '' : html`<section aria-labelledby="related"><h2 id="related">Related</h2><p class="ids">${related.map((other) => html`${idLink(other)} `)}</p></section>`}
+${moneyPart(shown, page)}
+${callsPart(shown, page)}
+${eventsPart(shown, page)}
+${activityPart(shown)}
+${now === null ? '' : html`<section aria-labelledby="now"><h2 id="now">State now</h2><pre tabindex="0" aria-label="The record, JSON"><code>${withLinkedIds(readableJson(now))}</code></pre></section>`}`
+}
+
+type Attributes = Readonly<Record<string, unknown>>
+
+function attributesIn(now: string | null): Attributes {
+  try {
+    return (JSON.parse(now ?? '{}') as { data?: { attributes?: Attributes } }).data?.attributes ?? {}
+  } catch {
+    // A long answer is cut, and then it is no JSON.
+    return {}
+  }
+}
+
+const amounts = [
+  ['amount', 'Amount'],
+  ['maximumAmount', 'Up to'],
+  ['total', 'Total'],
+  ['held', 'Held'],
+  ['captured', 'Captured'],
+  ['refunded', 'Refunded'],
+] as const
+
+/** Renders the attributes that tell what a record is, as far as it has them. */
+function figures(attributes: Attributes): Html {
+  const { status, merchant, name, displayName, description, decline } = attributes
+  const called = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
+    (one) => typeof one === 'string',
+  )
+  const { code, detail } = (decline ?? {}) as { code?: unknown; detail?: unknown }
+  const facts = [
+    ...(typeof called === 'string'
+      ? [fact('Name', html`<bdi>${foreignName(called, 'Without a readable name', 120)}</bdi>`)]
+      : []),
+    ...(typeof status === 'string'
+      ? [fact('Status', html`<span class="state ${likeOf(status)}">${statusText(status)}</span>`)]
+      : []),
+    ...amounts.flatMap(([key, title]) => {
+      const cents = attributes[key]
+      return typeof cents === 'number' ? [fact(title, dollars(cents))] : []
+    }),
+    ...(typeof code === 'string'
+      ? [fact('Declined because', html`<bdi>${foreignName(String(detail ?? code), code, 200)}</bdi>`)]
+      : []),
+  ]
+  return facts.length === 0 ? html`` : html`<dl class="figures">${facts}</dl>`
+}
+
+const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
+
+/** Renders the link to the page that only one kind of record has. */
+function pageOfIts(id: string, { shopId }: Attributes): Html {
+  if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
+  if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
+  if (id.startsWith('apr_')) return html`<p><a href="/approvals/${id}/review">Review</a></p>`
+  return typeof shopId === 'string' && /^[\w-]+$/.test(shopId)
+    ? html`<p><a href="/shops/${shopId}">The shop</a></p>`
+    : html``
+}
+
+function section(id: string, heading: string, content: Html): Html {
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>`
+}
+
+/** Renders the rows of a search, or that it found none so far, and a link that continues it. */
+function found(
+  rows: readonly unknown[],
+  content: () => Html,
+  { none, onward }: { none: string; onward: string | null },
+): Html {
+  const more = rows.length === 0 ? 'Continue the search' : 'Show more'
+  return html`${rows.length === 0 ? html`<p class="aside">${none}${onward === null ? '' : ' so far'}.</p>` : content()}${onward === null ? '' : html`<p><a href="${onward}">${more}</a></p>`}`
+}
+
+const at = (ms: number) => html`<time datetime="${timestamp(ms)}">${shortMomentOf(ms)}</time>`
+
+function onwardTo(
+  id: string,
+  page: RecordPage,
+  part: Partial<Record<keyof RecordPage, string | number | null>>,
+): string | null {
+  const [place] = Object.values(part)
+  if (place === null) return null
+  const [name = ''] = Object.keys(part)
+  const query = Object.entries({ ...page, ...part }).map(([key, value]) => [
+    key,
+    value === null ? undefined : String(value),
+  ])
+  return `${addressOf(recordAddress(id), Object.fromEntries(query))}#${name}`
+}
+
+function moneyPart({ id, money }: RecordSeen, page: RecordPage): Html {
+  const columns: readonly [Column<LedgerEntry>, ...Column<LedgerEntry>[]] = [
+    { name: 'Type', of: ({ reason }) => reasonText(reason) },
+    {
+      name: 'Account',
+      of: ({ account, walletId }) =>
+        walletId === null ? accountText(account) : html`${shortIdLink(walletId)}, ${accountText(account)}`,
+    },
+    { name: 'Amount', isNumber: true, of: ({ amountCents }) => dollars(amountCents) },
+    { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
+    { name: 'For', of: ({ sourceId }) => (sourceId === null ? '–' : shortIdLink(sourceId)) },
+    { name: 'Posting', of: ({ postingId }) => shortIdLink(postingId) },
+  ]
+  const content = () => table('Ledger entries', columns, money.rows, (row) => row.id)
+  return section(
+    'money',
+    'Money',
+    found(money.rows, content, { none: 'No money was moved', onward: onwardTo(id, page, { money: money.lastId }) }),
+  )
+}
+
+function callsPart({ id, calls }: RecordSeen, page: RecordPage): Html {
+  const content = () => entriesTable('Calls and other entries that name it', calls)
+  return section(
+    'calls',
+    'Calls',
+    found(calls.rows, content, { none: 'No call names it', onward: onwardTo(id, page, { calls: calls.lastId }) }),
+  )
+}
+
+/** Renders entries of any run. */
+export function entriesTable(caption: string, { rows }: EntriesFound, more: readonly Column<EntryFound>[] = []): Html {
+  return table<EntryFound>(
+    caption,
+    [
+      {
+        name: 'What',
+        of: (entry) =>
+          html`<a href="/console/runs/${entry.runId}/entries/${entry.id}"><bdi>${entry.kind === 'happened' ? reasonText(entry.operation) : deedOf(entry)}</bdi></a>`,
+      },
+      {
+        name: 'Outcome',
+        of: (entry) => {
+          const { text, like, mark } = stateOf(entry)
+          return html`<span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>`
+        },
+      },
+      { name: 'When', of: ({ atMs }) => at(atMs) },
+      {
+        name: 'Agent',
+        of: ({ agentName, runId, id }) =>
+          html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi> <a href="/console/runs/${runId}">View run<span class="unseen">: ${id}</span></a>`,
+      },
+      ...more,
+    ],
+    rows,
+    ({ id }) => id,
+  )
+}
+
+function eventsPart({ id, events: { rows, lastSequence } }: RecordSeen, page: RecordPage): Html {
+  const content = () =>
+    table<(typeof rows)[number]>(
+      'Events, newest first',
+      [
+        { name: 'Event', of: ({ type }) => type },
+        { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
+        { name: 'Id', of: (event) => shortIdLink(event.id) },
+      ],
+      rows,
+      (event) => event.id,
+    )
+  return section(
+    'events',
+    'Events',
+    found(rows, content, { none: 'No events', onward: onwardTo(id, page, { events: lastSequence }) }),
+  )
+}
+
+const actors = { user: 'A user', party: 'An API key', agent: 'An agent', visitor: 'A visitor of a link' } as const
+
+function activityPart({ activity, partyId }: RecordSeen): Html {
+  if (activity.length === 0) return html``
+  const columns: readonly [Column<Act>, ...Column<Act>[]] = [
+    { name: 'What', of: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
+    { name: 'Result', of: ({ code }) => (code === null ? 'done' : html`<span class="state bad">${code}</span>`) },
+    {
+      name: 'By',
+      of: ({ actorType, agentId, userId }) =>
+        html`${actors[actorType]}${(agentId ?? userId) === null ? '' : html` ${shortIdLink(agentId ?? userId ?? '')}`}`,
+    },
+    { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
+    {
+      name: 'Run',
+      of: ({ instanceId, id }) =>
+        instanceId === null
+          ? '–'
+          : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}"><bdi>${runName(instanceId)}</bdi><span class="unseen">: ${id}</span></a>`,
+    },
+    { name: 'Id', of: ({ id }) => shortIdLink(id) },
+  ]
+  return section(
+    'activity',
+    'Activity',
+    table('Changes and refused attempts, newest first', columns, activity, ({ id }) => id),
+  )
+}
+
+/** Renders the page for an id that leads nowhere: it is another party's, made up, or forgotten. */
+export function nothingFoundMain(id: string): Html {
+  return html`<h1>Not found</h1>
+<p role="alert">Nothing was found for <bdi>${foreignName(id, 'this id')}</bdi>. Check the id. Runs are kept for 30 days, and in the sandbox until a reset.</p>
+<p><a href="${addressOf('/console/search', { text: id })}">Search the requests and answers for it</a></p>
+<p><a href="/console">All runs</a></p>`
+}

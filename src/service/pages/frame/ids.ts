@@ -1,0 +1,28 @@
+import { html } from 'hono/html'
+import type { Html } from './document.ts'
+
+/** An id of the API, or an entry of the ledger. Keys of requests (`idk_`) identify no record. */
+const idForm = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
+
+/** Returns whether a text is an id of the API. */
+export const isId = (text: string) => new RegExp(`^${idForm.source}$`).test(text)
+
+/** Returns the address of the console's page about a record of any kind. */
+export const recordAddress = (id: string) => `/console/records/${encodeURIComponent(id)}`
+
+/** Renders an id as a link to its record. */
+export const idLink = (id: string): Html =>
+  isId(id) ? html`<a href="${recordAddress(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`
+
+/** Renders an id as a link in a table: its kind and its end, which differ. */
+export const shortIdLink = (id: string): Html =>
+  isId(id)
+    ? html`<a href="${recordAddress(id)}" title="${id}"><code>${id.slice(0, 4)}…${id.slice(-8)}</code></a>`
+    : html`<code>${id}</code>`
+
+/** Renders a text in which each id is a link to its record. */
+export function withLinkedIds(text: string): Html {
+  const parts = text.split(new RegExp(`(${idForm.source})`, 'g'))
+  // Every second part is an id.
+  return html`${parts.map((part, at) => (at % 2 === 0 ? part : html`<a href="${recordAddress(part)}">${part}</a>`))}`
+}
