@@ -130,7 +130,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(times).toEqual({
       'Bank transfer settles, fails or is returned': ['$0.10, without a description', run],
       'Purchase hold expires': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
-      'Customer invitation expires': [invitationId, undefined],
+      'Customer invitation expires': [invitationId, `/console/records/${invitationId}`],
       'Payment request expires': ['$0.10, without a description', run],
       'Subscription is charged': ['Gym', `/console/money#${subscriptionId}`],
     })
