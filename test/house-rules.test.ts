@@ -371,7 +371,7 @@ const budget: Readonly<Record<string, number>> = {
   bench: 2014,
   'files of bench': 18,
   src: 18,
-  'src/auth': 827,
+  'src/auth': 846,
   'src/client': 780,
   'src/commands': 4502,
   'src/config': 673,

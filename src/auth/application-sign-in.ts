@@ -1,7 +1,6 @@
 import { importPKCS8 } from 'jose'
 import {
   type ClientAuth,
-  ClientSecretBasic,
   type Configuration,
   clientCredentialsGrant,
   genericGrantRequest,
@@ -9,7 +8,7 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client'
 import { Failure } from '../core/errors.ts'
-import { openAuthorizationServer } from './authorization-server.ts'
+import { openAuthorizationServer, secretBasic } from './authorization-server.ts'
 import { type Company, requestAssertion, secretIn } from './company-sign-in.ts'
 import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
 import { keepLogin, type SignInOptions } from './sign-in.ts'
@@ -46,7 +45,7 @@ export async function requestToken(
 
 async function authenticationBy(proofFile: string): Promise<ClientAuth> {
   const text = await secretIn(proofFile)
-  if (!text.includes('-----BEGIN')) return ClientSecretBasic(text)
+  if (!text.includes('-----BEGIN')) return secretBasic(text)
   for (const algorithm of algorithms) {
     const key = await importPKCS8(text, algorithm).catch(() => undefined)
     if (key !== undefined) return PrivateKeyJwt(key)

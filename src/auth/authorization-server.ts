@@ -26,8 +26,36 @@ export async function openAuthorizationServer(
   return await reaching(issuer, async () => {
     const config = await discovery(new URL(issuer), clientId, undefined, authentication, requestOptions(issuer, fetch))
     refuseUnsafe(config, issuer)
-    return config
+    if (config.serverMetadata().supportsPKCE('S256')) return config
+    const detail = `${new URL(issuer).host} does not announce PKCE with S256, which is required.`
+    throw new Failure('bad_gateway', { detail })
   })
+}
+
+/** Returns the token endpoint of a company's identity provider (OpenID Connect Discovery 1.0). */
+export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fetch): Promise<string> {
+  if (parseBaseUrl(idp) === undefined) {
+    const detail = `The identity provider is ${show(idp)}; only https is used, or http on a loopback host.`
+    throw new Failure('bad_gateway', { detail })
+  }
+  return await reaching(idp, async () => {
+    const options = { ...requestOptions(idp, fetch), algorithm: 'oidc' as const }
+    const config = await discovery(new URL(idp), clientId, undefined, None(), options)
+    refuseUnsafe(config, idp)
+    const { token_endpoint: endpoint } = config.serverMetadata()
+    if (endpoint !== undefined) return endpoint
+    throw new Failure('bad_gateway', { detail: `${new URL(idp).host} announces no token_endpoint.` })
+  })
+}
+
+/**
+ * Authenticates by a secret in the header (RFC 6749 section 2.3.1). Unlike the library's own, it encodes only the
+ * characters that need it, because some servers do not decode the header.
+ */
+export function secretBasic(secret: string): ClientAuth {
+  const encoded = (text: string) => new URLSearchParams({ text }).toString().slice('text='.length)
+  return (_server, { client_id }, _body, headers) =>
+    headers.set('authorization', `Basic ${btoa(`${encoded(client_id)}:${encoded(secret)}`)}`)
 }
 
 /** Opens the server after registering this program there (RFC 7591), as a client that cannot keep a secret. */
@@ -109,9 +137,6 @@ function refuseUnsafe(config: Configuration, issuer: string): void {
   if (metadata.issuer !== issuer) {
     const detail = `The authorization server ${show(issuer)} calls itself ${show(metadata.issuer)}; nothing was sent to it.`
     throw new Failure('bad_gateway', { detail })
-  }
-  if (!metadata.supportsPKCE('S256')) {
-    throw new Failure('bad_gateway', { detail: `${host} does not announce PKCE with S256, which is required.` })
   }
   for (const [name, address] of Object.entries(metadata)) {
     if (!name.endsWith('_endpoint') || typeof address !== 'string') continue

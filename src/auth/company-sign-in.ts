@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
+import { findTokenEndpoint } from './authorization-server.ts'
 import type { Fetch } from './resource-metadata.ts'
 
 /** A company's identity provider, which vouches for the person who signed in there. */
@@ -21,11 +22,12 @@ export async function requestAssertion(
   target: { audience: string; resource: string },
   fetch: Fetch,
 ): Promise<string> {
-  const { discoverAndRequestJwtAuthGrant } = await import('@modelcontextprotocol/client')
+  const { requestJwtAuthorizationGrant } = await import('@modelcontextprotocol/client')
   const [idToken, clientSecret] = await Promise.all([secretIn(idTokenFile), idpProofFile && secretIn(idpProofFile)])
   try {
-    const { jwtAuthGrant } = await discoverAndRequestJwtAuthGrant({
-      ...{ ...target, idpUrl: idp, idToken, clientId: idpClientId },
+    const tokenEndpoint = await findTokenEndpoint(idp, idpClientId, fetch)
+    const { jwtAuthGrant } = await requestJwtAuthorizationGrant({
+      ...{ ...target, tokenEndpoint, idToken, clientId: idpClientId },
       ...(clientSecret && { clientSecret }),
       fetchFn: (url, init) => fetch(new Request(url, init)),
     })

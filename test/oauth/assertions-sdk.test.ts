@@ -12,70 +12,92 @@ import { signInAsApplication } from '../../src/auth/application-sign-in.ts'
 import { createStoredCredential } from '../../src/auth/stored-credential.ts'
 import { createTokenStore } from '../../src/auth/token-store.ts'
 import { firstOwner } from '../../src/service/store/users.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { type Company, openCompany, signInAt, trustHost } from './company.ts'
 import { type Served, serveWorld } from './served.ts'
 
-let served: Served
-let company: Company
-let directory: string
-let email: string
-beforeAll(async () => {
-  served = await serveWorld()
-  company = await openCompany(served)
-  directory = mkdtempSync(join(tmpdir(), 'payments-company-'))
-  email = String((await served.world.store.read(firstOwner))?.email)
-})
-afterAll(async () => {
-  rmSync(directory, { recursive: true })
-  await company.close()
-  await served.close()
-})
-
-test('the SDK’s CrossAppAccessProvider signs in through the company’s provider, and the host buys a card', async () => {
-  const trusted = await trustHost(served, company, email)
-  const idToken = await signInAt(company, trusted, email)
-  const { clientId, clientSecret } = trusted
-  const authProvider = new CrossAppAccessProvider({
-    assertion: async ({ authorizationServerUrl, resourceUrl, scope, fetchFn }) => {
-      const asked = { audience: authorizationServerUrl, resource: resourceUrl, ...(scope && { scope }), fetchFn }
-      const signedIn = { idpUrl: company.url, idToken, clientId, clientSecret }
-      return (await discoverAndRequestJwtAuthGrant({ ...asked, ...signedIn })).jwtAuthGrant
-    },
-    ...{ clientId, clientSecret, expectedIssuer: served.url },
+onEachDatabase('a company’s host', (database) => {
+  let served: Served
+  let company: Company
+  let directory: string
+  let email: string
+  beforeAll(async () => {
+    served = await serveWorld({ database })
+    company = await openCompany(served)
+    directory = mkdtempSync(join(tmpdir(), 'payments-company-'))
+    email = String((await served.world.store.read(firstOwner))?.email)
   })
-  const host = new Client({ name: 'chat', version: '1' })
-  await host.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { authProvider }))
-  try {
-    const input = { merchant: { name: 'Books' }, maximumAmount: 5_000 }
-    const { structuredContent } = await host.callTool({ name: 'issue_agent_card', arguments: input })
-    expect(structuredContent).toMatchObject({ data: { attributes: { status: 'active' } } })
-  } finally {
-    await host.close()
-  }
-})
+  afterAll(async () => {
+    rmSync(directory, { recursive: true })
+    await company.close()
+    await served.close()
+  })
 
-test('login --enterprise stores the paths of its secrets, and renews with another assertion', async () => {
-  const trusted = await trustHost(served, company, email)
-  const { clientId, clientSecret } = trusted
-  const [proofFile, idTokenFile] = [join(directory, 'secret'), join(directory, 'id-token')]
-  writeFileSync(proofFile, `${clientSecret}\n`)
-  writeFileSync(idTokenFile, `${await signInAt(company, trusted, email)}\n`)
-  const system = fakeSystem({ now: Date.now() })
-  const store = createTokenStore({ directory: join(directory, 'logins'), system })
-  const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
-  const signedIn = { idp: company.url, idpClientId: clientId, idpProofFile: proofFile, idTokenFile }
-  await signInAsApplication(options, { clientId, proofFile, company: signedIn })
-  const text = readFileSync(store.path, 'utf8')
-  expect(JSON.parse(text).logins[served.url]).toMatchObject({ clientId, proofFile, company: signedIn })
-  expect(text).not.toContain(clientSecret)
-  const credential = createStoredCredential(options)
-  const first = await credential()
-  expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
-  system.pass(14 * 60_000)
-  expect(await credential()).not.toBe(first)
-  // Without a current ID token the provider no longer vouches for the person, and the login ends with its access token.
-  writeFileSync(idTokenFile, 'an old one\n')
-  system.pass(16 * 60_000)
-  await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })
+  test('the SDK’s CrossAppAccessProvider signs in through the company’s provider, and the host buys a card', async () => {
+    const trusted = await trustHost(served, company, email)
+    const idToken = await signInAt(company, trusted, email)
+    const { clientId, clientSecret } = trusted
+    const authProvider = new CrossAppAccessProvider({
+      assertion: async ({ authorizationServerUrl, resourceUrl, scope, fetchFn }) => {
+        const asked = { audience: authorizationServerUrl, resource: resourceUrl, ...(scope && { scope }), fetchFn }
+        const signedIn = { idpUrl: company.url, idToken, clientId, clientSecret }
+        return (await discoverAndRequestJwtAuthGrant({ ...asked, ...signedIn })).jwtAuthGrant
+      },
+      ...{ clientId, clientSecret, expectedIssuer: served.url },
+    })
+    const host = new Client({ name: 'chat', version: '1' })
+    await host.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { authProvider }))
+    try {
+      const input = { merchant: { name: 'Books' }, maximumAmount: 5_000 }
+      const { structuredContent } = await host.callTool({ name: 'issue_agent_card', arguments: input })
+      expect(structuredContent).toMatchObject({ data: { attributes: { status: 'active' } } })
+    } finally {
+      await host.close()
+    }
+  })
+
+  test('login --enterprise stores the paths of its secrets, and renews with another assertion', async () => {
+    const trusted = await trustHost(served, company, email)
+    const { clientId, clientSecret } = trusted
+    const [proofFile, idTokenFile] = [join(directory, 'secret'), join(directory, 'id-token')]
+    writeFileSync(proofFile, `${clientSecret}\n`)
+    writeFileSync(idTokenFile, `${await signInAt(company, trusted, email)}\n`)
+    const system = fakeSystem({ now: Date.now() })
+    const store = createTokenStore({ directory: join(directory, 'logins'), system })
+    const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
+    const signedIn = { idp: company.url, idpClientId: clientId, idpProofFile: proofFile, idTokenFile }
+    await signInAsApplication(options, { clientId, proofFile, company: signedIn })
+    const text = readFileSync(store.path, 'utf8')
+    expect(JSON.parse(text).logins[served.url]).toMatchObject({ clientId, proofFile, company: signedIn })
+    expect(text).not.toContain(clientSecret)
+    const credential = createStoredCredential(options)
+    const first = await credential()
+    expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
+    system.pass(14 * 60_000)
+    expect(await credential()).not.toBe(first)
+    // Without a current ID token the provider no longer vouches for the person, and the login ends with its access token.
+    writeFileSync(idTokenFile, 'an old one\n')
+    system.pass(16 * 60_000)
+    await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })
+  })
+
+  test('login --enterprise sends the ID token over https only, or to this machine', async () => {
+    const idTokenFile = join(directory, 'token-of-nobody')
+    writeFileSync(idTokenFile, 'none')
+    const store = createTokenStore({ directory: join(directory, 'no-logins'), system: fakeSystem({ now: Date.now() }) })
+    const asked: string[] = []
+    const options = {
+      ...{ baseUrl: served.url, store, system: fakeSystem({ now: Date.now() }) },
+      fetch: (request: Request) => {
+        asked.push(new URL(request.url).origin)
+        return fetch(request)
+      },
+    }
+    const signedIn = { idp: 'http://idp.example', idpClientId: 'chat', idTokenFile }
+    await expect(
+      signInAsApplication(options, { clientId: 'oap_1', proofFile: idTokenFile, company: signedIn }),
+    ).rejects.toMatchObject({ message: expect.stringContaining('only https is used, or http on a loopback host') })
+    expect(new Set(asked)).toEqual(new Set([served.url]))
+  })
 })

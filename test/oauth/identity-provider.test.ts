@@ -5,116 +5,122 @@ import { loadConfig } from '../../src/config/load.ts'
 import { firstOwner, revokeUser } from '../../src/service/store/users.ts'
 import { postIssuer } from '../credentials/requests.ts'
 import { ok } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addUserToken } from '../support/world.ts'
 import { type Company, type Host, openCompany, signInAt, trustHost } from './company.ts'
 import { type Served, serveWorld } from './served.ts'
 
-let served: Served
-let company: Company
-let host: Host
-let email: string
-let idToken: string
-// The provider's library reports defaults in the output of the process, which belongs to `serve`.
-const reported: unknown[] = []
-beforeAll(async () => {
-  vi.spyOn(console, 'info').mockImplementation((...line) => void reported.push(line))
-  served = await serveWorld()
-  company = await openCompany(served)
-  email = String((await served.world.store.read(firstOwner))?.email)
-  host = await trustHost(served, company, email)
-  idToken = await signInAt(company, host, email)
-})
-afterAll(async () => {
-  expect(reported).toEqual([])
-  await company.close()
-  await served.close()
-})
-
-const types = 'urn:ietf:params:oauth:token-type'
-
-const exchange = async (change: Record<string, string> = {}, { clientId, clientSecret } = host) => {
-  const form = {
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    requested_token_type: `${types}:id-jag`,
-    subject_token_type: `${types}:id_token`,
-    subject_token: idToken,
-    audience: served.url,
-    resource: `${served.url}/mcp`,
-    ...change,
-  }
-  const headers = { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` }
-  const response = await fetch(`${company.url}/token`, { method: 'POST', headers, body: new URLSearchParams(form) })
-  return (await response.json()) as Record<string, string>
-}
-
-test('an ID token becomes an assertion for this server, the resource and the client, for five minutes', async () => {
-  const { access_token: assertion = '', ...answer } = await exchange({ scope: 'payments:read' })
-  expect(answer).toMatchObject({ issued_token_type: `${types}:id-jag`, token_type: 'N_A', expires_in: 300 })
-  expect(decodeProtectedHeader(assertion)).toMatchObject({ alg: 'ES256', typ: 'oauth-id-jag+jwt' })
-  const { iat = 0, exp = 0, ...claims } = decodeJwt(assertion)
-  expect(exp - iat).toBe(300)
-  expect(claims).toEqual({
-    iss: company.url,
-    sub: decodeJwt(idToken).sub,
-    aud: served.url,
-    resource: `${served.url}/mcp`,
-    client_id: host.clientId,
-    email,
-    scope: 'payments:read',
-    jti: expect.any(String),
+onEachDatabase('the identity provider beside the sandbox', (database) => {
+  let served: Served
+  let company: Company
+  let host: Host
+  let email: string
+  let idToken: string
+  // The provider's library reports defaults in the output of the process, which belongs to `serve`.
+  const reported: unknown[] = []
+  beforeAll(async () => {
+    vi.spyOn(console, 'info').mockImplementation((...line) => void reported.push(line))
+    served = await serveWorld({ database })
+    company = await openCompany(served)
+    email = String((await served.world.store.read(firstOwner))?.email)
+    host = await trustHost(served, company, email)
+    idToken = await signInAt(company, host, email)
   })
-  expect(decodeJwt(String((await exchange()).access_token)).jti).not.toBe(claims.jti)
-})
-
-test('it vouches for its own ID tokens only, and for nothing but this server', async () => {
-  const other = await trustHost(served, company, email)
-  const assertion = String((await exchange()).access_token)
-  const errors = async (change: Record<string, string>, by = host) => (await exchange(change, by)).error
-  expect(await errors({ audience: 'https://elsewhere.example' })).toBe('invalid_target')
-  expect(await errors({ resource: 'https://elsewhere.example/mcp' })).toBe('invalid_target')
-  expect(await errors({ requested_token_type: `${types}:access_token` })).toBe('invalid_request')
-  expect(await errors({ subject_token_type: `${types}:access_token` })).toBe('invalid_request')
-  expect(await errors({ subject_token: 'none' })).toBe('invalid_grant')
-  expect(await errors({ subject_token: assertion })).toBe('invalid_grant')
-  expect(await errors({}, other)).toBe('invalid_grant')
-  // A host for which another provider is trusted is no client of this one.
-  const { agentId } = await served.world.whoami()
-  const elsewhere = ok(await postIssuer(served.world, String(agentId))).json.data.attributes
-  expect(await errors({}, elsewhere)).toBe('invalid_client')
-  expect(await errors({}, { ...host, clientSecret: other.clientSecret })).toBe('invalid_client')
-})
-
-test('when a person is removed, or a host’s trust ended, it no longer vouches for anybody', async () => {
-  const { partyId } = await served.world.whoami()
-  const { userId } = await addUserToken(served.world, partyId)
-  const leaving = await trustHost(served, company, `${userId}@example.com`)
-  const theirs = { subject_token: await signInAt(company, leaving, `${userId}@example.com`) }
-  expect((await exchange(theirs, leaving)).error).toBeUndefined()
-  await served.world.store.transaction((tx) => revokeUser(tx, { id: userId, partyId } as never, Date.now()))
-  expect((await exchange(theirs, leaving)).error).toBe('invalid_grant')
-  const { data } = ok(await served.world.get('/trusted-issuers', { key: served.world.apiKey })).json
-  const [{ id }] = data.filter(({ attributes }: { attributes: Host }) => attributes.clientId === leaving.clientId)
-  ok(await served.world.send('DELETE', `/trusted-issuers/${id}`, { key: served.world.apiKey }))
-  expect((await exchange(theirs, leaving)).error).toBe('invalid_client')
-})
-
-test('only a host on this machine gets the person back, with PKCE', async () => {
-  const ask = async (change: Record<string, string>) => {
-    const asked = { client_id: host.clientId, response_type: 'code', scope: 'openid', ...change }
-    const response = await fetch(`${company.url}/authorize?${new URLSearchParams(asked)}`, { redirect: 'manual' })
-    return { status: response.status, location: response.headers.get('location') }
-  }
-  const pkce = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
-  const here = { redirect_uri: 'http://localhost:3000/back' }
-  expect(await ask({ ...here, ...pkce })).toMatchObject({ status: 303, location: expect.stringMatching(/\/sign-in\//) })
-  expect((await ask({ ...pkce, redirect_uri: 'https://elsewhere.example/back' })).status).toBe(400)
-  expect((await ask(here)).location).toContain('error=invalid_request')
-  const page = await fetch(`${company.url}/authorize?client_id=%3Cb%3E`)
-  expect({ status: page.status, text: await page.text() }).toMatchObject({
-    status: 400,
-    text: expect.stringContaining('invalid_client: client is invalid'),
+  afterAll(async () => {
+    expect(reported).toEqual([])
+    await company.close()
+    await served.close()
   })
-  expect((await fetch(`${company.url}/sign-in/unknown`)).status).toBe(404)
+
+  const types = 'urn:ietf:params:oauth:token-type'
+
+  const exchange = async (change: Record<string, string> = {}, { clientId, clientSecret } = host) => {
+    const form = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      requested_token_type: `${types}:id-jag`,
+      subject_token_type: `${types}:id_token`,
+      subject_token: idToken,
+      audience: served.url,
+      resource: `${served.url}/mcp`,
+      ...change,
+    }
+    const headers = { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` }
+    const response = await fetch(`${company.url}/token`, { method: 'POST', headers, body: new URLSearchParams(form) })
+    return (await response.json()) as Record<string, string>
+  }
+
+  test('an ID token becomes an assertion for this server, the resource and the client, for five minutes', async () => {
+    const { access_token: assertion = '', ...answer } = await exchange({ scope: 'payments:read' })
+    expect(answer).toMatchObject({ issued_token_type: `${types}:id-jag`, token_type: 'N_A', expires_in: 300 })
+    expect(decodeProtectedHeader(assertion)).toMatchObject({ alg: 'ES256', typ: 'oauth-id-jag+jwt' })
+    const { iat = 0, exp = 0, ...claims } = decodeJwt(assertion)
+    expect(exp - iat).toBe(300)
+    expect(claims).toEqual({
+      iss: company.url,
+      sub: decodeJwt(idToken).sub,
+      aud: served.url,
+      resource: `${served.url}/mcp`,
+      client_id: host.clientId,
+      email,
+      scope: 'payments:read',
+      jti: expect.any(String),
+    })
+    expect(decodeJwt(String((await exchange()).access_token)).jti).not.toBe(claims.jti)
+  })
+
+  test('it vouches for its own ID tokens only, and for nothing but this server', async () => {
+    const other = await trustHost(served, company, email)
+    const assertion = String((await exchange()).access_token)
+    const errors = async (change: Record<string, string>, by = host) => (await exchange(change, by)).error
+    expect(await errors({ audience: 'https://elsewhere.example' })).toBe('invalid_target')
+    expect(await errors({ resource: 'https://elsewhere.example/mcp' })).toBe('invalid_target')
+    expect(await errors({ requested_token_type: `${types}:access_token` })).toBe('invalid_request')
+    expect(await errors({ subject_token_type: `${types}:access_token` })).toBe('invalid_request')
+    expect(await errors({ subject_token: 'none' })).toBe('invalid_grant')
+    expect(await errors({ subject_token: assertion })).toBe('invalid_grant')
+    expect(await errors({}, other)).toBe('invalid_grant')
+    // A host for which another provider is trusted is no client of this one.
+    const { agentId } = await served.world.whoami()
+    const elsewhere = ok(await postIssuer(served.world, String(agentId))).json.data.attributes
+    expect(await errors({}, elsewhere)).toBe('invalid_client')
+    expect(await errors({}, { ...host, clientSecret: other.clientSecret })).toBe('invalid_client')
+  })
+
+  test('when a person is removed, or a host’s trust ended, it no longer vouches for anybody', async () => {
+    const { partyId } = await served.world.whoami()
+    const { userId } = await addUserToken(served.world, partyId)
+    const leaving = await trustHost(served, company, `${userId}@example.com`)
+    const theirs = { subject_token: await signInAt(company, leaving, `${userId}@example.com`) }
+    expect((await exchange(theirs, leaving)).error).toBeUndefined()
+    await served.world.store.transaction((tx) => revokeUser(tx, { id: userId, partyId } as never, Date.now()))
+    expect((await exchange(theirs, leaving)).error).toBe('invalid_grant')
+    const { data } = ok(await served.world.get('/trusted-issuers', { key: served.world.apiKey })).json
+    const [{ id }] = data.filter(({ attributes }: { attributes: Host }) => attributes.clientId === leaving.clientId)
+    ok(await served.world.send('DELETE', `/trusted-issuers/${id}`, { key: served.world.apiKey }))
+    expect((await exchange(theirs, leaving)).error).toBe('invalid_client')
+  })
+
+  test('only a host on this machine gets the person back, with PKCE', async () => {
+    const ask = async (change: Record<string, string>) => {
+      const asked = { client_id: host.clientId, response_type: 'code', scope: 'openid', ...change }
+      const response = await fetch(`${company.url}/authorize?${new URLSearchParams(asked)}`, { redirect: 'manual' })
+      return { status: response.status, location: response.headers.get('location') }
+    }
+    const pkce = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
+    const here = { redirect_uri: 'http://localhost:3000/back' }
+    expect(await ask({ ...here, ...pkce })).toMatchObject({
+      status: 303,
+      location: expect.stringMatching(/\/sign-in\//),
+    })
+    expect((await ask({ ...pkce, redirect_uri: 'https://elsewhere.example/back' })).status).toBe(400)
+    expect((await ask(here)).location).toContain('error=invalid_request')
+    const page = await fetch(`${company.url}/authorize?client_id=%3Cb%3E`)
+    expect({ status: page.status, text: await page.text() }).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('invalid_client: client is invalid'),
+    })
+    expect((await fetch(`${company.url}/sign-in/unknown`)).status).toBe(404)
+  })
 })
 
 test('is refused in production, and where other machines could use it', () => {

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { createStoredCredential } from '../../src/auth/stored-credential.ts'
+import { createTokenStore } from '../../src/auth/token-store.ts'
+import { realSystem } from '../../src/core/system.ts'
+
+/**
+ * The client of the protocol's conformance tests: a program that gets the address of an MCP server and, in its
+ * environment, the secrets that it needs. It signs in as a person would, by `payments-mcp login`, and lists the tools
+ * with the login that this stored.
+ */
+
+interface Given {
+  client_id: string
+  client_secret?: string
+  private_key_pem?: string
+  idp_issuer?: string
+  idp_client_id?: string
+  idp_id_token?: string
+}
+
+const url = String(process.argv.at(-1))
+const given = JSON.parse(String(process.env.MCP_CONFORMANCE_CONTEXT)) as Given
+const directory = await mkdtemp(join(tmpdir(), 'conformance-client-'))
+try {
+  await promisify(execFile)(process.execPath, [cli(), 'login', '--base-url', url, ...(await flags())], {
+    env: { ...process.env, XDG_DATA_HOME: directory },
+  })
+  const store = createTokenStore({ directory: join(directory, 'payments-mcp'), system: realSystem })
+  const credential = createStoredCredential({ baseUrl: url, store, system: realSystem, fetch })
+  const headers = { Authorization: `Bearer ${await credential()}` }
+  const client = new Client({ name: 'payments-mcp', version: '0.1.0' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+  await client.listTools()
+  await client.close()
+} finally {
+  await rm(directory, { recursive: true })
+}
+
+function cli(): string {
+  return fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+}
+
+/** Writes the secrets into files, and returns the flags that name them. */
+async function flags(): Promise<string[]> {
+  const proof = await file('proof', String(given.private_key_pem ?? given.client_secret))
+  const application = ['--client-id', given.client_id, '--proof-file', proof]
+  if (given.idp_id_token === undefined) return ['--client-credentials', ...application]
+  const idToken = await file('id-token', given.idp_id_token)
+  const company = ['--idp', String(given.idp_issuer), '--idp-client-id', String(given.idp_client_id)]
+  return ['--enterprise', ...application, ...company, '--id-token-file', idToken]
+}
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(directory, name)
+  await writeFile(path, text)
+  return path
+}
