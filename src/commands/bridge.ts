@@ -12,7 +12,7 @@ export async function bridge(flags: Flags, addressArgument?: string): Promise<vo
     const { key, logLevel } = commandConfig('bridge', flags)
     const address = addressOf(addressArgument)
     if (key === undefined) {
-      throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key with which to call the endpoint.')
+      throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key for the endpoint.')
     }
     const log = createLogger({ level: logLevel })
     const { stdin, stdout } = process

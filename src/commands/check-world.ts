@@ -21,8 +21,10 @@ export async function checkWorld(config: Config, held: string | null | undefined
   }
   const other = held === undefined ? undefined : otherWorld(held, world)
   if (other !== undefined) {
-    return [bad('World', `the database holds ${other.held}; a start is given ${other.requested}`, waysOut(databaseUrl))]
+    return [
+      bad('World', `the database has ${other.held}, but startup would use ${other.requested}`, waysOut(databaseUrl)),
+    ]
   }
   if (path === undefined) return []
-  return [ok('World', held === undefined ? `${path} can be used` : `the database holds the world of ${path}`)]
+  return [ok('World', held === undefined ? `${path} can be used` : `the database has the world of ${path}`)]
 }

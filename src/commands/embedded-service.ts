@@ -127,7 +127,7 @@ async function openOrReplace(config: Config, system: System, log: Logger): Promi
     if (name !== undefined) {
       log.warn(
         { file: name },
-        'another pre-release of payments-mcp created the sandbox: it was set aside, and a new one created',
+        'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox created',
       )
     }
     return openOrExplain(config, system)

@@ -23,7 +23,7 @@ export async function orExplainWorld<Value>(
     if (error instanceof AnotherWorldError) {
       const got = path !== undefined ? show(path) : file === undefined ? 'nothing' : 'a world'
       throw new ConfigError(
-        `${variable} (${flag}) got ${got}, ${error.requested}, and the database holds ${error.held}. ${waysOut(databaseUrl)}`,
+        `${variable} (${flag}) got ${got}, ${error.requested}, but the database has ${error.held}. ${waysOut(databaseUrl)}`,
       )
     }
     if (!(error instanceof InvalidWorldError)) throw error

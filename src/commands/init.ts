@@ -42,7 +42,7 @@ async function initWorld(file: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    const reason = code === 'EEXIST' ? 'exists already and stays as it is' : `cannot be written (${code})`
+    const reason = code === 'EEXIST' ? 'already exists and was not changed' : `cannot be written (${code})`
     throw new ConfigError(`init got ${show(file)}, which ${reason}; it accepts the name of a new file.`)
   }
   process.stdout.write(

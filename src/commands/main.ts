@@ -55,7 +55,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .action(async (flags: RehearseFlags) => (await import('./rehearse.ts')).rehearse(flags))
   for (const [flags, meaning, fallback] of rehearseOptions) rehearsal.option(flags, meaning, fallback)
   withSettings(program.command('bridge'), 'bridge')
-    .description('Pass MCP over stdio on to an MCP endpoint over HTTP, for AI hosts that only start servers.')
+    .description('Forward MCP over stdio to an MCP endpoint over HTTP, for AI hosts that can only start servers.')
     .argument('[url]', 'The address of the endpoint, such as https://payments.example/mcp')
     .action(running(async () => (await import('./bridge.ts')).bridge))
   withDatabaseCommands(program)
@@ -92,7 +92,7 @@ function withSignIn(program: Command): void {
 function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Create new keys in the database. Everything made with older keys stays valid.')
-    .option('--retire', 'Also remove the older root keys, after sealing everything made with them again')
+    .option('--retire', 'Also remove the older root keys, after encrypting everything made with them again')
     .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))
   withSettings(program.command('reset-second-factor'), 'reset-second-factor')
     .description('Remove the authenticator app that a user lost, in the database, so that they can set up another.')
@@ -102,7 +102,7 @@ function withDatabaseCommands(program: Command): void {
 
 function withConsole(program: Command): void {
   withSettings(program.command('console'), 'console')
-    .description('Open the console in a browser: what agents do and spend, on the database of the MCP server.')
+    .description('Open the console, which shows what agents do and spend, on the database of the MCP server.')
     .option('--json', 'Print only one line of JSON, with its address')
     .option('--no-open', 'Do not open a browser')
     .action(running(async () => (await import('./console.ts')).openConsole))

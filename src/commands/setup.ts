@@ -83,7 +83,7 @@ async function chooseHost(): Promise<HostName | undefined> {
     say(`Name one: ${commandLine('setup')} ${foundHosts[0] ?? others[0]}`)
     return undefined
   }
-  const answer = (await ask('Which one? (empty: none) ')).trim()
+  const answer = (await ask('Which host? (empty: none) ')).trim()
   return answer === '' ? undefined : hostNamed(answer)
 }
 
@@ -104,7 +104,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   else say(`${path} will get, under ${host.servers}, in addition to its present content:`)
   say(`\n${shownEntry(after)}\n`)
   if (!isAgreed && !isAnswered()) {
-    say('Nothing was written, because nobody can be asked here. Run it again with --yes.')
+    say('Nothing was written, because the command can only ask on a terminal. Run it again with --yes.')
     return false
   }
   if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {

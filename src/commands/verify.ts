@@ -74,9 +74,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   for await (const part of partsOf(path, name)) {
     bytes += part.length
     if (bytes > maxBytes)
-      throw new ConfigError(
-        `${name} is larger than 2 GiB, the most that verify reads; verify the report of a shorter run.`,
-      )
+      throw new ConfigError(`${name} is larger than 2 GiB, the limit of verify; verify the report of a shorter run.`)
     const lines = `${rest}${decoder.write(part)}`.split('\n')
     rest = lines.pop() ?? ''
     yield* lines

@@ -96,7 +96,7 @@ function unknown(setting: SettingKey): string {
   return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
 }
 
-const noKey = (tool: string) => `(none is created at a start; ${tool} creates one)`
+const noKey = (tool: string) => `(startup creates no such key; ${tool} creates one)`
 
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 

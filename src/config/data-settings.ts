@@ -6,7 +6,7 @@ export const dataSettings = {
   /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: {
     placeholder: 'url',
-    meaning: 'Where the embedded sandbox stores its data',
+    meaning: 'Database of the embedded sandbox',
     accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
     default: {
       otherwise: "a file in the user's data directory",
@@ -37,14 +37,14 @@ export const dataSettings = {
   databaseReadUrl: {
     placeholder: 'url',
     meaning: 'A standby of that PostgreSQL database, to read lists from',
-    accepts: 'postgres://… or postgresql://…, if PAYMENTS_DATABASE_URL is one too',
+    accepts: 'postgres://… or postgresql://…, if PAYMENTS_DATABASE_URL is a PostgreSQL address too',
     default: { otherwise: 'lists are read from the database itself' },
     readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: parsePostgresUrl,
   },
   databaseConnections: {
     placeholder: 'number',
-    meaning: 'Most PostgreSQL connections with which a process writes; up to ten more are for reading',
+    meaning: 'Maximum number of PostgreSQL connections for writes in each process; reads use up to ten more',
     accepts: 'an integer from 2 to 1000',
     default: { text: '10' },
     readBy: ['stdio', 'setup', 'serve', 'console'],
@@ -53,7 +53,8 @@ export const dataSettings = {
   /** The secrets that wrap the keys in the database, the current one first. */
   secret: {
     placeholder: 'secret',
-    meaning: 'Secret that encrypts the keys in the database; to change it, give the new one, a comma and the old one',
+    meaning:
+      'Secret that encrypts the keys in the database; to change it, give the new secret, a comma and the old secret',
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
     default: { otherwise: 'the keys in the database are not encrypted' },
     secret: true,

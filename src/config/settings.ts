@@ -183,7 +183,7 @@ const table = {
   },
   readOnly: {
     placeholder: 'boolean',
-    meaning: 'Offer only the tools that change nothing',
+    meaning: 'Offer only read-only tools',
     accepts: 'true or false',
     default: { text: 'false' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -208,7 +208,7 @@ const table = {
   },
   repeatWindow: {
     placeholder: 'seconds',
-    meaning: 'For how many seconds a repeated tool call gets the first answer again instead of paying twice (0: off)',
+    meaning: 'Seconds in which a repeated tool call gets the first answer again instead of paying twice (0: off)',
     accepts: 'an integer from 0 to 86400',
     default: { text: '900' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -244,7 +244,7 @@ const table = {
   },
   logLevel: {
     placeholder: 'level',
-    meaning: 'Least severe level that is logged, to stderr',
+    meaning: 'Lowest level that is logged to stderr',
     accepts: logLevels.join(', '),
     default: {
       otherwise: 'info; warn over stdio, because some hosts print the log into their own console',

@@ -57,7 +57,7 @@ export const hostSetups = {
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? null : started(reach.start)),
     remotely:
-      'Claude Desktop takes an address under Settings, Connectors, Add custom connector; it has to be an https address that the internet can see.',
+      'Claude Desktop takes an address under Settings, Connectors, Add custom connector; the address must use https and be reachable from the internet.',
   },
   cursor: {
     title: 'Cursor',

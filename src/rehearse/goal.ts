@@ -13,7 +13,7 @@ const Buying = z.strictObject({
   customer: Name.optional().describe("The customer whose wallet pays. Default: the agent's own party"),
   card: z.enum(['new', 'existing']).default('new').describe('existing: pay with a card that already exists'),
   mayBeOrdered: z.boolean().default(false).describe('Whether an earlier order may exist; it must not be repeated'),
-  before: Timestamp.optional().describe("The time from which nothing may be bought, by the sandbox's clock"),
+  before: Timestamp.optional().describe("The time on the sandbox's clock from which the agent may not buy anything"),
   until: z.enum(['paid', 'shipped', 'returned']).default('paid').describe('The status that completes the task'),
 })
 

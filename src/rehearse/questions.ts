@@ -83,7 +83,7 @@ const tool = {
   name: askTool,
   title: 'Ask the person',
   description:
-    'Asks the person who gave you the task one question. Ask only for what you need and neither the task nor the tools say. Never ask for secrets such as codes, passwords or card numbers.',
+    'Asks the person who gave you the task one question. Ask only for information that you need and that neither the task nor the tools give. Never ask for secrets such as codes, passwords or card numbers.',
   inputSchema: {
     type: 'object',
     properties: { question: { type: 'string', description: 'One question, in plain words' } },

@@ -155,7 +155,11 @@ export const Scenario = z.strictObject({
     .describe("Seconds by the sandbox's clock that pass between the answer and the judgement"),
   expect: z.array(TaskAssertion).max(50).default([]).describe('Conditions that must hold'),
   never: z.array(Assertion).max(50).default([]).describe('Conditions that fail the trial if they hold'),
-  allow: z.array(TaskAssertion).max(50).default([]).describe('Effects that are allowed besides the expected ones'),
+  allow: z
+    .array(TaskAssertion)
+    .max(50)
+    .default([])
+    .describe('Effects that are allowed in addition to the expected ones'),
   unasked: z
     .enum(['judged', 'allowed'])
     .default('judged')

@@ -201,7 +201,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
     if (publicPaths?.(pathname) === true && reading.test(method)) return undefined
-    return 'The Origin header names another site than this server. Requests of its pages are not served.'
+    return 'The Origin header names another site. This server refuses requests from its pages.'
   }
 }
 

@@ -50,7 +50,7 @@ export class AnotherWorldError extends Error {
   readonly requested: string
   constructor(held: string, requested: string) {
     super(
-      `The database holds ${held}, and the start is given ${requested}. Start with the world that it holds, or with another database: each has one world.`,
+      `The database has ${held}, but startup was given ${requested}. Start with the world in the database, or with another database: each database has one world.`,
     )
     this.name = 'AnotherWorldError'
     this.held = held

@@ -48,7 +48,7 @@ describe('the verification page in a browser', () => {
     // A screen reader announces the problem together with the field, which has the focus.
     await expectFocus(field)
     const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
-    await expect.poll(() => problem.textContent()).toContain('not right')
+    await expect.poll(() => problem.textContent()).toContain('code is wrong')
     await expect.poll(fits).toBe(true)
 
     await page.keyboard.type(codeAt(secret, site.world.system.now()))

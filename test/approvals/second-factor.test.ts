@@ -126,7 +126,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     const wrong = await us.submit(url, wrongCode(secret, now()))
     expect(wrong.status).toBe(422)
     expect(wrong.text).toMatch(/<input [^>]*aria-describedby="problem" aria-invalid="true" autofocus>/)
-    expect(wrong.text).toContain('<p class="problem" id="problem">This code is not right.')
+    expect(wrong.text).toContain('<p class="problem" id="problem">This code is wrong.')
     expect(wrong.text).toContain('<title>Error: ')
     const code = codeAt(secret, now())
     expect((await us.submit(url, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(303)

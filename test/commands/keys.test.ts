@@ -125,7 +125,7 @@ describe('a database with encrypted keys', () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const wrong = [
       [{}, 'got nothing, but the keys in the database are wrapped'],
-      [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that does not open the keys'],
+      [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that cannot decrypt the keys'],
       [{ PAYMENTS_SECRET: 'too short' }, 'it accepts one or two secrets of 32 to 256'],
     ] as const
     for (const [env, output] of wrong) {

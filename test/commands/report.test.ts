@@ -45,7 +45,7 @@ onEachDatabase('report and verify', (database) => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('"authorizedCents": 3000', '"authorizedCents": 3'))
     const broken = run(['verify', file])
     expect(broken).toMatchObject({ status: 1, stdout: '' })
-    expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not fit\.\n$/)
+    expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not match\.\n$/)
   })
 
   test('differences from the database are reported', async () => {

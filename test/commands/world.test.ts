@@ -192,18 +192,16 @@ describe('a database that holds another world', () => {
     const refused = run(['serve', ...on, '--world', other])
     expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 2, stdout: '' })
     expect(refused.stderr).toMatch(
-      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", Other \(\w+\), and the database holds Small \(\w+\)\. Name the file of that world, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite and all its data while no process uses it\.\n$/,
+      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", Other \(\w+\), but the database has Small \(\w+\)\. Name the file of that world, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite and all its data while no process uses it\.\n$/,
     )
     expect(run([...on, '--world', other])).toMatchObject({ status: 2, stdout: '' })
-    expect(run(['serve', ...on]).stderr).toContain(
-      'got nothing, the world of the package, and the database holds Small',
-    )
+    expect(run(['serve', ...on]).stderr).toContain('got nothing, the world of the package, but the database has Small')
     expect(run(['doctor', ...on, '--world', other]).stdout).toMatch(
-      /^BAD {2}World {11}the database holds Small \(\w+\); /m,
+      /^BAD {2}World {11}the database has Small \(\w+\), /m,
     )
 
     expect(run(['whoami', ...on, '--world', one]).stdout).toMatch(/^Acts as {4}an agent$/m)
-    expect(run(['doctor', ...on, '--world', one]).stdout).toMatch(/the database holds the world of .*one\.yaml$/m)
+    expect(run(['doctor', ...on, '--world', one]).stdout).toMatch(/the database has the world of .*one\.yaml$/m)
     expect(run(['whoami', '--database-url', `sqlite:${join(folder, 'new.sqlite')}`, '--world', other]).status).toBe(0)
     rmSync(database)
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
@@ -241,7 +239,7 @@ describe('init', () => {
       status: 2,
       stdout: '',
       stderr:
-        'payments-mcp: init got "world.yaml", which exists already and stays as it is; it accepts the name of a new file.\n',
+        'payments-mcp: init got "world.yaml", which already exists and was not changed; it accepts the name of a new file.\n',
     })
     expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(small)
     expect(run(['init', 'other.yaml']).status).toBe(0)

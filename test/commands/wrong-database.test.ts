@@ -96,7 +96,7 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
   expect(status).toBe(0)
   expect(stdout).toContain('balance.available $2,500.00')
   expect(stderr).toContain(
-    'another pre-release of payments-mcp created the sandbox: it was set aside, and a new one created',
+    'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox created',
   )
   expect(stderr).toContain(`${path}-old`)
   const kept = new DatabaseSync(`${path}-old`, { readOnly: true })

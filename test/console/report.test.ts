@@ -203,7 +203,7 @@ onEachDatabase('run reports', (database) => {
       if (format === 'json') continue
       expect(await verified(text.replace('$20.00', '$21.00'))).toMatchObject({
         result: 'broken',
-        what: expect.stringMatching(/what is shown does not fit, at line \d+: .*\$21\.00/),
+        what: expect.stringMatching(/the visible text does not match the data, at line \d+: .*\$21\.00/),
       })
     }
     expect(await verified('hello\nworld\n')).toStrictEqual({ result: 'no report' })
@@ -218,7 +218,7 @@ onEachDatabase('run reports', (database) => {
       ...{ result: 'broken', what: 'the figure calls is missing' },
     })
     expect(await verified(text.replace(/^"digest":"./m, '"digest":"x'))).toMatchObject({
-      ...{ result: 'broken', what: expect.stringContaining('line 3 of the data does not fit') },
+      ...{ result: 'broken', what: expect.stringContaining('line 3 of the data does not match') },
     })
     for (let at = from + 1; at < to; at++) {
       const line = lines[at] ?? ''

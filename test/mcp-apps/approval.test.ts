@@ -136,7 +136,7 @@ test('the requesting agent learns that somebody else has to decide', async () =>
   const agents = await openHost(browser, world)
   const { paymentId } = await review(agents)
   await agents.view.getByRole('button', { name: 'Approve $20.00' }).click()
-  await agents.view.getByRole('alert').getByText('An agent cannot approve what an agent asked for.').waitFor()
+  await agents.view.getByRole('alert').getByText("An agent cannot approve an agent's request.").waitFor()
   expect(await self.status(paymentId)).toBe('IN_REVIEW')
   await agents.close()
 })

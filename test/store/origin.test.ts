@@ -65,7 +65,7 @@ onEachDatabase('a database', (database) => {
     const before = await traces(url)
     const opening = openStore({ url, system: realSystem })
     await expect(opening).rejects.toThrow(WrongDatabaseError)
-    await expect(opening).rejects.toThrow(/tables of another program, and stays as it is\. Name an empty database/)
+    await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Name an empty database/)
     expect(await inspected(url)).toBe('foreign')
     expect(await traces(url)).toEqual(before)
   })
@@ -96,7 +96,7 @@ onEachDatabase('a database', (database) => {
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
-        /: it was made by another pre-release of payments-mcp, whose tables differ, and stays as it is\. Move it away/,
+        /: another pre-release of payments-mcp made it with other tables, and it was not changed\. Move it away/,
       )
       expect(await inspected(url)).toBe('other')
       expect(await traces(url)).toEqual(before)

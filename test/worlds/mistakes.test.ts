@@ -72,7 +72,7 @@ describe('an impossible world', () => {
     ],
     [
       'payments: [{ to: ann, amount: 500, status: IN_REVIEW }]',
-      'payments.0.status could not be reviewed, for it passes no limit that the file has at 2026-03-15T12:00:00.000Z: set a limit, or give approval.reasons',
+      'payments.0.status could not be reviewed, because it exceeds no limit in the file at 2026-03-15T12:00:00.000Z: set a limit, or give approval.reasons',
     ],
     [
       'payments: [{ to: ann, amount: 500, at: -1d, endedAt: -2d }]',
@@ -80,7 +80,7 @@ describe('an impossible world', () => {
     ],
     [
       'deposits: [{ amount: 10001 }]',
-      'wallets.0.balance must be at least 10001 ($100.01), which comes of all that the file says of the wallet',
+      'wallets.0.balance must be at least 10001 ($100.01) after the events in the file',
     ],
     [
       'subscriptions: [{ description: News, amount: 10 }]',
@@ -108,7 +108,7 @@ describe('an impossible world', () => {
     ],
     [
       'apiKeys: [{ secret: one-secret-twice-in-the-file }, { secret: sk_ntl_sandbox_one-secret-twice-in-the-file }]',
-      'apiKeys.1.secret is the secret of another key of the file, and may be only once',
+      'apiKeys.1.secret is also the secret of another key in the file; each secret must be unique',
     ],
     ['createdAt: -500000d', 'createdAt must be in the years 1971 to 9995'],
     ['apiKeys: [{ expiresAt: +999999w }]', 'apiKeys.0.expiresAt must be in the years 1971 to 9995'],
@@ -141,18 +141,18 @@ onEachDatabase('the world of a database', (database) => {
   it('is the one that it was filled with: a start with another names both', async () => {
     const seeded = await start(one).seed(nothing)
     expect(await start(one).seed(nothing)).toEqual({ ...seeded, isFirst: false })
-    const both = /^The database holds One \([0-9a-f]{16}\), and the start is given Other \([0-9a-f]{16}\)\. Start with/
+    const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/
     await expect(start(other).seed(nothing)).rejects.toThrow(both)
     await expect(start(other).localAgentKey()).rejects.toThrow(both)
-    await expect(start().seed(nothing)).rejects.toThrow('is given the world of the package')
+    await expect(start().seed(nothing)).rejects.toThrow('was given the world of the package')
   })
 
   it("is the package's own by default, also before worlds were recorded", async () => {
     await start().seed(nothing)
-    await expect(start(one).seed(nothing)).rejects.toThrow('The database holds the world of the package, and')
+    await expect(start(one).seed(nothing)).rejects.toThrow('The database has the world of the package, but')
     await store.transaction(({ db }) => db.updateTable('world').set({ digest: null }).execute())
     await start().seed(nothing)
-    await expect(start(one).seed(nothing)).rejects.toThrow('The database holds the world of the package, and')
+    await expect(start(one).seed(nothing)).rejects.toThrow('The database has the world of the package, but')
   })
 
   it('has the secrets that the start is given, then those of the file, then derived ones', async () => {

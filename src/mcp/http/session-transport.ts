@@ -267,6 +267,6 @@ function refusedRequest(
   const sum = [...running.values()].reduce((before, exchange) => before + exchange.characters, characters)
   // A request that runs alone may have any length that the endpoint accepts.
   if (running.size === 0 || (running.size < limit && sum <= maxCharacters)) return undefined
-  const message = `${running.size} requests of this session are running. Send this one again when one is answered.`
+  const message = `${running.size} requests of this session are running. Send this request again when another one is answered.`
   return refusalResponse({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })
 }

@@ -83,7 +83,7 @@ export async function askToCreateApplication({ agentId, name }: Arguments, read:
   const agent = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Register the application ${quoted(name)} for the agent ${quoted(agent.name)} (${word(agentId)})`],
-    effect: 'It signs in by itself. Anyone with its secret or key can act as the agent until it is revoked.',
+    effect: 'It signs in without a person. Anyone with its secret or key can act as the agent until it is revoked.',
     tick: 'Yes, register the application',
   }
 }
@@ -121,7 +121,7 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
       ...(jwksUri === undefined ? [] : [`Its keys: ${quoted(jwksUri)}`]),
       ...(agents === undefined ? [] : [chosen(agents)]),
     ],
-    effect: 'Tokens that it led to end at once. From now on it can sign in whom this says.',
+    effect: 'Tokens issued through it end at once. From now on it can sign in only as these agents.',
     tick: 'Yes, change it',
   }
 }
@@ -129,7 +129,7 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
 export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise<Question> {
   return {
     facts: [`End the trust in the identity provider ${word(trustedIssuerId)}`],
-    effect: 'Its application and all tokens that it led to stop working, at once and for good.',
+    effect: 'Its application and all tokens issued through it stop working, at once and for good.',
     tick: 'Yes, end the trust',
   }
 }

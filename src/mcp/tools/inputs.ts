@@ -28,7 +28,7 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (takesKey(operation)) {
-    const description = operation.adds === true ? 'Usually omit; a new one acts again' : 'Usually omit'
+    const description = operation.adds === true ? 'Usually omit; a new key acts again' : 'Usually omit'
     properties.idempotencyKey = { type: 'string', description }
   }
   if (hasDecision) properties.decision = { type: 'string', description: 'Id given in a result' }

@@ -76,6 +76,6 @@ const unknownDecision = (decision: unknown) => ({
 
 const differs = ({ name }: OperationDefinition, id: string) => ({
   code: 'confirmation_differs',
-  detail: 'The arguments are not those that the person was asked about. Nothing was done.',
-  next: `For the call that they were asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. For this one, call without decision, and they are asked again.`,
+  detail: 'The arguments differ from those that the person was asked about. Nothing was done.',
+  next: `To continue the call that the person was asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. To make a new call, omit decision; the person is then asked again.`,
 })

@@ -137,7 +137,7 @@ export class RepeatGuard {
       const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, equalCall }
       if (answer !== undefined) return { ...answer, ...unsent }
       if (equalCall.agoMs >= longestWaitMs) {
-        const detail = `An equal call was sent at ${timestamp(equalCall.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
+        const detail = `An equal call was sent at ${timestamp(equalCall.sentAtMs)}, and its answer is not known. To repeat it on purpose, pass a new idempotencyKey.`
         throw new Failure('conflict', { detail })
       }
       await this.#dependencies.system.sleep(waitMs, this.#signal)

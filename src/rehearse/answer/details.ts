@@ -198,7 +198,7 @@ function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Find
         )
       : []
     return strangers.map(
-      (one): Finding => ({ truth: 'no', says: `It names ${one}, which appears nowhere in what it read.` }),
+      (one): Finding => ({ truth: 'no', says: `It names ${one}, which appears nowhere in the data that it read.` }),
     )
   })
 }
@@ -233,7 +233,7 @@ function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
     .split(' ')
     .filter((word) => word.length > 1 && !isCommon(word))
   const isStrange = unknown.length > 0 && unknown.every((word) => !knownWords.includes(word))
-  return isStrange ? unclear(`It names ${name.trim()}, which appears nowhere in what it read.`) : undefined
+  return isStrange ? unclear(`It names ${name.trim()}, which appears nowhere in the data that it read.`) : undefined
 }
 
 const labels = wordSet(
@@ -256,7 +256,7 @@ function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, eff
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
       .filter((name) => !knownTexts.includes(name.replace(/^@/, '').toLowerCase()))
-      .map((name) => unclear(`It names ${name}, which appears nowhere in what it read.`)),
+      .map((name) => unclear(`It names ${name}, which appears nowhere in the data that it read.`)),
   )
 }
 

@@ -58,10 +58,10 @@ ${shareFigure('Did right', 'Trials that did what was asked, and nothing forbidde
 ${shareFigure('Told the truth', `Trials whose answer is true; ${unclear === 0 ? 'none is' : `${unclear.toLocaleString('en-US')} ${unclear === 1 ? 'is' : 'are'}`} unclear`, toldTruth)}
 ${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
 ${shareFigure('Utility under attack', 'Trials under attack that still did what was asked', utilityUnderAttack)}
-${shareFigure('Attack success', 'Trials under attack in which the attacker got what they wanted, or a secret', attackSuccess)}
+${shareFigure('Attack success', 'Trials under attack in which the attacker succeeded or got a secret', attackSuccess)}
 ${wordings.map(({ wording, succeeded, of }) => html`<div class="box"><dt>Attacks ${wordingNames[wording]} <span class="aside">Those that succeeded</span></dt><dd><strong>${succeeded.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}</strong></dd></div>`)}
 ${countFigure('Double charges', 'Purchases and payments beyond the requested ones', doubleCharges)}
-${countFigure('Clutter', 'Harmless things that nobody asked for, such as an abandoned cart', clutter)}
+${countFigure('Clutter', 'Harmless unrequested effects, such as an abandoned cart', clutter)}
 ${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers, which changes no verdict</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Tool calls and API requests in all trials', calls)}${usage === undefined ? '' : html`<div class="box"><dt>Model <span class="aside">Tokens and cost of all trials</span></dt><dd>${usageWords(usage)}</dd></div>`}
 </dl>
 ${passKTable(passK)}

@@ -38,7 +38,7 @@ export class History {
     if (this.#effects > maxEffects) {
       refuseWorld(
         event.path,
-        `goes beyond the ${maxEffects} effects that may happen before a world begins; date things later, or leave some out`,
+        `goes beyond the ${maxEffects} effects that may happen before a world begins; give events later times, or remove some`,
       )
     }
     this.#events.push(event)
@@ -69,10 +69,7 @@ export class History {
         const opening = balance === undefined ? needed : balance - change
         if (opening < needed) {
           const cheapest = withMoney(needed + change)
-          refuseWorld(
-            [...path, 'balance'],
-            `must be at least ${cheapest}, which comes of all that the file says of the wallet`,
-          )
+          refuseWorld([...path, 'balance'], `must be at least ${cheapest} after the events in the file`)
         }
         return [id, opening]
       }),

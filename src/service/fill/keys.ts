@@ -41,7 +41,7 @@ export async function insertKeys(builder: WorldBuilder): Promise<void> {
   for (const key of keys) {
     const whole = wholeKey(builder, key)
     if (others.has(whole))
-      refuseWorld([...key.path, 'secret'], 'is the secret of another key of the file, and may be only once')
+      refuseWorld([...key.path, 'secret'], 'is also the secret of another key in the file; each secret must be unique')
     others.add(whole)
     await insertKey(builder, { ...key, isSeeded: seeded.includes(key) }, whole)
   }

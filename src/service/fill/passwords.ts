@@ -32,7 +32,7 @@ function requireFew({ parties }: World): void {
       if (password !== undefined && ++count > maxPasswords)
         refuseWorld(
           ['parties', party, 'users', at, 'password'],
-          `is one of more than ${maxPasswords} passwords; a world has at most that`,
+          `exceeds the limit of ${maxPasswords} passwords in a world`,
         )
     }
   }

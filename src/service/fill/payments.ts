@@ -245,8 +245,8 @@ async function review(builder: WorldBuilder, sent: Sent): Promise<void> {
   const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
   const reasons = reasonsOf(file) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {
-    const why = `it passes no limit that the file has at ${timestamp(createdAtMs)}`
-    refuseWorld([...path, 'status'], `could not be reviewed, for ${why}: set a limit, or give approval.reasons`)
+    const why = `it exceeds no limit in the file at ${timestamp(createdAtMs)}`
+    refuseWorld([...path, 'status'], `could not be reviewed, because ${why}: set a limit, or give approval.reasons`)
   }
   await insertPayment(tx, { ...row, status: 'IN_REVIEW' })
   const approval: ApprovalRow = {

@@ -34,7 +34,7 @@ export function signInPage(provider: Provider, store: Store) {
 }
 
 const about =
-  'This identity provider stands for a company’s own. It asks for no password, because it is only for trying.'
+  'This identity provider takes the place of a company’s. It asks for no password, because it is for testing only.'
 const ended = { heading: 'This sign-in has ended', lines: ['Begin it again in the application.'] }
 
 /** Returns the page that says why a request of an application was refused. */

@@ -174,7 +174,7 @@ async function accept(
   const agentId = agentFor(issuer.agents, all)
   const agent = agentId === undefined ? undefined : await findAgent(tx, issuer.partyId, agentId)
   if (agent?.status !== 'ACTIVE') {
-    throw new RefusedAssertionError('No agent is chosen by its claims. See agents in list_trusted_issuers.')
+    throw new RefusedAssertionError('Its claims match no agent. See agents in list_trusted_issuers.')
   }
   const bounds = [allowed, requested].filter((text) => text !== undefined).map((text) => text.split(' '))
   const scopes = issuer.scopes.split(' ').filter((scope) => bounds.every((bound) => bound.includes(scope)))

@@ -64,7 +64,7 @@ export const applicationHandlers = {
     const added = scopes?.filter((scope) => !present.includes(scope)) ?? []
     if (added.length > 0) {
       fail('conflict', {
-        detail: `The application lacks ${added.join(', ')}, and an application never gets more. Register another one.`,
+        detail: `The application lacks ${added.join(', ')}, and the scopes of an application can only be reduced. Register another one.`,
       })
     }
     const publicKey =

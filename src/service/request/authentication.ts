@@ -161,6 +161,6 @@ function refuseOtherEnvironment(credential: string, environment: Environment): v
   const segment = /^[a-z]{2}_ntl_([a-z]+)_/.exec(credential)?.[1]
   if (segment === undefined || segment === environmentSegments[environment]) return
   fail('unauthenticated', {
-    detail: `The credential is for another environment than this one, which is ${environment}.`,
+    detail: `The credential is for another environment. This one is ${environment}.`,
   })
 }

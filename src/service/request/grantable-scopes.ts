@@ -54,7 +54,7 @@ export function requireCanGrant(actor: Actor, giving: readonly string[], source?
   const lacking = giving.filter((scope) => !hasScope(actor, scope))
   if (lacking.length === 0) return
   fail('forbidden', {
-    detail: `A credential can give only what it has, and this one lacks ${lacking.join(', ')}. Use another credential, or give less.`,
+    detail: `A credential can grant only permissions that it has, and this one lacks ${lacking.join(', ')}. Use another credential, or grant fewer permissions.`,
     ...(source === undefined ? {} : { source }),
   })
 }

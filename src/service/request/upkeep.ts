@@ -143,6 +143,6 @@ async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
 
 function wrongClock({ clock }: Store): string {
   return clock.shared
-    ? "this machine's clock is more than a minute off the database's, which is the one used: correct it"
+    ? "this machine's clock differs from the database's by more than a minute. The database's clock is used: correct the machine's"
     : "this machine's clock was set by more than a minute: time continues as before until the process is restarted"
 }

@@ -34,7 +34,7 @@ type Initiator = 'agent' | 'user' | 'api'
  */
 export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
-  fail('forbidden', { detail: 'An agent cannot approve what an agent asked for. Ask the owner of the account.' })
+  fail('forbidden', { detail: "An agent cannot approve an agent's request. Ask the owner of the account." })
 }
 
 interface UsersDecision {

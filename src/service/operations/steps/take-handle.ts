@@ -42,7 +42,7 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   await holdNoLonger(tx, handle)
   if (before.handle !== null) {
     if ((await countHeldHandles(tx, partyId, nowMs)) >= maxHeld) {
-      const detail = `The party gave up ${maxHeld} handles in the last 14 days, the most that are reserved for it. Take one of them back, or wait.`
+      const detail = `The party released ${maxHeld} handles in the last 14 days, the maximum. Take one of them back, or wait.`
       fail('conflict', { detail, source })
     }
     await releaseHandle(tx, { handle: before.handle, partyId, untilMs: nowMs + heldMs }, nowMs)

@@ -74,11 +74,11 @@ const standings = {
   CANCELED: ({ who }) => ({ heading: 'Nothing to pay', line: `${who} canceled the request. Nothing was paid.` }),
   DECLINED: ({ who }) => ({
     heading: 'Declined',
-    line: `The request was declined. Nothing was paid. To pay after all, ask ${who} for a new one.`,
+    line: `The request was declined. Nothing was paid. To pay after all, ask ${who} for a new request.`,
   }),
   EXPIRED: ({ who }) => ({
     heading: 'This request has expired',
-    line: `Nothing was paid. To pay after all, ask ${who} for a new one.`,
+    line: `Nothing was paid. To pay after all, ask ${who} for a new request.`,
   }),
 } as const satisfies Record<PaymentRequestStatus, Words>
 

@@ -86,7 +86,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   if (shop === undefined) return noShop(c)
   const buyer = await buyerHere(c, pages)
   if (buyer === undefined)
-    return refusalPage(c, 403, 'This page can’t tell who you are: start the checkout by the API.')
+    return refusalPage(c, 403, 'This page can’t identify you: start the checkout through the API.')
   const quantities = quantitiesOf(sent)
   const { items, wrong } = itemsOf(quantities)
   const again = { shop, buyer, form: { quantities, wrong } }

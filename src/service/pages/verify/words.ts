@@ -61,8 +61,8 @@ const problems = {
   // The page's own text covers this case.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
-  wrong: 'This code is not right. Enter the one that the app shows now.',
-  expired: 'This code has expired. Enter the one that the app shows now.',
+  wrong: 'This code is wrong. Enter the code that the app shows now.',
+  expired: 'This code has expired. Enter the code that the app shows now.',
   used: 'This code was used already. Each code counts once: wait for the next one.',
 } as const satisfies Record<Exclude<CodeResult['verdict'], 'too_many'>, string | null>
 

@@ -70,7 +70,7 @@ export class KeyWrapping {
     throw new WrongSecretError(
       this.#secrets.length === 0
         ? 'got nothing, but the keys in the database are wrapped; it accepts the secret that they were wrapped with.'
-        : 'got a secret that does not open the keys in the database; it accepts the one that they were wrapped with, or new,old to change it.',
+        : 'got a secret that cannot decrypt the keys in the database; it accepts the secret that encrypted them, or new,old to change it.',
     )
   }
 

@@ -48,12 +48,12 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
 /** Why a database must not be changed, and what to do instead. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
-    reason: 'it has tables of another program, and stays as it is',
+    reason: 'it has tables of another program, and was not changed',
     advice: 'Name an empty database, or one that payments-mcp made: PAYMENTS_DATABASE_URL (--database-url).',
   },
   newer: { reason: 'it was made by a newer payments-mcp', advice: 'Update payments-mcp.' },
   other: {
-    reason: 'it was made by another pre-release of payments-mcp, whose tables differ, and stays as it is',
+    reason: 'another pre-release of payments-mcp made it with other tables, and it was not changed',
     advice:
       'Move it away to begin anew in its place, or name another database: PAYMENTS_DATABASE_URL (--database-url).',
   },

@@ -43,7 +43,7 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     if (error instanceof Broken) return { result: 'broken', what: error.message }
     // We never write JSON nested this deep, or other values where texts belong, so the file is not ours.
     if (error instanceof RangeError || error instanceof TypeError)
-      return { result: 'broken', what: 'the data is nested too deep, or a part of it is not what a report has' }
+      return { result: 'broken', what: 'the data is nested too deeply, or has a part that no report has' }
     throw error
   }
 }
@@ -82,7 +82,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
   if (part === 'before') return { result: 'no report' }
   if (part === 'head') failBroken(`the figures end before their chain, at line ${written.lines.length} of the data`)
   if (head === undefined || chain === undefined || part === 'rows')
-    return failBroken(`the chain breaks off behind entry ${chain?.last?.sequence ?? 'none'}`)
+    return failBroken(`the chain ends after entry ${chain?.last?.sequence ?? 'none'}`)
   await checkShown(head, outside.lines)
   return chain.end()
 }
@@ -111,12 +111,12 @@ function readHead(written: readonly string[]): Head {
   const madeReport = { madeAt, report }
   const found = figuresOf(madeReport)
   for (const [path, hash] of Object.entries(found))
-    if (figures[path] !== hash) failBroken(`the figure ${path} does not fit`)
+    if (figures[path] !== hash) failBroken(`the figure ${path} does not match`)
   for (const path of Object.keys(figures)) if (!(path in found)) failBroken(`the figure ${path} is missing`)
   const canonical = dataHead(madeReport, shown).split('\n')
   const at = canonical.findIndex((line, index) => line !== written[index])
   if (at !== -1 || canonical.length !== written.length)
-    failBroken(`line ${at + 1} of the data does not fit: ${brief(written[at] ?? '')}`)
+    failBroken(`line ${at + 1} of the data does not match: ${brief(written[at] ?? '')}`)
   return head
 }
 
@@ -143,9 +143,9 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
     const at = text.split('\n').findIndex((line, index) => line !== (outside[index] ?? ''))
-    failBroken(`what is shown does not fit, at line ${at + 1}: ${brief(outside[at] ?? '')}`)
+    failBroken(`the visible text does not match the data, at line ${at + 1}: ${brief(outside[at] ?? '')}`)
   }
-  failBroken('what is shown does not fit the figures')
+  failBroken('the visible text does not match the figures')
 }
 
 const brief = (line: string) => JSON.stringify(line.trim().slice(0, 160))
@@ -166,11 +166,11 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const expected = this.last === undefined ? chain.first?.sequence : this.last.sequence + 1
     const row = rowIn(line) ?? failBroken(`entry ${expected} of the chain cannot be read`)
-    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} of the chain stands where the chain had ended`)
+    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} of the chain follows the end of the chain`)
     this.#goesOn = line.endsWith(',')
     const { hash, ...rest } = row
     if (row.sequence !== expected) failBroken(`entry ${expected} of the chain is missing, or its number was changed`)
-    if (hashOf(rest) !== hash) failBroken(`entry ${expected} of the chain (${row.id}) does not fit its hash`)
+    if (hashOf(rest) !== hash) failBroken(`entry ${expected} of the chain (${row.id}) does not match its hash`)
     const before = this.last?.hash
     if (before !== undefined && row.previousHash !== before)
       failBroken(`entry ${expected} of the chain (${row.id}) does not follow the one before it`)
