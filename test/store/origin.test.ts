@@ -96,7 +96,7 @@ onEachDatabase('a database', (database) => {
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
-        /: another pre-release of payments-mcp made it with other tables, and it was not changed\. Move it away/,
+        /: it was made by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
       )
       expect(await inspected(url)).toBe('other')
       expect(await traces(url)).toEqual(before)

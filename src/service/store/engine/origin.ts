@@ -53,7 +53,7 @@ export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: 
   },
   newer: { reason: 'it was made by a newer payments-mcp', advice: 'Update payments-mcp.' },
   other: {
-    reason: 'another pre-release of payments-mcp made it with other tables, and it was not changed',
+    reason: 'it was made by another pre-release of payments-mcp with other tables, and was not changed',
     advice:
       'Move it away to begin anew in its place, or name another database: PAYMENTS_DATABASE_URL (--database-url).',
   },
