@@ -184,7 +184,7 @@ export const Subscription = z.strictObject({
     })
     .default({ unit: 'month', count: 1 })
     .describe('1 to 25 weeks or 1 to 5 months. Default: each month'),
-  amount: RequestedCents.optional().describe('Cents of each payment, including tax, with no last payment'),
+  amount: RequestedCents.optional().describe('Cents of each payment, tax included, of a subscription without an end'),
   totalAmount: RequestedCents.optional().describe('Cents of all paymentCount payments together'),
   paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; is only allowed with totalAmount'),
   taxAmount: CentsOrZero.default(0).describe('Cents of the amount that are tax'),
@@ -193,7 +193,7 @@ export const Subscription = z.strictObject({
     .optional()
     .describe('When checkout expires; null for never. Default: a day after it was created'),
   paidAt: Moment.optional().describe(
-    'When payment 1 was paid. Later payments fell due from that day on, and were charged or missed as the card behaves. Default: not paid',
+    'When payment 1 was paid. Later payments are due from that day on, and were charged or missed depending on card. Default: not paid',
   ),
   card: z
     .enum(cardBehaviors)

@@ -18,12 +18,12 @@ interface EventKind {
 }
 
 const movedByBank = {
-  created: 'It was created; it may still need approval',
+  created: 'The transfer was created; it may still need approval',
   completed: 'The money arrived',
-  failed: 'The bank refused it',
-  returned: 'The bank returned it after it was completed',
-  canceled: 'It was canceled before money moved',
-  approval_denied: 'A person denied it',
+  failed: 'The bank refused the transfer',
+  returned: 'The bank returned the completed transfer',
+  canceled: 'The transfer was canceled before money moved',
+  approval_denied: 'A person denied the transfer',
 } as const
 
 /**
@@ -35,7 +35,7 @@ export const eventKinds = {
     resource: 'party',
     permission: 'party.read',
     agents: 'all',
-    published: { updated: 'Its profile, handle, limits, members or status changed' },
+    published: { updated: "The party's profile, handle, limits, members or status changed" },
     extensions: {},
   },
   compliance_case: {
@@ -68,11 +68,11 @@ export const eventKinds = {
     agents: 'own',
     published: {
       created: 'Someone was invited to become a customer',
-      accepted: 'They accepted',
-      declined: 'They declined',
-      canceled: 'It was withdrawn, or ended with its agent or party',
+      accepted: 'The invited person accepted',
+      declined: 'The invited person declined',
+      canceled: 'The invitation was withdrawn, or ended with its agent or party',
     },
-    extensions: { expired: 'Nobody answered before it expired' },
+    extensions: { expired: 'The invitation expired without an answer' },
   },
   agent_delegation: {
     resource: 'delegation',
@@ -112,10 +112,10 @@ export const eventKinds = {
     published: {},
     extensions: {
       created: 'Money is being moved between wallets of the party',
-      completed: 'It was moved',
-      failed: 'It was not moved',
-      canceled: 'It was canceled before money moved',
-      approval_denied: 'A person denied it',
+      completed: 'The money was moved',
+      failed: 'The money was not moved',
+      canceled: 'The transfer was canceled before money moved',
+      approval_denied: 'A person denied the transfer',
     },
   },
   payment: {
@@ -123,14 +123,14 @@ export const eventKinds = {
     permission: 'payments.read',
     agents: 'wallets',
     published: {
-      created: 'You paid someone; it may still need approval or be claimed',
+      created: 'You paid someone; the payment may still need approval or a claim',
       completed: 'The money arrived; the recipient also gets this event',
-      failed: 'The bank refused it',
-      returned: 'It was returned after it was completed',
-      canceled: 'It was canceled before the money arrived',
-      approval_denied: 'A person denied it',
+      failed: 'The bank refused the payment',
+      returned: 'The completed payment was returned',
+      canceled: 'The payment was canceled before the money arrived',
+      approval_denied: 'A person denied the payment',
     },
-    extensions: { pending_claim: 'It waits for its recipient to claim it' },
+    extensions: { pending_claim: 'The payment waits for its recipient to claim it' },
   },
   approval: {
     resource: 'approval',
@@ -138,8 +138,8 @@ export const eventKinds = {
     agents: 'wallets',
     published: {
       required: 'A payment or transfer waits for a person to decide',
-      approved: 'A person approved it',
-      denied: 'A person denied it',
+      approved: 'A person approved the payment or transfer',
+      denied: 'A person denied the payment or transfer',
       canceled: 'The payment or transfer was canceled',
     },
     extensions: {},
@@ -150,17 +150,17 @@ export const eventKinds = {
     agents: 'wallets',
     published: {
       created: 'You asked someone for money',
-      completed: 'It was paid',
-      canceled: 'It was withdrawn',
+      completed: 'The request was paid',
+      canceled: 'The request was withdrawn',
       declined: 'The payer declined',
       incoming: 'Someone asks you for money',
     },
     extensions: {
-      processing: 'Its payment is in progress, at the bank or in review',
-      reopened: 'Its payment was denied or canceled: it can be paid again',
-      failed: 'Its payment failed at the bank',
-      returned: 'Its payment was returned after it was paid',
-      expired: 'Nobody paid it before it expired',
+      processing: 'The payment is in progress, at the bank or in review',
+      reopened: 'The payment was denied or canceled: the request can be paid again',
+      failed: 'The payment failed at the bank',
+      returned: 'The payment was returned after the request was paid',
+      expired: 'The request expired unpaid',
     },
   },
   party_invitation: {
@@ -170,9 +170,9 @@ export const eventKinds = {
     published: {},
     extensions: {
       created: 'Someone was invited to join the party',
-      accepted: 'They joined',
-      declined: 'They declined',
-      revoked: 'It was withdrawn',
+      accepted: 'The invited person joined',
+      declined: 'The invited person declined',
+      revoked: 'The invitation was withdrawn',
     },
   },
   decision: {
@@ -192,10 +192,10 @@ export const eventKinds = {
     published: {},
     extensions: {
       created: 'A card was issued',
-      used: 'Its one purchase was made',
-      frozen: 'It was frozen',
-      unfrozen: 'It can be used again',
-      expired: 'It was ended with its agent, wallet or grant',
+      used: "The card's one purchase was made",
+      frozen: 'The card was frozen',
+      unfrozen: 'The card can be used again',
+      expired: 'The card ended with its agent, wallet or grant',
     },
   },
   card_transaction: {
@@ -210,7 +210,7 @@ export const eventKinds = {
       partially_captured: 'The merchant collected a part of the amount',
       reversed: 'The hold was released, and nothing was charged',
       refunded: 'The merchant refunded money, as a separate transaction',
-      updated: 'Something else about it changed, such as the refunded amount',
+      updated: 'Another field changed, such as the refunded amount',
     },
   },
   subscription: {
@@ -219,14 +219,14 @@ export const eventKinds = {
     agents: 'wallets',
     published: {},
     extensions: {
-      created: 'It was offered to a payer',
+      created: 'The subscription was offered to a payer',
       charged: 'A payment was taken',
-      active: 'It collects payments',
+      active: 'The subscription collects payments',
       past_due: 'A payment is late and will be tried again',
-      needs_attention: 'It stopped collecting',
-      canceled: 'It ended early',
-      completed: 'All of it was paid',
-      updated: 'Something else about it changed',
+      needs_attention: 'The subscription stopped collecting',
+      canceled: 'The subscription ended early',
+      completed: 'All payments were made',
+      updated: 'Another field changed',
     },
   },
   shop_order: {
@@ -236,12 +236,12 @@ export const eventKinds = {
     published: {},
     extensions: {
       placed: 'A shop of the sandbox accepted an order',
-      shipped: 'All of it was shipped',
-      partly_shipped: 'A part of it was shipped',
-      canceled: 'The shop canceled it',
-      returning: 'It is on its way back',
-      returned: 'It came back and was refunded',
-      updated: 'Something else about it changed',
+      shipped: 'The whole order was shipped',
+      partly_shipped: 'A part of the order was shipped',
+      canceled: 'The shop canceled the order',
+      returning: 'The goods are on their way back',
+      returned: 'The goods came back and were refunded',
+      updated: 'Another field changed',
     },
   },
   webhook: {
@@ -250,8 +250,8 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      disabled: 'Deliveries failed for two days, or it answered 410: enable it with update_webhook',
-      test: 'You asked for it with send_test_event',
+      disabled: 'Deliveries failed for two days, or the receiver answered 410: enable the webhook with update_webhook',
+      test: 'You sent it with send_test_event',
     },
   },
 } as const satisfies Record<string, EventKind>
