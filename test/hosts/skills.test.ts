@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, expect, test } from 'vitest'
+import { skillFiles, stepsOf } from '../skills/reader.ts'
+import { hosts, newHome, runHost } from './hosts.ts'
+import { idIn, type Script, type Step } from './model/script.ts'
+import { type ScriptedModel, scriptedModel } from './model/server.ts'
+import { ask, stdioServer } from './world.ts'
+
+/** Hosts that read skills from a folder, to which `setup` copies them, with the call by which their model opens one. */
+const readers: Record<string, { setup: string; open: (name: string, home: string) => Step }> = {
+  'claude-code': { setup: 'claude-code', open: (skill) => ({ call: 'Skill', arguments: () => ({ skill }) }) },
+  codex: {
+    setup: 'codex',
+    open: (name, home) => ({
+      call: 'exec_command',
+      arguments: () => ({ cmd: `cat ${join(home, '.agents', 'skills', name, 'SKILL.md')}` }),
+    }),
+  },
+  'gemini-cli': { setup: 'gemini', open: (name) => ({ call: 'activate_skill', arguments: () => ({ name }) }) },
+}
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
+/** The facts of the task. The others come from the answers, by the kind of their ids. */
+const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
+const kinds: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
+
+/** A model that knows nothing but the text of the skill, once its host has shown it: it carries out its steps. */
+const reader =
+  (name: string, home: string): Script =>
+  ({ said, results }) => {
+    const read = [...results.map(unwrapped), said].find((text) => text.includes('# Buy with a single-use card'))
+    const open = readers[name]?.open('buy-with-a-card', home)
+    if (read === undefined)
+      return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }
+    // The first result is that of opening the skill.
+    const step = stepsOf(read)[results.length - 1]
+    if (step === undefined) return { say: () => 'Bought by the skill.' }
+    const fact = (fact: string) => task[fact] ?? idIn(results, kinds[fact] ?? fact)
+    return { call: step.tool, arguments: () => JSON.parse(step.input.replaceAll(/\b[A-Z]{3,}\b/g, fact)) }
+  }
+
+/** Returns all texts in a value. Hosts wrap what a tool answered as JSON in a text again. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** Returns the text of a result that the host wrapped as JSON. */
+function unwrapped(result: string): string {
+  return result.startsWith('{') ? textsIn(JSON.parse(result)).join('\n') : result
+}
+
+let cleanUp: (() => unknown)[] = []
+afterEach(async () => {
+  for (const undo of cleanUp.toReversed()) await undo()
+  cleanUp = []
+})
+
+async function modelOf(script: Script): Promise<ScriptedModel> {
+  const model = await scriptedModel(script)
+  cleanUp.push(() => model.close())
+  return model
+}
+
+test.each(hosts.filter(({ name }) => Object.hasOwn(readers, name)))(
+  '$name lists the skills that setup copied, and its model buys by the steps of one',
+  async (host) => {
+    const { home, remove } = newHome()
+    cleanUp.push(remove)
+    const setup = [cli, 'setup', readers[host.name]?.setup ?? '', '--yes', '--skills']
+    const env = { PATH: process.env.PATH ?? '', HOME: home }
+    await promisify(execFile)(process.execPath, setup, { env, cwd: home })
+    const model = await modelOf(reader(host.name, home))
+    const ran = await runHost(host, { home, mcp: stdioServer(home), model: model.url })
+    expect(ran.output).toContain('Bought by the skill.')
+    expect(ran.exitCode).toBe(0)
+    const requests = JSON.stringify(model.requests)
+    for (const { name, frontmatter } of skillFiles) {
+      expect(requests).toContain(name)
+      expect(requests).toContain(frontmatter.description.slice(0, 60))
+    }
+    // The whole text reached the model, as it is in the package.
+    const [, , body = ''] = skill?.text.split(/^---\n/m) ?? []
+    const texts = textsIn(model.requests).join('\n')
+    for (const line of body.split('\n')) expect(texts).toContain(line)
+    const { data } = await ask(home, 'list_card_transactions')
+    expect(data).toMatchObject([{ attributes: { status: 'captured', captured: 4250 } }])
+  },
+)
