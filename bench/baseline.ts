@@ -157,9 +157,9 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
   const columns = Object.keys(rows[0] ?? {})
   const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`
   return Array.from({ length: Math.ceil(rows.length / 100) }, (_, index) => {
-    const some = rows.slice(index * 100, (index + 1) * 100)
-    const sql = `${into} ${some.map(() => `(${marks(columns.length)})`).join(', ')}`
-    return { sql, parameters: some.flatMap((row) => Object.values(row)) }
+    const batch = rows.slice(index * 100, (index + 1) * 100)
+    const sql = `${into} ${batch.map(() => `(${marks(columns.length)})`).join(', ')}`
+    return { sql, parameters: batch.flatMap((row) => Object.values(row)) }
   })
 }
 

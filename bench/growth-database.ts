@@ -63,14 +63,14 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
   await database.run('create temp table clones (k integer primary key, prefix text, shift bigint, busy integer)')
   const stepMs = Math.floor(spreadMs / (count + 1))
   for (let first = 1; first <= count; first += clonesPerStatement) {
-    const some = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
+    const numbers = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
       // Ids begin with the time of their creation.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
-    await database.run(`insert into clones values ${some.join(', ')}`)
+    await database.run(`insert into clones values ${numbers.join(', ')}`)
     await database.run('begin')
     for (const table of cloned) {
       for (const busy of [true, false]) await database.run(cloneText(database, original, table, busy, first))
@@ -91,10 +91,10 @@ function cloneText(
   const keptIds = original.keptIds.map((id) => `'${id}'`).join(', ')
   const values = names.map((name) => cloneOf(database, name, busy ? keptIds : ''))
   const columns = names.map((name) => `"${name}"`).join(', ')
-  const which = `c.busy = ${busy ? 1 : 0} and c.k between ${k} and ${k + clonesPerStatement - 1}`
-  const made = busy ? ` and ${madeSince(original, keptIds, table, names)}` : ''
+  const rowCondition = `c.busy = ${busy ? 1 : 0} and c.k between ${k} and ${k + clonesPerStatement - 1}`
+  const madeCondition = busy ? ` and ${madeSince(original, keptIds, table, names)}` : ''
   const from = `clones c cross join "base ${table}" b`
-  return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${which}${made}`
+  return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${madeCondition}`
 }
 
 /** Returns a condition that selects the rows of the history, and not earlier ones. */

@@ -171,7 +171,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
     for (const [filter, value] of [['all', ''] as const, ['far within', ''] as const, ...filters]) {
       const open = async ({ sandbox, values }: Grown) => {
         const filled = path.replace(/\{(\w+)\}/g, (_, id: string) => values[id] ?? id)
-        const search = filters.some(([known]) => known === filter)
+        const search = filters.some(([indexedFilter]) => indexedFilter === filter)
           ? `&${filter}=${value || (values[filter] ?? 'none')}`
           : ''
         const address = `${filled}?limit=${pageLength}${search}`

@@ -32,8 +32,8 @@ export async function measureReset(directory: string): Promise<Row[]> {
 }
 
 async function askedOnce(database: string): Promise<void> {
-  await using made = await createSandbox({ database, port: false })
-  await made.fetch('/whoami', { headers: { Authorization: `Bearer ${made.keys.api}` } })
+  await using sandbox = await createSandbox({ database, port: false })
+  await sandbox.fetch('/whoami', { headers: { Authorization: `Bearer ${sandbox.keys.api}` } })
 }
 
 /** Creates records for the reset to remove: a card and its purchase. */

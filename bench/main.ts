@@ -49,10 +49,10 @@ await bench()
 async function bench(): Promise<void> {
   const options = readOptions()
   if (options.help === true) return console.log(help)
-  const unknown = options.only?.find((name) => !names.some((known) => known === name))
+  const unknown = options.only?.find((name) => !names.some((candidate) => candidate === name))
   if (unknown !== undefined) stop(`--only got ${unknown}; it accepts ${names.join(', ')}.`)
-  const { rows: wanted = '1000000', data } = options
-  if (!/^\d{5,8}$/.test(wanted)) stop(`--rows got ${wanted}; it accepts a number from 10000 to 99999999.`)
+  const { rows: rowCount = '1000000', data } = options
+  if (!/^\d{5,8}$/.test(rowCount)) stop(`--rows got ${rowCount}; it accepts a number from 10000 to 99999999.`)
   const startedAt = performance.now()
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bench-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
@@ -66,7 +66,7 @@ async function bench(): Promise<void> {
   try {
     for (const name of names.filter((one) => options.only?.includes(one) ?? true)) {
       if (process.stderr.isTTY) process.stderr.write(`measuring ${name} …\n`)
-      rows.push(...(await measurements[name]({ directory, programs, rows: Number(wanted), data })))
+      rows.push(...(await measurements[name]({ directory, programs, rows: Number(rowCount), data })))
     }
   } finally {
     console.log(tableText(rows))

@@ -55,8 +55,8 @@ async function serveHttp(): Promise<void> {
   const sessions = new Map<string, Session>()
   const modern = sdk.createMcpHandler(createServer, { legacy: 'reject' })
   const answer = async (request: Request): Promise<Response> => {
-    const known = sessions.get(request.headers.get('mcp-session-id') ?? '')
-    if (known !== undefined) return known.handleRequest(request)
+    const session = sessions.get(request.headers.get('mcp-session-id') ?? '')
+    if (session !== undefined) return session.handleRequest(request)
     if (!(await sdk.isLegacyRequest(request))) return modern.fetch(request)
     const transport: Session = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),

@@ -120,15 +120,15 @@ test('every npm script, command and flag in a shell block exists', () => {
   const declared = read('src/commands/main.ts') + read('src/rehearse/options.ts') + read('src/simulate/options.ts')
   const commands = [...declared.matchAll(/\.command\('([\w-]+)'\)/g)].map(([, name]) => name)
   const flags = [...declared.matchAll(/(?:ption\(|\[\s*)'(--[a-z-]+)/g)].map(([, flag]) => flag)
-  const known = [...commands, ...flags, ...settings.map(({ flag }) => flag), '--help', '--version']
+  const knownWords = [...commands, ...flags, ...settings.map(({ flag }) => flag), '--help', '--version']
   const faults: string[] = []
   for (const block of of('sh')) {
     for (const command of commandsIn(block)) {
       const script = /^npm run ([\w:-]+)/.exec(command)?.[1]
       if (script !== undefined && scripts[script] === undefined) faults.push(`${block.place}: npm run ${script}`)
-      const ours = /^(?:payments-mcp|node_modules\/\.bin\/node src\/cli\.ts)\s+([\s\S]*)$/.exec(command)?.[1]
-      const words = ours?.match(/^[a-z-]+|(?<= )--[a-z-]+/g) ?? []
-      for (const word of words) if (!known.includes(word)) faults.push(`${block.place}: payments-mcp … ${word}`)
+      const ownCommand = /^(?:payments-mcp|node_modules\/\.bin\/node src\/cli\.ts)\s+([\s\S]*)$/.exec(command)?.[1]
+      const words = ownCommand?.match(/^[a-z-]+|(?<= )--[a-z-]+/g) ?? []
+      for (const word of words) if (!knownWords.includes(word)) faults.push(`${block.place}: payments-mcp … ${word}`)
     }
   }
   expect(faults).toEqual([])

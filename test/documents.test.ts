@@ -21,9 +21,9 @@ describe('the rules of docs/service.md', () => {
   const rules = rulesOf(read(rulesPath))
   const titles = new Map<string, string>()
   const testText = (file: string) => {
-    const known = titles.get(file) ?? (existsSync(root + file) ? read(file) : '')
-    titles.set(file, known)
-    return known
+    const titlesOfFile = titles.get(file) ?? (existsSync(root + file) ? read(file) : '')
+    titles.set(file, titlesOfFile)
+    return titlesOfFile
   }
 
   it('are held by tests that exist', () => {
@@ -77,11 +77,11 @@ describe('names in documents', () => {
   })
 
   it('can fail', () => {
-    const there = (path: string) => ['src/cli.ts', 'docs/time.md'].includes(path)
+    const fileExists = (path: string) => ['src/cli.ts', 'docs/time.md'].includes(path)
     const text =
       'See `src/cli.ts`, `src/gone.ts`, [time](time.md), [more](more.md) and [here](#a-heading).\n\n## A heading\n'
-    expect(lost(text, 'docs/a.md', there)).toEqual(['names src/gone.ts', 'links to docs/more.md'])
-    expect(lost('[away](#nowhere)', 'docs/a.md', there)).toEqual(['links to #nowhere'])
+    expect(lost(text, 'docs/a.md', fileExists)).toEqual(['names src/gone.ts', 'links to docs/more.md'])
+    expect(lost('[away](#nowhere)', 'docs/a.md', fileExists)).toEqual(['links to #nowhere'])
   })
 
   it('is shown in CONTRIBUTING.md as it is in the file', () => {
@@ -170,15 +170,15 @@ function changed({ path, code }: Sample, textOf: (path: string) => string): stri
 }
 
 /** Returns a document's paths in backticks and relative links that lead nowhere. */
-function lost(text: string, path: string, there: (path: string) => boolean): string[] {
+function lost(text: string, path: string, fileExists: (path: string) => boolean): string[] {
   const named = [...text.matchAll(/`((?:src|tools|test|docs|scripts|bench)\/[\w./-]+)`/g)].map(([, name = '']) => name)
   const links = [...text.matchAll(/\]\((?!\w+:)([^)\s]*)\)/g)].map(([, link = '']) => link)
   return [
-    ...named.filter((name) => !there(name)).map((name) => `names ${name}`),
+    ...named.filter((name) => !fileExists(name)).map((name) => `names ${name}`),
     ...links.flatMap((link) => {
       const [file = '', anchor] = link.split('#')
       const target = file === '' ? path : posix.join(posix.dirname(path), file)
-      if (file !== '' && !there(target)) return [`links to ${target}`]
+      if (file !== '' && !fileExists(target)) return [`links to ${target}`]
       const targetText = file === '' ? text : target.endsWith('.md') && exists(target) ? read(target) : undefined
       const headings = targetText?.matchAll(/^#+ (.*)$/gm).map(([, heading = '']) => anchorOf(heading))
       return anchor === undefined || headings?.some((heading) => heading === anchor) ? [] : [`links to ${link}`]

@@ -64,8 +64,8 @@ it('the documents name only scripts that exist', () => {
 it('the documents name only settings that exist', () => {
   const variables = [...everything.matchAll(/\bPAYMENTS_[A-Z_]+/g)].map(([name]) => name)
   expect(variables.length).toBeGreaterThan(settings.length)
-  const known = settings.map(({ variable }) => variable)
-  expect(variables.filter((name) => !known.includes(name))).toEqual([])
+  const knownVariables = settings.map(({ variable }) => variable)
+  expect(variables.filter((name) => !knownVariables.includes(name))).toEqual([])
   const flags = [...everything.matchAll(/^payments-mcp .*?(?= {2}|$)/gm)].flatMap(
     // The flags within quotes belong to an agent's own command.
     ([line]) => line.replace(/'[^']*'/g, '').match(/--[a-z-]+/g) ?? [],

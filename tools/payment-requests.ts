@@ -107,7 +107,9 @@ const simulation = {
 } as const
 
 const open = { attributes: { status: 'OPEN', transactionId: null } } as const
-const ended = (status: (typeof paymentRequestStatuses)[number]) => ({ attributes: { status, transactionId: null } })
+const endedExample = (status: (typeof paymentRequestStatuses)[number]) => ({
+  attributes: { status, transactionId: null },
+})
 
 export const paymentRequests = {
   createPaymentRequest: defineOperation({
@@ -226,7 +228,7 @@ export const paymentRequests = {
     output: PaymentRequest,
     setsState: true,
     errors: ['not_found', 'conflict'],
-    example: ended('DECLINED'),
+    example: endedExample('DECLINED'),
   }),
 
   cancelPaymentRequest: defineOperation({
@@ -242,7 +244,7 @@ export const paymentRequests = {
     output: PaymentRequest,
     setsState: true,
     errors: ['not_found', 'conflict'],
-    example: ended('CANCELED'),
+    example: endedExample('CANCELED'),
   }),
 
   simulatePaymentRequestFulfillment: defineOperation({
@@ -265,6 +267,6 @@ export const paymentRequests = {
     description: 'Simulates a payer without credentials refusing to pay you: your request becomes DECLINED.',
     path: '/simulations/payment-requests/{paymentRequestId}/decline',
     output: PaymentRequest,
-    example: ended('DECLINED'),
+    example: endedExample('DECLINED'),
   }),
 } as const

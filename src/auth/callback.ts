@@ -68,13 +68,13 @@ function answerOf(request: IncomingMessage, address: string): URL | undefined {
 
 async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
   const timer = new AbortController()
-  const late = async () => {
+  const answerLate = async () => {
     await system.sleep(longestWaitMs, timer.signal)
     const detail = 'Nobody signed in within 5 minutes: run payments-mcp login again, or with --device.'
     throw new Failure('unauthenticated', { detail })
   }
   try {
-    return await Promise.race([answered, late()])
+    return await Promise.race([answered, answerLate()])
   } finally {
     timer.abort()
   }

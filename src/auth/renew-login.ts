@@ -21,7 +21,7 @@ export async function renewLogin(
     if (!isDue(login)) return login.accessToken
     const answer = await refresh(login, fetch)
     if (answer.kind === 'ended') {
-      await write(without(stored, baseUrl, answer.unknownClient ? login.issuer : undefined))
+      await write(withoutLogin(stored, baseUrl, answer.unknownClient ? login.issuer : undefined))
       throw signInNeeded(baseUrl, 'The sign-in has ended, or was revoked,')
     }
     const refreshToken = answer.tokens.refresh_token ?? login.refreshToken
@@ -53,7 +53,7 @@ async function refresh(login: Login, fetch: Fetch): Promise<Refreshed> {
   }
 }
 
-function without({ clients, logins }: Logins, baseUrl: string, issuer: string | undefined): Logins {
+function withoutLogin({ clients, logins }: Logins, baseUrl: string, issuer: string | undefined): Logins {
   const { [baseUrl]: _ended, ...otherLogins } = logins
   if (issuer === undefined) return { clients, logins: otherLogins }
   const { [issuer]: _unknown, ...otherClients } = clients

@@ -54,9 +54,9 @@ export function createTokenStore({ directory, system }: { directory: string; sys
   const path = join(directory, 'login.json')
   return {
     path,
-    read: () => readable(path, () => read(path)),
+    read: () => readFileOrFail(path, () => read(path)),
     exclusively: (work) =>
-      readable(path, async () => {
+      readFileOrFail(path, async () => {
         await makePrivate(directory)
         return await withFileLock(path, system, async () => work(await read(path), (next) => write(path, next)))
       }),
@@ -115,7 +115,7 @@ async function write(path: string, logins: Logins): Promise<void> {
 }
 
 /** Reports a refusal of the file system, which the person has to fix, with the path and without the content. */
-async function readable<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function readFileOrFail<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -78,7 +78,7 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   const open = found.retryable || (passing && mayBeCarriedOut(answer)) || (unanswered && !settles(answer))
   return new ApiError({
     ...found,
-    detail: safe(found.detail, context.credential),
+    detail: withoutCredential(found.detail, context.credential),
     retryable: (passing || found.retryable) && (repeatable || found.status === 429) && !isTooLarge(answer),
     outcomeUnknown: operation.effect !== 'read' && open,
     unreached: answer.kind === 'broken' && answer.unreached,
@@ -151,18 +151,18 @@ function read(answer: Answer, host: string): Found {
     const { status } = errorTable.service_unavailable
     return { ...nothing, code: 'service_unavailable', status, detail: `Can't reach ${host}: ${answer.reason}.` }
   }
-  const supportId = formed(supportIds, answer.requestId)
+  const supportId = wellFormed(supportIds, answer.requestId)
   const { status } = answer
   const errors = field(answer.json, 'errors')
   if (status >= 400 && Array.isArray(errors) && errors.length > 0) {
-    const code = formed(codes, field(errors[0], 'code'))
+    const code = wellFormed(codes, field(errors[0], 'code'))
     if (code !== undefined) {
       const meta = field(errors[0], 'meta')
       return {
         code,
         status,
         detail: details(errors) ?? `${host} answered ${code}.`,
-        supportId: formed(supportIds, field(meta, 'supportId')) ?? supportId,
+        supportId: wellFormed(supportIds, field(meta, 'supportId')) ?? supportId,
         source: source(field(errors[0], 'source')),
         accepts: bounds(meta),
         retryable: field(meta, 'retryable') === true,
@@ -170,7 +170,7 @@ function read(answer: Answer, host: string): Found {
     }
   }
   // The published client declares this form for the timeout of a simulation: {code, message} without `errors`.
-  const code = formed(codes, field(answer.json, 'code'))
+  const code = wellFormed(codes, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
     return { ...nothing, code, status, detail: message, supportId }
@@ -179,12 +179,12 @@ function read(answer: Answer, host: string): Found {
     ...nothing,
     code: 'bad_gateway',
     status: status < 400 ? 502 : status,
-    detail: strange(status, host),
+    detail: foreignAnswer(status, host),
     supportId,
   }
 }
 
-function strange(status: number, host: string): string {
+function foreignAnswer(status: number, host: string): string {
   if (status >= 300 && status < 400) {
     return `${host} answered with a redirect (${status}), which is not followed: it would carry the credential elsewhere.`
   }
@@ -209,7 +209,7 @@ function nextStep(found: Found, passing: boolean, idempotencyKey: string | undef
 
 function source(value: unknown): ErrorSource | undefined {
   for (const name of ['pointer', 'parameter', 'header'] as const) {
-    const place = formed(places, field(value, name))
+    const place = wellFormed(places, field(value, name))
     if (place !== undefined) return { [name]: place } as ErrorSource
   }
   return undefined
@@ -224,7 +224,7 @@ function bounds(meta: unknown): Bounds | undefined {
   return Object.keys(found).length === 0 ? undefined : found
 }
 
-function safe(detail: string, credential: string): string {
+function withoutCredential(detail: string, credential: string): string {
   const masked = credential === '' ? detail : detail.replaceAll(credential, '[masked]')
   return maskSecrets(masked.replace(/\s+/g, ' ').slice(0, 1000))
 }
@@ -240,7 +240,7 @@ const codes = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
 const supportIds = /^[\w.:-]{1,100}$/
 const places = /^[\x21-\x7e]{1,200}$/
 
-function formed(form: RegExp, value: unknown): string | undefined {
+function wellFormed(form: RegExp, value: unknown): string | undefined {
   // A key has the form of a code, so it has to be masked.
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }

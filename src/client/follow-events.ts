@@ -36,7 +36,7 @@ const maxKnown = 10_000
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, troubled } = options
-  const seenIds = new Set(await firstKnown(options).catch(unless(signal)))
+  const seenIds = new Set(await firstKnown(options).catch(rethrowUnless(signal)))
   let waitMs = 0
   while (!signal.aborted) {
     try {
@@ -106,7 +106,7 @@ function tooMany(): Failure {
 }
 
 /** Ignores an error after the signal aborted. */
-function unless(signal: AbortSignal): (error: unknown) => string[] {
+function rethrowUnless(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []
     throw error

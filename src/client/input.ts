@@ -78,7 +78,7 @@ function split(operation: OperationDefinition, input: Values) {
     const parsed = schema?.safeParse(parts[part])
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
-      wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => placed(operation, part, found)))
+      wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => argumentAt(operation, part, found)))
     // Only the arguments that the caller passed: the service fills in defaults.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
@@ -106,7 +106,7 @@ function unknownArgument(operation: OperationDefinition, name: string): WrongArg
   }
 }
 
-function placed({ attributes }: OperationDefinition, part: Part, found: InvalidValue): WrongArgument {
+function argumentAt({ attributes }: OperationDefinition, part: Part, found: InvalidValue): WrongArgument {
   const [field = ''] = found.path
   const isRelated = attributes !== undefined && bodyPlaces(attributes).relationships?.shape[field] !== undefined
   if (part !== 'attributes' || isRelated) return { ...found, source: { parameter: field }, status: 400 }

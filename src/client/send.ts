@@ -43,7 +43,7 @@ export async function send(
   })
   try {
     // A service in this process does not look at the signal, so the signal ends the wait itself.
-    return answerFrom(await until(controller.signal, exchange(controller.signal)))
+    return answerFrom(await untilAborted(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()
     if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
@@ -83,7 +83,7 @@ function answerFrom({ status, headers, body, isCovered }: ApiAnswer): SentAnswer
   }
 }
 
-function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     work.then(resolve, reject)

@@ -33,7 +33,7 @@ export async function checkActivity(url: string, secrets: readonly string[] | un
       entries += chain.entries
       if (chain.brokenAt !== undefined) brokenPlaces.push(chain.brokenAt)
     }
-    return [brokenPlaces.length === 0 ? whole(entries, chains) : brokenIn(brokenPlaces)]
+    return [brokenPlaces.length === 0 ? intactFinding(entries, chains) : brokenIn(brokenPlaces)]
   } finally {
     await reading.close()
   }
@@ -54,7 +54,7 @@ async function chainAfter(tx: Transaction, after: string): Promise<Chain | undef
   }
 }
 
-function whole(entries: number, chains: number): Finding {
+function intactFinding(entries: number, chains: number): Finding {
   if (chains === 0) return note('Activity', 'nothing was recorded yet')
   return ok(
     'Activity',

@@ -27,10 +27,11 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
 /** Checks all stored logins, because no setting names one of them. */
 async function checkLogins(): Promise<Finding[]> {
   try {
-    const { logins } = await stored().read()
-    const ended = (address: string) => logins[address]?.refreshToken === null && isOver(logins[address].expiresAtMs)
+    const { logins } = await openTokenStore().read()
+    const isLoginOver = (address: string) =>
+      logins[address]?.refreshToken === null && isOver(logins[address].expiresAtMs)
     return Object.keys(logins).map((address) =>
-      ended(address)
+      isLoginOver(address)
         ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
         : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} checks it.`),
     )
@@ -42,7 +43,7 @@ async function checkLogins(): Promise<Finding[]> {
 async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { finding: Finding }> {
   const again = `Sign in: payments-mcp login --base-url ${baseUrl}`
   try {
-    const login = (await stored().read()).logins[baseUrl]
+    const login = (await openTokenStore().read()).logins[baseUrl]
     if (login === undefined)
       return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
     if (!isOver(login.expiresAtMs)) return { accessToken: login.accessToken }
@@ -62,7 +63,7 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
   }
 }
 
-const stored = () => createTokenStore({ directory: dataDirectory().path, system: realSystem })
+const openTokenStore = () => createTokenStore({ directory: dataDirectory().path, system: realSystem })
 const isOver = (expiresAtMs: number) => expiresAtMs <= realSystem.now()
 
 function unreadable(error: unknown): Finding {
@@ -84,10 +85,10 @@ async function checkCredential(
     const advice = 'Check PAYMENTS_BASE_URL (--base-url), the network, and whether the API is running.'
     return [bad('API', `${baseUrl} does not answer (${reasonOf(error)})`, advice)]
   }
-  return [accepted(about, baseUrl, answer.status), ...clockOf(answer.headers.get('date'))]
+  return [acceptedFinding(about, baseUrl, answer.status), ...clockOf(answer.headers.get('date'))]
 }
 
-function accepted(about: string, baseUrl: string, status: number): Finding {
+function acceptedFinding(about: string, baseUrl: string, status: number): Finding {
   if (status === 200) return ok(about, `accepted by ${baseUrl}`)
   if (status === 401) {
     const mend =

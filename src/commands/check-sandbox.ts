@@ -30,7 +30,7 @@ async function checkData(config: Config, onInspected: (found: Inspection) => voi
   const name = withoutPassword(url)
   if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data ends with its process')]
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
-  if (path !== undefined && !(await can(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
+  if (path !== undefined && !(await canAccess(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
   let found: Awaited<ReturnType<typeof inspectDatabase>>
   try {
     found = await inspectDatabase({ url, secrets, keyHash: sha256(key) })
@@ -76,13 +76,13 @@ function schemaOf(name: string, { isWritable }: Inspection): Finding {
 /** Checks that the first start can create the file. */
 async function checkNewFile(path: string): Promise<Finding> {
   let folder = dirname(path)
-  while (!(await can(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
-  if (await can(folder, constants.W_OK)) return ok('Database', `${path} is created by the first start`)
+  while (!(await canAccess(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
+  if (await canAccess(folder, constants.W_OK)) return ok('Database', `${path} is created by the first start`)
   const advice = `Make ${folder} writable, or name another file: PAYMENTS_DATABASE_URL=sqlite:PATH.`
   return bad('Database', `${path} cannot be created: ${folder} is not writable`, advice)
 }
 
-function can(path: string, mode: number): Promise<boolean> {
+function canAccess(path: string, mode: number): Promise<boolean> {
   return access(path, mode).then(
     () => true,
     () => false,

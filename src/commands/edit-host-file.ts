@@ -25,7 +25,7 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
  * Merges a new entry with a person's additions to the old one, such as variables and the tools that the host may use
  * without asking. An entry that used a URL and now starts the server, or the reverse, replaces the old one.
  */
-export function merged(before: Table | undefined, entry: Table): Table {
+export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
   const variables = ['env', 'environment'].flatMap((name) => {
     const [env, newEnv] = [before[name], entry[name]]

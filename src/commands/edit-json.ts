@@ -13,14 +13,14 @@ interface Style {
 export function withValue(text: string, path: readonly string[], value: unknown): string {
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }
   const root = parseTree(text, [], { allowTrailingComma: true })
-  if (root === undefined) return `${text}${rendered(nested(path, value), '', style)}${style.eol}`
+  if (root === undefined) return `${text}${renderedValue(nestedValue(path, value), '', style)}${style.eol}`
   for (let depth = path.length; depth > 0; depth--) {
     const node = findNodeAtLocation(root, path.slice(0, depth))
     if (node === undefined) continue
-    if (depth === path.length) return replaced(text, node, rendered(value, indentAt(text, node.offset), style))
-    return withMember(text, node, path[depth] ?? '', nested(path.slice(depth + 1), value), style)
+    if (depth === path.length) return replaceNode(text, node, renderedValue(value, indentAt(text, node.offset), style))
+    return withMember(text, node, path[depth] ?? '', nestedValue(path.slice(depth + 1), value), style)
   }
-  return withMember(text, root, path[0] ?? '', nested(path.slice(1), value), style)
+  return withMember(text, root, path[0] ?? '', nestedValue(path.slice(1), value), style)
 }
 
 /** Adds a member to an object after the existing ones and the comments after them. */
@@ -39,19 +39,19 @@ function withMember(text: string, object: Node, name: string, value: unknown, st
   const outer = indentAt(text, object.offset)
   const first = object.children?.[0]
   const inner = first === undefined ? outer + style.indent : indentAt(text, first.offset)
-  const member = `${style.eol}${inner}${JSON.stringify(name)}: ${rendered(value, inner, style)}`
+  const member = `${style.eol}${inner}${JSON.stringify(name)}: ${renderedValue(value, inner, style)}`
   return `${head}${before.trimEnd()}${member}${style.eol}${outer}${rest}`
 }
 
-function replaced(text: string, { offset, length }: Node, by: string): string {
+function replaceNode(text: string, { offset, length }: Node, by: string): string {
   return text.slice(0, offset) + by + text.slice(offset + length)
 }
 
-function rendered(value: unknown, indent: string, style: Style): string {
+function renderedValue(value: unknown, indent: string, style: Style): string {
   return JSON.stringify(value, null, style.indent).replaceAll('\n', style.eol + indent)
 }
 
-function nested(path: readonly string[], value: unknown): unknown {
+function nestedValue(path: readonly string[], value: unknown): unknown {
   return path.reduceRight((inner, name) => ({ [name]: inner }), value)
 }
 

@@ -77,7 +77,7 @@ export async function openEmbedded(
     await store.close()
   }
   /** Closes everything if the world cannot be loaded, so that the process ends, or opens it again. */
-  const filled = async <T>(work: () => Promise<T>): Promise<T> => {
+  const whileFilled = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await orExplainWorld(config, file, work)
     } catch (error) {
@@ -87,8 +87,8 @@ export async function openEmbedded(
   }
   const service: Service = {
     ...created,
-    seed: (secrets) => filled(() => created.seed(secrets)),
-    localAgentKey: () => filled(() => created.localAgentKey()),
+    seed: (secrets) => whileFilled(() => created.seed(secrets)),
+    localAgentKey: () => whileFilled(() => created.localAgentKey()),
   }
   return { store, service, close }
 }

@@ -31,7 +31,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     return change(ownEntries)
   }
   /** Runs `change` on the stored calls, without the expired ones, while no other process changes them. */
-  const changing = async <T>(change: (sent: Sent) => T): Promise<T> => {
+  const changeEntries = async <T>(change: (sent: Sent) => T): Promise<T> => {
     if (ownEntries !== undefined) return inOwn(change)
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -57,9 +57,9 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     // Answers stay in memory, because some contain a secret.
     answers: new Map(),
     secret: hmac(principal, 'sent calls'),
-    find: (id, windowMs) => changing((sent) => recentEntry(sent, id, windowMs)),
+    find: (id, windowMs) => changeEntries((sent) => recentEntry(sent, id, windowMs)),
     claim: (id, sealed, windowMs) =>
-      changing((sent) => {
+      changeEntries((sent) => {
         const before = recentEntry(sent, id, windowMs)
         if (before !== undefined) return before
         const sentAtMs = system.now()
@@ -67,7 +67,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
         return { sealed, sentAtMs, agoMs: 0 }
       }),
     forget: (id, sealed) =>
-      changing((sent) => {
+      changeEntries((sent) => {
         if (sent[id]?.sealed === sealed) delete sent[id]
       }),
   }

@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 
 /** Two examples at the end of each command's help. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
@@ -42,7 +42,7 @@ export function helpAfter(command: CommandName): string {
   const flags = settings.filter(({ readBy }) => readBy.includes(command)).map(({ flag }) => flag)
   return `
 Settings, as flags or variables (payments-mcp help settings describes each):
-${wrapped(flags, '  ')}
+${wrapWords(flags, '  ')}
 
 Examples:
 ${examples[command].map((line) => `  ${line}`).join('\n')}
@@ -64,12 +64,12 @@ export function settingsHelp(): string {
 
 /** Refuses an unknown command, and suggests the nearest known one. */
 export function noCommand(word: string, commands: readonly string[]): ConfigError {
-  const nearestCommand = nearest(word, commands)
+  const nearestCommand = nearestWord(word, commands)
   const advice = nearestCommand === undefined ? '' : ` (did you mean ${nearestCommand}?)`
   return new ConfigError(`${JSON.stringify(word)} is not a command${advice}; the commands are ${commands.join(', ')}.`)
 }
 
-function wrapped(words: readonly string[], indent: string): string {
+function wrapWords(words: readonly string[], indent: string): string {
   const lines: string[] = []
   for (const word of words) {
     const last = lines.at(-1)

@@ -30,16 +30,22 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const printStatus = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : forwarder(target, realSystem)
-    const troubled = (error: unknown) =>
+    const reportTrouble = (error: unknown) =>
       printStatus(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
     let last: string | undefined
     let [printed, lost] = [0, 0]
     try {
       await api.ready()
       printStatus(
-        `Ready. ${following(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`,
+        `Ready. ${startLine(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`,
       )
-      const events = followEvents({ client: api.client, system: realSystem, since: flags.since, signal, troubled })
+      const events = followEvents({
+        client: api.client,
+        system: realSystem,
+        since: flags.since,
+        signal,
+        troubled: reportTrouble,
+      })
       for await (const event of events) {
         if (types !== undefined && !types.includes(event.attributes.eventType)) continue
         const outcome = await forward?.send(event, signal)
@@ -61,7 +67,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
 }
 
 /** Describes the events that this run prints, and the API or the database that they come from. */
-function following({ baseUrl, databaseUrl }: Config, { events, since }: ListenFlags): string {
+function startLine({ baseUrl, databaseUrl }: Config, { events, since }: ListenFlags): string {
   const source = baseUrl ?? `the embedded sandbox in ${withoutCredentials(databaseUrl)}`
   const start = since === undefined ? 'from now on' : since === 'oldest' ? 'from the oldest' : `after ${since}`
   return `Following ${events ?? 'all events'} of ${source} ${start}`

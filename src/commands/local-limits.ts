@@ -17,8 +17,8 @@ type Call = Client['call']
 export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
   const customerId = textOf(callArguments.customerPartyId) ?? textOf(callArguments.partyId)
   const found = await Promise.all([
-    readable(() => limitsWords(call, customerId)),
-    readable(() =>
+    readOrUndefined(() => limitsWords(call, customerId)),
+    readOrUndefined(() =>
       walletWords(call, textOf(callArguments.walletId) ?? textOf(callArguments.sourceWalletId), customerId),
     ),
   ])
@@ -63,7 +63,7 @@ const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** Returns undefined if reading fails: a person can decide without it too. */
-async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
+async function readOrUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()
   } catch {

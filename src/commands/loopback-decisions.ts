@@ -3,7 +3,6 @@ import { bodyLimit } from 'hono/body-limit'
 import { getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import {
-  answered,
   answerIn,
   decisionPath,
   type HeldCall,
@@ -13,6 +12,7 @@ import {
   maxHeld,
   type StoredDecision,
   tooManyHeld,
+  withAnswer,
 } from '../core/held-call.ts'
 import { equalSecrets, hmac, newId, newSecret, type System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
@@ -196,7 +196,7 @@ export class LoopbackDecisions implements Decisions {
     const isShown = session !== undefined && equalSecrets(sent?.get('formToken') ?? '', formTokenOf(session, entry))
     const answer = answerIn(sent)
     if (!isShown || answer === undefined) return this.#page(c, entry, { problem: elsewhereWords, status: 403 })
-    const after = answered(entry, answer, system.now())
+    const after = withAnswer(entry, answer, system.now())
     if (after !== undefined) {
       Object.assign(entry, after)
       entry.decided.resolve()

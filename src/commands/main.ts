@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
 import { hostNames } from '../core/host-setups.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { rehearseHelp, rehearseOptions } from '../rehearse/options.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './command-config.ts'
@@ -27,26 +27,26 @@ export async function main(argv: readonly string[]): Promise<void> {
     .configureHelp({ visibleArguments: () => [] })
     .action(async (word: string | undefined, ...actionArguments: unknown[]) => {
       if (word !== undefined) return orExplain(() => Promise.reject(noCommand(word, names())))
-      await running(async () => (await import('./stdio.ts')).stdio)(...actionArguments)
+      await runAction(async () => (await import('./stdio.ts')).stdio)(...actionArguments)
     })
   withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
     .option('--json', 'Print only one line of JSON when it is ready, with its address and keys')
-    .action(running(async () => (await import('./serve.ts')).serve))
+    .action(runAction(async () => (await import('./serve.ts')).serve))
   withSettings(program.command('setup'), 'setup')
     .description("Add the MCP server to an AI host's configuration, after showing the change.")
     .argument('[host]', hostNames.join(', '))
     .option('--http', 'Write the address of a running serve, instead of the command that starts the server')
     .option('--yes', 'Write without asking')
     .option('--skills', 'Also copy the skills (instructions for tasks) to the folder where the host looks for them')
-    .action(running(async () => (await import('./setup.ts')).setup))
+    .action(runAction(async () => (await import('./setup.ts')).setup))
   withSettings(program.command('doctor'), 'doctor')
     .description('Check Node.js, database, port, key, login, clock and AI hosts, and advise what to fix.')
-    .action(running(async () => (await import('./doctor.ts')).doctor))
+    .action(runAction(async () => (await import('./doctor.ts')).doctor))
   const simulation = withSettings(program.command('simulate'), 'simulate')
     .description('Run simulated agents that make card purchases through MCP, and check every answer.')
     .addHelpText('after', simulateHelp)
-    .action(running(async () => (await import('./simulate.ts')).simulate))
+    .action(runAction(async () => (await import('./simulate.ts')).simulate))
   for (const [flags, meaning, fallback] of simulateOptions) simulation.option(flags, meaning, fallback)
   const rehearsal = program
     .command('rehearse')
@@ -57,7 +57,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('bridge'), 'bridge')
     .description('Forward MCP over stdio to an MCP endpoint over HTTP, for AI hosts that can only start servers.')
     .argument('[url]', 'The address of the endpoint, such as https://payments.example/mcp')
-    .action(running(async () => (await import('./bridge.ts')).bridge))
+    .action(runAction(async () => (await import('./bridge.ts')).bridge))
   withDatabaseCommands(program)
   withSignIn(program)
   withConsole(program)
@@ -79,13 +79,13 @@ function withSignIn(program: Command): void {
     .option('--idp-client-id <id>', 'With --enterprise: the client id of this machine at the provider')
     .option('--idp-proof-file <file>', 'With --enterprise: the file with the secret of that client, if it has one')
     .option('--id-token-file <file>', "With --enterprise: the file with the person's ID token from the provider")
-    .action(running(async () => (await import('./login.ts')).login))
+    .action(runAction(async () => (await import('./login.ts')).login))
   withSettings(program.command('logout'), 'logout')
     .description('Sign out of a payments API, and delete the login from this machine.')
-    .action(running(async () => (await import('./logout.ts')).logout))
+    .action(runAction(async () => (await import('./logout.ts')).logout))
   withSettings(program.command('whoami'), 'whoami')
     .description('Show whom the MCP server acts as.')
-    .action(running(async () => (await import('./whoami.ts')).whoami))
+    .action(runAction(async () => (await import('./whoami.ts')).whoami))
 }
 
 /** Adds the commands for the service's operator, on its database. */
@@ -93,11 +93,11 @@ function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Create new keys in the database. Everything made with older keys stays valid.')
     .option('--retire', 'Also remove the older root keys, after encrypting everything made with them again')
-    .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))
+    .action(runAction(async () => (await import('./rotate-keys.ts')).rotateKeys))
   withSettings(program.command('reset-second-factor'), 'reset-second-factor')
     .description('Remove the authenticator app that a user lost, in the database, so that they can set up another.')
     .requiredOption('--email <address>', 'The address that the user signs in with')
-    .action(running(async () => (await import('./reset-second-factor.ts')).resetAuthenticator))
+    .action(runAction(async () => (await import('./reset-second-factor.ts')).resetAuthenticator))
 }
 
 function withConsole(program: Command): void {
@@ -105,7 +105,7 @@ function withConsole(program: Command): void {
     .description('Open the console, which shows what agents do and spend, on the database of the MCP server.')
     .option('--json', 'Print only one line of JSON, with its address')
     .option('--no-open', 'Do not open a browser')
-    .action(running(async () => (await import('./console.ts')).openConsole))
+    .action(runAction(async () => (await import('./console.ts')).openConsole))
   withReports(program)
 }
 
@@ -116,12 +116,12 @@ function withReports(program: Command): void {
     .option('--format <name>', 'html, md or json; md on a terminal, html elsewhere')
     .option('--output <file>', 'The file to write, instead of stdout')
     .option('--party <id>', 'The party of the run, if several parties have a run with that instance id')
-    .action(running(async () => (await import('./report.ts')).report))
+    .action(runAction(async () => (await import('./report.ts')).report))
   withSettings(program.command('verify'), 'verify')
     .description('Recompute the figures and the activity chain of a report by payments-mcp report.')
     .argument('<file>', 'The report, in any of its formats; - for stdin')
     .option('--against-database', 'Also compare with the chain in the database, as --database-url does')
-    .action(running(async () => (await import('./verify.ts')).verify))
+    .action(runAction(async () => (await import('./verify.ts')).verify))
 }
 
 function withListening(program: Command): void {
@@ -132,7 +132,7 @@ function withListening(program: Command): void {
     .option('--since <id>', 'Continue after that event (evt_…); oldest: start with the oldest stored one')
     .option('--count <number>', 'Stop after this many events')
     .option('--json', 'Print each event as a line of JSON, as a webhook sends it')
-    .action(running(async () => (await import('./listen.ts')).listen))
+    .action(runAction(async () => (await import('./listen.ts')).listen))
   withInit(program)
 }
 
@@ -143,7 +143,7 @@ function withInit(program: Command): void {
     .option('--production', 'Create the first party and its owner in the configured database, without money')
     .option('--email <address>', 'With --production: the address with which the owner signs in')
     .option('--name <name>', 'With --production: the name of the party (default: Organization)')
-    .action(running(async () => (await import('./init.ts')).init))
+    .action(runAction(async () => (await import('./init.ts')).init))
 }
 
 /** Adds the commands that read no settings. */
@@ -174,7 +174,7 @@ function showHelp(program: Command, topic: string | undefined): void {
 }
 
 /** Loads the module of a command when the command runs. */
-function running<Given extends Flags>(load: () => Promise<(flags: Given, argument?: string) => Promise<void>>) {
+function runAction<Given extends Flags>(load: () => Promise<(flags: Given, argument?: string) => Promise<void>>) {
   return async (...actionArguments: unknown[]) => {
     const command = actionArguments.at(-1) as Command
     const run = await load()
@@ -203,6 +203,6 @@ function oneLine(text: string): string {
 function withNearest(line: string): string {
   const unknown = /^unknown option '(--[^']+)'$/.exec(line)?.[1]
   const flags = settings.map(({ flag }) => flag)
-  const nearestFlag = unknown === undefined ? undefined : nearest(unknown, flags)
+  const nearestFlag = unknown === undefined ? undefined : nearestWord(unknown, flags)
   return nearestFlag === undefined ? line : `${line} (Did you mean ${nearestFlag}?)`
 }

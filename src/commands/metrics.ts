@@ -57,15 +57,19 @@ export function createMetrics() {
         store.read(countFailedEffects),
       )
       if (store.load === undefined) return
-      const of = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
-      gauge('store_waiting', 'Transactions that wait for their turn.', of('waiting'))
-      gauge('store_connections', 'Connections to the database that a transaction uses now.', of('connections'))
+      const loadReader = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
+      gauge('store_waiting', 'Transactions that wait for their turn.', loadReader('waiting'))
+      gauge('store_connections', 'Connections to the database that a transaction uses now.', loadReader('connections'))
       counter(
         'store_groups',
         'Database transactions, each of which carries out one or more transactions.',
-        of('groups'),
+        loadReader('groups'),
       )
-      counter('store_retries', 'Transactions that ran again because of a conflict with another one.', of('retries'))
+      counter(
+        'store_retries',
+        'Transactions that ran again because of a conflict with another one.',
+        loadReader('retries'),
+      )
     },
     /** Answers with all metrics, as they are now, in Prometheus' text format. */
     answer: async () =>

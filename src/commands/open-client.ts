@@ -61,7 +61,7 @@ export function openEmbeddedClient(
       throw error
     }
   }
-  const opened = async () => {
+  const openService = async () => {
     try {
       return await openOnce()
     } catch (error) {
@@ -69,16 +69,16 @@ export function openEmbeddedClient(
       throw new Failure('service_unavailable', { detail: error.message })
     }
   }
-  opened().then(letYoungHeapGrow, (error: unknown) => {
+  openService().then(letYoungHeapGrow, (error: unknown) => {
     // With a world file, the start waits for the sandbox, and reports a failure itself.
     if (config.world === undefined && !isWrongDatabase(error))
       log.warn({ err: error }, 'the sandbox could not be opened')
   })
   const client = createClient({
     baseUrl: embeddedAddress,
-    fetch: async (request) => (await opened()).service.fetch(request),
-    carry: async (request, signal) => (await opened()).carry(request, signal),
-    credential: async () => (await opened()).credential,
+    fetch: async (request) => (await openService()).service.fetch(request),
+    carry: async (request, signal) => (await openService()).carry(request, signal),
+    credential: async () => (await openService()).credential,
     instanceId,
     program,
     system,
@@ -86,22 +86,22 @@ export function openEmbeddedClient(
   })
   return {
     client,
-    memory: async () => (await opened()).memory(),
+    memory: async () => (await openService()).memory(),
     plan: async (operation) => {
-      const { service, actor: actorNow } = await opened()
+      const { service, actor: actorNow } = await openService()
       const actor = await actorNow()
       if (actor === undefined) return undefined
       return service.faults.plan({ path: '/mcp', operation, headers: noHeaders, actor, instanceId })
     },
     follow: async (onChange) => {
-      const { service, actor } = await opened()
+      const { service, actor } = await openService()
       const { partyId } = (await actor()) ?? nobody
       const onEvents = (events: readonly { partyId: string; resourceId: string }[]) =>
         onChange(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
       await service.waits.follow({ watched: () => [partyId], onChanges: onEvents }).begin(partyId)
     },
     note: async (runNote) => {
-      const { service, actor: actorNow } = await opened()
+      const { service, actor: actorNow } = await openService()
       const actor = await actorNow()
       if (actor !== undefined) service.reportEntry({ ...runNote, ...actor, instanceId })
     },

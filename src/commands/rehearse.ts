@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import type { SingleBar } from 'cli-progress'
 import { ConfigError, foreignEnvironment } from '../config/load.ts'
 import { show } from '../core/errors.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { realSystem } from '../core/system.ts'
 import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
 import { manualAgent } from '../rehearse/agents/manual.ts'
 import { compare } from '../rehearse/comparison.ts'
-import { graded } from '../rehearse/grader.ts'
+import { gradeResults } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
 import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
 import type { Results, Trial } from '../rehearse/results.ts'
@@ -180,7 +180,7 @@ const notRequired = 'Failed trials do not fail this command: --require SHARE doe
 async function withOpinions(results: Results, grader: string): Promise<Results> {
   const { signal, end } = interruptible()
   try {
-    return await graded(results, grader, { env: foreignEnvironment(), system: realSystem, signal })
+    return await gradeResults(results, grader, { env: foreignEnvironment(), system: realSystem, signal })
   } finally {
     end()
   }
@@ -214,7 +214,7 @@ function agentOf(flags: RehearseFlags): Agent {
   if (Object.hasOwn(baselines, agentFlag)) return baselines[agentFlag as keyof typeof baselines]
   const start = startCommand({})
   if (agentFlag === 'wait') return manualAgent({ input: process.stdin, output: process.stdout, start })
-  const nearestName = nearest(agentFlag, [...names, 'wait'])
+  const nearestName = nearestWord(agentFlag, [...names, 'wait'])
   // A typo would otherwise fail every trial, one by one, as a missing command.
   if (nearestName !== undefined) {
     throw new ConfigError(

@@ -11,7 +11,7 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
     const config = commandConfig('rotate-keys', flags)
     const { databaseUrl } = config
     const { service, close } = await openKept('rotate-keys', config)
-    const message = await (flags.retire === true ? retired(service) : rotated(service)).finally(close)
+    const message = await (flags.retire === true ? retireAllKeys(service) : rotateAllKeys(service)).finally(close)
     if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
       const { foldLog } = await import('../service/store/engine/sqlite-file.ts')
       foldLog(databaseUrl.slice('sqlite:'.length))
@@ -20,12 +20,12 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
   })
 }
 
-async function rotated(service: Service): Promise<string> {
+async function rotateAllKeys(service: Service): Promise<string> {
   const { rootKey, signingKey } = await service.rotateKeys()
   return `Root key ${rootKey} and signing key ${signingKey} are in use from now on. Everything made with older keys stays valid.`
 }
 
-async function retired(service: Service): Promise<string> {
+async function retireAllKeys(service: Service): Promise<string> {
   const { rootKey, signingKey, retired: ids } = await service.retireKeys()
   const used = `Root key ${rootKey} and signing key ${signingKey} are in use from now on.`
   if (ids.length === 0) return `${used} There was no older root key to remove.`

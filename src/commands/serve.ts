@@ -88,7 +88,7 @@ async function listenForMetrics(config: Config, metrics: Metrics | undefined, lo
   if (metrics === undefined || port === undefined) return undefined
   const fetch = async ({ method, url }: Request) =>
     method === 'GET' && metricsAddress.test(url) ? metrics.answer() : new Response(null, { status: 404 })
-  return listenOrExplain(named('metricsPort'), { fetch, host, port, system: realSystem, log })
+  return listenOrExplain(settingName('metricsPort'), { fetch, host, port, system: realSystem, log })
 }
 
 async function listenAt(
@@ -98,10 +98,10 @@ async function listenAt(
 ) {
   const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
   const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, publicPaths, isEnding: readiness.isEnding }
-  return listenOrExplain(named('port'), { fetch, host, port, ...reached, system: realSystem, log })
+  return listenOrExplain(settingName('port'), { fetch, host, port, ...reached, system: realSystem, log })
 }
 
-function named(setting: 'port' | 'metricsPort'): string {
+function settingName(setting: 'port' | 'metricsPort'): string {
   const { variable, flag } = names(setting)
   return `${variable} (${flag}) and PAYMENTS_HOST (--host)`
 }

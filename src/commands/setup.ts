@@ -14,11 +14,11 @@ import {
 } from '../core/host-setups.ts'
 import { maskSecrets } from '../core/masking.ts'
 import { firstQuestion } from '../core/product.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { servedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { copySkills, skillNames } from './copy-skills.ts'
-import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
+import { mergedEntry, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
 import { hostFiles, isFound } from './host-files.ts'
 import { openWorldFile } from './setting-file.ts'
@@ -64,7 +64,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
 function hostNamed(text: string): HostName {
   const name = hostNames.find((hostName) => hostName === text.toLowerCase())
   if (name !== undefined) return name
-  const nearestHost = nearest(text, hostNames)
+  const nearestHost = nearestWord(text, hostNames)
   const advice = nearestHost === undefined ? '' : ` (did you mean ${nearestHost}?)`
   throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
 }
@@ -94,7 +94,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   const entry = host.entry(reach)
   const block = hostBlock(name, reach)
   if (entry === null || block === null) throw new ConfigError(`setup --http: ${host.remotely}`)
-  const { text, next, before, after } = await edited(host, path, entry, block)
+  const { text, next, before, after } = await editHostFile(host, path, entry, block)
   if (next === text) {
     say(`${host.title} is already set up: ${path}`)
     return true
@@ -142,11 +142,11 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
   for (const backup of backups) say(`The previous file was copied to ${backup}`)
 }
 
-async function edited(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
+async function editHostFile(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
   return orExplainFile(path, async () => {
     const text = await readWhole(path)
     const before = serverIn(host, text)
-    const after = merged(before, entry)
+    const after = mergedEntry(before, entry)
     const next = isDeepStrictEqual(structuredClone(before), after) ? text : withServer(host, text, after, block)
     return { text, next, before, after }
   })

@@ -25,11 +25,11 @@ const memoryUrl = 'sqlite::memory:'
  */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
-  const on = (env: Record<string, string>): Target => {
+  const targetOn = (env: Record<string, string>): Target => {
     const settings = { ...serverSettings(config), ...env }
     return { isolated: false, open: () => (processes ? openProcessesOn(config, settings) : openInProcess(settings)) }
   }
-  if (baseUrl !== undefined) return { target: on({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
+  if (baseUrl !== undefined) return { target: targetOn({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
   if (databaseUrl === memoryUrl && processes) {
     const { variable, flag } = names('databaseUrl')
     throw new ConfigError(
@@ -41,7 +41,7 @@ export function placeOf(config: Config, processes: boolean): Place {
     return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
   }
   const where = databaseUrl.replace(/\/\/.*@/s, '//[masked]@')
-  return { target: on({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
+  return { target: targetOn({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
 }
 
 /** Uses memory: nothing outlives the run, so nothing waits for a disk. */

@@ -20,7 +20,7 @@ export interface Site {
 
 export async function createSite(options: McpOverHttp & { metrics?: Metrics | undefined }): Promise<Site> {
   const { store, system, metrics, config, signals } = options
-  const changed = () => {
+  const announceChange = () => {
     mcp.wake()
     signals?.send(changesTopic)
   }
@@ -28,7 +28,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
     options.service.waits.connect(signals)
     options.service.deliveries.connect(signals)
   }
-  const service = announcing(options.service, changed)
+  const service = announcing(options.service, announceChange)
   const mcp = await mcpOverHttp({ ...options, service })
   metrics?.watch(store, () => mcp.load())
   const observedMcp = async (request: Request, caller: Caller | undefined, { observe }: Metrics) => {

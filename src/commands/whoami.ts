@@ -20,7 +20,7 @@ export async function whoami(flags: Flags): Promise<void> {
     try {
       if (config.world !== undefined) await api.ready()
       const { data } = await api.client.operations.whoami({})
-      process.stdout.write(described(config, data.attributes))
+      process.stdout.write(identityText(config, data.attributes))
     } finally {
       await api.close()
     }
@@ -28,7 +28,7 @@ export async function whoami(flags: Flags): Promise<void> {
   })
 }
 
-function described({ environment, baseUrl }: Config, identity: Identity['attributes']): string {
+function identityText({ environment, baseUrl }: Config, identity: Identity['attributes']): string {
   const lines = {
     Address: `${baseUrl ?? 'the embedded sandbox'} (${environment})`,
     'Acts as': actors[identity.actorType] ?? identity.actorType,

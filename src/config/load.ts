@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { maskSecrets } from '../core/masking.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { directoryOf } from './data-directory.ts'
 import { dataSettings } from './data-settings.ts'
 import type { CommandName, Start } from './setting.ts'
@@ -89,7 +89,7 @@ function ownPart(variable: string): string {
 function unknownVariable(variable: string): string {
   // All variables share a prefix, so it says nothing about which one was meant.
   const variablesByPart = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
-  const nearestVariable = variablesByPart.get(nearest(ownPart(variable), [...variablesByPart.keys()]) ?? '')
+  const nearestVariable = variablesByPart.get(nearestWord(ownPart(variable), [...variablesByPart.keys()]) ?? '')
   const advice =
     nearestVariable === undefined ? 'payments-mcp help settings lists them' : `did you mean ${nearestVariable}?`
   return `${variable} is not a setting and is ignored; ${advice}`

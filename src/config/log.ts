@@ -55,13 +55,13 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   const call = (fields: LogFields, message: string) => {
     if ('operation' in fields) write('debug', fields, message)
   }
-  const at = (severity: Severity) =>
+  const logAt = (severity: Severity) =>
     ranks[severity] < ranks[level] ? () => {} : (fields: LogFields, message: string) => write(severity, fields, message)
   return {
-    debug: logsCalls ? call : at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
+    debug: logsCalls ? call : logAt('debug'),
+    info: logAt('info'),
+    warn: logAt('warn'),
+    error: logAt('error'),
     flush: async () => loading,
   }
 }

@@ -3,7 +3,7 @@ export function terminalLine(json: string): string {
   const { time, level, msg, operation, agentId, amount, status, code, ms, method, path, ...others } = JSON.parse(json)
   const clock = String(time).slice(11, 19)
   const took = typeof ms === 'number' ? `${ms} ms` : ''
-  if (operation === undefined && path === undefined) return `${words([clock, level, msg, rest(others)])}\n`
+  if (operation === undefined && path === undefined) return `${words([clock, level, msg, unlistedFields(others)])}\n`
   const who = typeof agentId === 'string' ? `agent …${agentId.slice(-6)}` : ''
   const request = operation ?? `${method} ${path}`
   const outcome = typeof status === 'number' && status >= 400 ? `${msg} ${status} ${code ?? ''}`.trim() : 'ok'
@@ -20,7 +20,7 @@ function words(parts: readonly unknown[]): string {
 }
 
 /** Returns the other fields on one line, with the message and stack of an error. */
-function rest({ err, ...fields }: Record<string, unknown>): string {
+function unlistedFields({ err, ...fields }: Record<string, unknown>): string {
   const otherFields = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
   const error = err as { stack?: string; message?: string } | undefined
   return error === undefined ? otherFields : `${otherFields} ${error.stack ?? error.message ?? ''}`.trim()

@@ -87,9 +87,9 @@ function inWords(field: Field, isAmount: boolean, rule?: string): string | undef
   if (field.enum !== undefined) return oneOf(field.enum)
   if (type === 'string') {
     const formatText = rule ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
-    return lengthened(formatText, 'a text', [field.minLength, field.maxLength], 'characters')
+    return withLength(formatText, 'a text', [field.minLength, field.maxLength], 'characters')
   }
-  if (type === 'array') return lengthened(rule, 'an array', [field.minItems, field.maxItems], 'entries')
+  if (type === 'array') return withLength(rule, 'an array', [field.minItems, field.maxItems], 'entries')
   if (type === 'integer' || type === 'number') return `${typeNames[type]}${range(field, isAmount)}`
   return rule ?? typeNames[type]
 }
@@ -99,18 +99,18 @@ function anyOfInWords(options: readonly Field[], isAmount: boolean): string | un
   return words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }
 
-function lengthened(
+function withLength(
   formatText: string | undefined,
   otherwise: string,
   [min, max]: readonly [number | undefined, number | undefined],
   unit: string,
 ): string {
-  const bounds = between(min === 0 ? undefined : min, max)
+  const bounds = rangeInWords(min === 0 ? undefined : min, max)
   if (bounds === '') return formatText ?? otherwise
   return formatText === undefined ? `${otherwise} of ${bounds} ${unit}` : `${formatText}, ${bounds} ${unit}`
 }
 
-function between(min: number | undefined, max: number | undefined): string {
+function rangeInWords(min: number | undefined, max: number | undefined): string {
   if (min !== undefined && max !== undefined) return `${min} to ${max}`
   if (max !== undefined) return `at most ${max}`
   return min === undefined ? '' : `at least ${min}`
@@ -122,7 +122,7 @@ const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {
   const smallest = above !== undefined && type === 'integer' ? above + 1 : minimum
   const [from, to] = [smallest, maximum].map((bound) => (isStated(bound) ? bound : undefined))
-  const bounds = between(from, to)
+  const bounds = rangeInWords(from, to)
   const inRange = bounds === '' ? '' : from !== undefined && to !== undefined ? ` from ${bounds}` : ` of ${bounds}`
   if (!isAmount) return inRange
   return ` of cents${inRange.replace(' of ', ', ')}${to === undefined ? '' : ` (${money(to)})`}`

@@ -74,7 +74,7 @@ export class BodyBudget {
 
   /** Bytes held now. */
   get held(): number {
-    return this.#of('all')
+    return this.#countOf('all')
   }
 
   /**
@@ -88,9 +88,9 @@ export class BodyBudget {
     const { each, lookedUp, strangers } = this.#bounds
     const hasCredential = credential !== undefined
     if (hasCredential && announced > smallBodyBytes) this.#requireShare(credential, announced)
-    const byAddress = () => this.#counting(parts, [`address ${address}`, each], ['strangers', strangers])
+    const byAddress = () => this.#bodyCount(parts, [`address ${address}`, each], ['strangers', strangers])
     const byCredential = () =>
-      this.#counting(parts, [`credential ${credential}`, lookedUp / 2], ['looked up', lookedUp])
+      this.#bodyCount(parts, [`credential ${credential}`, lookedUp / 2], ['looked up', lookedUp])
     let isOfAddress = announced <= smallBodyBytes || !hasCredential
     let count = isOfAddress ? byAddress() : byCredential()
     const bytes = Math.min(announced, readAhead)
@@ -111,7 +111,7 @@ export class BodyBudget {
       byAddress: () => next(byAddress),
       byKey: (keyId) => {
         if (hasCredential) keepNewest(this.#keys, credential, keyId, maxCredentials)
-        return next(() => this.#counting(parts, [`key ${keyId}`, each]))
+        return next(() => this.#bodyCount(parts, [`key ${keyId}`, each]))
       },
       end: () => count.end(),
     }
@@ -122,20 +122,20 @@ export class BodyBudget {
     const holder = `key ${this.#keys.get(credential)}`
     // The endpoint refuses a longer body by itself.
     const bytes = announced > each ? readAhead : announced
-    if (this.#of(holder) + bytes > each) throw tooManyOf(holder, each)
+    if (this.#countOf(holder) + bytes > each) throw tooManyOf(holder, each)
   }
 
   /**
    * Counts bytes on several accounts.
    * @param account The sender's account; the shared accounts also hold the bytes of other senders.
    */
-  #counting(parts: BodyCount['parts'], account: Account, ...shared: Account[]): BodyCount {
+  #bodyCount(parts: BodyCount['parts'], account: Account, ...shared: Account[]): BodyCount {
     const accounts: Account[] = [account, ...shared, ['all', this.#bounds.all]]
     let counted = 0
     return {
       parts,
       add: (bytes) => {
-        const full = accounts.find(([name, limit]) => this.#of(name) + bytes > limit)
+        const full = accounts.find(([name, limit]) => this.#countOf(name) + bytes > limit)
         if (full !== undefined) throw full === account ? tooManyOf(...account) : tooManyOfAll()
         counted += bytes
         this.#count(accounts, bytes)
@@ -147,13 +147,13 @@ export class BodyBudget {
     }
   }
 
-  #of(name: string): number {
+  #countOf(name: string): number {
     return this.#held.get(name) ?? 0
   }
 
   #count(accounts: Account[], bytes: number): void {
     for (const [name] of accounts) {
-      const held = this.#of(name) + bytes
+      const held = this.#countOf(name) + bytes
       if (held === 0) this.#held.delete(name)
       else this.#held.set(name, held)
     }

@@ -38,10 +38,10 @@ export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
   const { ids, own: attributeFields = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
     related.has(field) ? 'ids' : 'own',
   )
-  const strict = (fields: typeof attributeFields) => z.strictObject(Object.fromEntries(fields))
+  const strictShape = (fields: typeof attributeFields) => z.strictObject(Object.fromEntries(fields))
   return ids === undefined
     ? { attributes, relationships: undefined }
-    : { attributes: strict(attributeFields), relationships: strict(ids) }
+    : { attributes: strictShape(attributeFields), relationships: strictShape(ids) }
 })
 
 /** Returns the relationship for an id field: `agentId` becomes `agent`, which is also its type. */

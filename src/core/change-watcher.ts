@@ -115,14 +115,14 @@ export class ChangeWatcher<Change> {
     const { limits, log } = this.#dependencies
     this.#dueAtMs = Number.POSITIVE_INFINITY
     try {
-      await this.#look()
+      await this.#readChanges()
     } catch (error) {
       log.warn({ err: error }, 'changes were not looked for')
     }
     if (this.#reported.size > 0) this.#lookIn(limits.watchMs)
   }
 
-  async #look(): Promise<void> {
+  async #readChanges(): Promise<void> {
     const { feed, watched, onChanges, system } = this.#dependencies
     const parties = watched()
     for (const [partyId, { openedAtMs }] of this.#reported) {

@@ -45,7 +45,7 @@ export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): 
 }
 
 /** Returns the decision after an answer; undefined if it is no longer pending, so the answer changes nothing. */
-export function answered(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
+export function withAnswer(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
   return heldState(decision, nowMs) === 'pending' ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
 }
 

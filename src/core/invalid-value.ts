@@ -104,9 +104,9 @@ export function accepts(issue: Issue): string {
     case 'invalid_value':
       return oneOf(issue.values)
     case 'too_small':
-      return bound('at least', 'more than', issue.origin, Number(issue.minimum), issue.inclusive !== false)
+      return boundInWords('at least', 'more than', issue.origin, Number(issue.minimum), issue.inclusive !== false)
     case 'too_big':
-      return bound('at most', 'less than', issue.origin, Number(issue.maximum), issue.inclusive !== false)
+      return boundInWords('at most', 'less than', issue.origin, Number(issue.maximum), issue.inclusive !== false)
     case 'invalid_format':
       if (issue.format === 'regex') return messageOfRule(issue.message) ?? patternInWords(issue.pattern)
       return formatsInWords[issue.format] ?? `in the format ${issue.format}`
@@ -125,7 +125,13 @@ function alternatives(issue: Extract<Issue, { code: 'invalid_union' }>): string 
   return first.length === 0 ? issue.message : [...new Set(first)].join(' or ')
 }
 
-function bound(inclusive: string, exclusive: string, origin: string, limit: number, isInclusive: boolean): string {
+function boundInWords(
+  inclusive: string,
+  exclusive: string,
+  origin: string,
+  limit: number,
+  isInclusive: boolean,
+): string {
   const unit = origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : ''
   return `${isInclusive ? inclusive : exclusive} ${limit}${unit}`
 }

@@ -1,6 +1,6 @@
 /** Returns the words spelled most like `text`, nearest first. Case, `-` and `_` do not count. */
 export function closestWords(text: string, words: readonly string[], count: number): string[] {
-  return ranked(text, words)
+  return rankWords(text, words)
     .slice(0, count)
     .map(({ word }) => word)
 }
@@ -9,22 +9,22 @@ export function closestWords(text: string, words: readonly string[], count: numb
  * Returns the word that was probably meant, with at most a third of its letters different; undefined if none is that
  * near.
  */
-export function nearest(text: string, words: readonly string[]): string | undefined {
-  const [first] = ranked(text, words)
-  return first !== undefined && first.distance <= Math.max(1, plain(text).length / 3) ? first.word : undefined
+export function nearestWord(text: string, words: readonly string[]): string | undefined {
+  const [first] = rankWords(text, words)
+  return first !== undefined && first.distance <= Math.max(1, normalizedWord(text).length / 3) ? first.word : undefined
 }
 
-function ranked(text: string, words: readonly string[]) {
-  const plainText = plain(text)
+function rankWords(text: string, words: readonly string[]) {
+  const plainText = normalizedWord(text)
   return words
-    .map((word) => ({ word, distance: distanceOf(plainText, plain(word)) }))
+    .map((word) => ({ word, distance: distanceOf(plainText, normalizedWord(word)) }))
     .sort((one, other) => one.distance - other.distance)
 }
 
 /** The longest text compared: a longer one resembles none of our words, and would take long to compare. */
 const longest = 80
 
-const plain = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
+const normalizedWord = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
 /**
  * Counts the letters to insert, remove, replace or swap with the next one to turn one text into the other (optimal

@@ -46,11 +46,11 @@ export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html
 ${caption === undefined ? '' : html`<figcaption>${caption}</figcaption>`}
 <ul class="line aside">${lines.map(({ name, pattern }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${pattern}" x1="0" x2="32" y1="5" y2="5"/></svg> ${name}</li>`)}</ul>
 <div class="axes">
-<svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
+<svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${yOf(share) + 4}">${label}</text>`)}</svg>
 <svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${description === undefined ? '' : ` ${id}-told`}">
 <title id="${id}-plot">${title}</title>
 ${description === undefined ? '' : html`<desc id="${id}-told">${description}</desc>`}
-${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${down(share)}" y2="${down(share)}"/>`)}
+${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${yOf(share)}" y2="${yOf(share)}"/>`)}
 ${x.ticks.map(timeTick)}
 <svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">
 ${lines.map(({ pattern, cents }) => html`<path class="${pattern}" d="${stepPath(points, cents, x, y)}"/>`)}
@@ -103,7 +103,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
 const leastBetweenNumbers = 0.06
 
 /** Converts a share of the amount range to a vertical position in pixels. */
-function down(share: number): number {
+function yOf(share: number): number {
   return round(bottom - share * (bottom - top))
 }
 

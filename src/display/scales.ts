@@ -28,7 +28,7 @@ export function timeScale(moments: readonly number[]): Scale {
     }),
   )
   const shareOf = (atMs: number) => (total === 0 ? 0 : ((lengths.get(atMs) ?? 0) / total) * lastShare)
-  return { shareOf, ticks: apart(times.map((atMs) => ({ share: shareOf(atMs), label: elapsed(atMs - began) }))) }
+  return { shareOf, ticks: spacedTicks(times.map((atMs) => ({ share: shareOf(atMs), label: elapsed(atMs - began) }))) }
 }
 
 /** Returns a linear time scale with a label at each end. */
@@ -43,7 +43,7 @@ export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [st
 const lastShare = 0.95
 
 /** Returns the first tick, the last one, and those in between that have room for their labels. */
-function apart(ticks: readonly Tick[]): Tick[] {
+function spacedTicks(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
   const labels = [first]

@@ -16,7 +16,7 @@ import { type Dependencies, mayCall } from './dependencies.ts'
 
 /** Lists the prompts whose tools the connection offers. */
 export function listPrompts(dependencies: Dependencies, cursor: string | undefined): ListPromptsResult {
-  const prompts = offered(dependencies).map(
+  const prompts = offeredPrompts(dependencies).map(
     ([name, { title, description, arguments: definitions }]): Prompt => ({
       name,
       title,
@@ -36,7 +36,7 @@ export function getPrompt(
   name: string,
   values: Record<string, string> = {},
 ): GetPromptResult {
-  const prompt = offered(dependencies).find(([candidate]) => candidate === name)?.[1]
+  const prompt = offeredPrompts(dependencies).find(([candidate]) => candidate === name)?.[1]
   if (prompt === undefined) throw refusal(`Unknown prompt: ${show(name)}`)
   for (const [argument, value] of Object.entries(values)) {
     if (!Object.hasOwn(prompt.arguments, argument)) {
@@ -157,7 +157,7 @@ function rehearsalOf(outcome: string): string {
   throw refusal(`outcome must be one of ${Object.keys(rehearsals).join(', ')}; got ${show(outcome)}.`)
 }
 
-function offered(dependencies: Dependencies): [string, PromptDefinition][] {
+function offeredPrompts(dependencies: Dependencies): [string, PromptDefinition][] {
   const { choice } = dependencies
   return Object.entries(definitions).filter(
     ([, { needs }]) => mayCall(choice, needs) && (!choice.readOnly || needs.effect === 'read'),

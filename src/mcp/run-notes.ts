@@ -1,5 +1,5 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
-import { failed } from './answers/results.ts'
+import { failedResult } from './answers/results.ts'
 import type { Dependencies, RunNote } from './dependencies.ts'
 import { hostOf } from './host.ts'
 
@@ -16,13 +16,13 @@ export function note(dependencies: Dependencies, context: ServerContext, runNote
 /** A call that is not sent, with the error for the model. */
 interface Refused extends Pick<RunNote, 'operation'> {
   arguments: Record<string, unknown>
-  error: Parameters<typeof failed>[0]
+  error: Parameters<typeof failedResult>[0]
 }
 
 /** Refuses a call that is not sent, and records the refusal. */
 export function refusedResult(dependencies: Dependencies, context: ServerContext, call: Refused): CallToolResult {
   note(dependencies, context, { kind: 'call', outcome: 'refused', ...call })
-  return failed(call.error)
+  return failedResult(call.error)
 }
 
 /** The ways to ask a person. */

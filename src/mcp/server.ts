@@ -85,7 +85,7 @@ class PaymentsServer extends Server implements Listening {
 }
 
 /** Loads a module on first use and keeps it: even a repeated import costs as much as some queries. */
-function once<Module>(load: () => Promise<Module>): () => Promise<Module> {
+function loadOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loading: Promise<Module> | undefined
   return () => {
     loading ??= load()
@@ -94,13 +94,13 @@ function once<Module>(load: () => Promise<Module>): () => Promise<Module> {
 }
 
 const loaded = {
-  definitions: once(() => import('./tools/definitions.ts')),
-  call: once(() => import('./tools/call.ts')),
-  resources: once(() => import('./resources/resources.ts')),
-  skills: once(() => import('./resources/skills.ts')),
-  followChanges: once(() => import('./resources/follow-changes.ts')),
-  prompts: once(() => import('./prompts.ts')),
-  completions: once(() => import('./resources/completions.ts')),
+  definitions: loadOnce(() => import('./tools/definitions.ts')),
+  call: loadOnce(() => import('./tools/call.ts')),
+  resources: loadOnce(() => import('./resources/resources.ts')),
+  skills: loadOnce(() => import('./resources/skills.ts')),
+  followChanges: loadOnce(() => import('./resources/follow-changes.ts')),
+  prompts: loadOnce(() => import('./prompts.ts')),
+  completions: loadOnce(() => import('./resources/completions.ts')),
 }
 
 /**

@@ -78,7 +78,7 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
     stdin.pause()
     transport.onclose?.()
   }
-  const failed = (error: unknown) => {
+  const onFailure = (error: unknown) => {
     if (!closed) transport.onerror?.(error instanceof Error ? error : new Error(String(error)))
   }
   const write = (text: string) =>
@@ -96,10 +96,10 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
       unanswered.received(message)
       transport.onmessage?.(message)
       if ('method' in message && message.method === 'subscriptions/listen') listens(message)
-    }, failed),
+    }, onFailure),
     tooLong: () => {
-      failed(new Error(tooLongAnswer.error.message))
-      write(`${JSON.stringify(tooLongAnswer)}\n`).catch(failed)
+      onFailure(new Error(tooLongAnswer.error.message))
+      write(`${JSON.stringify(tooLongAnswer)}\n`).catch(onFailure)
     },
   })
   const end = async () => {
@@ -118,10 +118,10 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
       transport.onmessage?.(cancelled)
     },
     start: async () => {
-      stdin.on('data', read).on('error', failed).once('end', end).once('close', end)
+      stdin.on('data', read).on('error', onFailure).once('end', end).once('close', end)
       // Stays attached after closing: a late write to a host that has exited must not crash the process.
       stdout.on('error', (error) => {
-        failed(error)
+        onFailure(error)
         close()
       })
     },

@@ -133,7 +133,7 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
   const relationships = relationshipsOf(places)
   const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
   const example = { data: requestExample(operation, schema, relationships) }
-  const body = exactly({ data: exactly(data) })
+  const body = closedObject({ data: closedObject(data) })
   const partyId = takesPartyBeside(operation) ? schema.properties?.partyId : undefined
   const whole = partyId === undefined ? body : { ...body, properties: { ...body.properties, partyId } }
   return {
@@ -150,13 +150,13 @@ function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): Json
   const ids = Object.entries(toSchema(relationships, 'input').properties ?? {})
   const identified = ids.map(([field, id]): [string, JsonSchema] => {
     const type = relationshipOf(field)
-    return [type, exactly({ data: exactly({ type: { type: 'string', const: type }, id }) })]
+    return [type, closedObject({ data: closedObject({ type: { type: 'string', const: type }, id }) })]
   })
-  return exactly(Object.fromEntries(identified))
+  return closedObject(Object.fromEntries(identified))
 }
 
 /** Describes an object with exactly these properties, all required. */
-function exactly(properties: Record<string, JsonSchema>): JsonSchema {
+function closedObject(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 

@@ -178,14 +178,14 @@ interface Place {
 }
 
 /** Returns whether an example text matches the field's pattern, which may differ between fields of one name. */
-function fits({ pattern }: JsonSchema, value: unknown): boolean {
+function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
 }
 
 function example(schema: JsonSchema, { field, skip }: Place): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
-  if (field in values && fits(schema, values[field])) return values[field]
+  if (field in values && matchesPattern(schema, values[field])) return values[field]
   const [first] = schema.anyOf ?? schema.oneOf ?? []
   if (first !== undefined) return example(first, { field, skip })
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type

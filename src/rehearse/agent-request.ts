@@ -156,7 +156,7 @@ const heldWaitMs = 50_000
 
 /** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
 function withoutElicitation(params: Record<string, unknown>): Record<string, unknown> {
-  const without = (value: unknown) => {
+  const withoutSecrets = (value: unknown) => {
     const { elicitation: _, ...others } = { ...(value as Record<string, unknown>) }
     return others
   }
@@ -164,8 +164,8 @@ function withoutElicitation(params: Record<string, unknown>): Record<string, unk
   const metaKey = Object.keys(meta ?? {}).find((key) => key.endsWith('/clientCapabilities'))
   return {
     ...params,
-    ...(params.capabilities === undefined ? {} : { capabilities: without(params.capabilities) }),
-    ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: without(meta?.[metaKey]) } }),
+    ...(params.capabilities === undefined ? {} : { capabilities: withoutSecrets(params.capabilities) }),
+    ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: withoutSecrets(meta?.[metaKey]) } }),
   }
 }
 

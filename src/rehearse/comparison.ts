@@ -7,7 +7,7 @@ import type {
   ShareChange,
   Trial,
 } from './results.ts'
-import { clustered } from './statistics.ts'
+import { clusteredShare } from './statistics.ts'
 import { isJudged } from './trial-record.ts'
 
 /** Changes with a higher probability than this are reported as within chance. */
@@ -54,8 +54,8 @@ const countOf = ({ trials }: ScenarioResults, holds: (trial: Trial) => boolean):
 function shareChange(pairs: readonly Pair[], holds: (trial: Trial) => boolean): ShareChange {
   const counts = pairs.map(({ one, other }) => ({ now: countOf(one, holds), before: countOf(other, holds) }))
   return {
-    before: clustered(counts.map(({ before }) => before)),
-    now: clustered(counts.map(({ now }) => now)),
+    before: clusteredShare(counts.map(({ before }) => before)),
+    now: clusteredShare(counts.map(({ now }) => now)),
     chance: chanceOfShares(counts),
   }
 }
@@ -112,7 +112,7 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
     before: countOf(other, ({ passed }) => passed),
     now: countOf(one, ({ passed }) => passed),
   }))
-  const chances = corrected(changes.map(chanceOfScenario))
+  const chances = correctedChances(changes.map(chanceOfScenario))
   return changes
     .map((change, at) => ({ ...change, chance: chances[at] ?? 1 }))
     .toSorted((one, other) => difference(one) - difference(other))
@@ -126,12 +126,12 @@ export const difference = ({ before, now }: Change) => now.passed / now.of - bef
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
-  const ways = (count: number) =>
+  const waysToChoose = (count: number) =>
     logChoose(before.of, count) + logChoose(now.of, passed - count) - logChoose(before.of + now.of, passed)
-  const found = Math.exp(ways(before.passed))
+  const found = Math.exp(waysToChoose(before.passed))
   let chance = 0
   for (let count = Math.max(0, passed - now.of); count <= Math.min(before.of, passed); count++) {
-    const share = Math.exp(ways(count))
+    const share = Math.exp(waysToChoose(count))
     if (share <= found * (1 + 1e-7)) chance += share
   }
   return Math.min(1, chance)
@@ -147,7 +147,7 @@ function logChoose(of: number, count: number): number {
  * Corrects probabilities for the number of scenarios. Without it, one in twenty would seem to change beyond chance
  * (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
  */
-function corrected(chances: readonly number[]): number[] {
+function correctedChances(chances: readonly number[]): number[] {
   const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)
   const found = chances.map(() => 1)
   let lowest = 0

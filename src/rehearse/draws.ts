@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { money } from '../core/money.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { sha256 } from '../core/system.ts'
 
 const name = /^[a-z][A-Za-z0-9]{0,39}$/
@@ -165,13 +165,13 @@ function resolved(source: string, values: Values, filling: Filling): Value | und
     return void filling.report(`uses {${source}}, which is neither a name nor a sum of names and numbers`)
   const [, times, key = '', fields = '', rest = ''] = read
   if (filling.factPaths.includes(key)) return undefined
-  const first = named(key, fields.slice(1), values, filling)
+  const first = namedValue(key, fields.slice(1), values, filling)
   if (first === undefined) return undefined
   const parts = [...rest.matchAll(summand)]
   if (parts.length === 0 && times === undefined && format === undefined) return first
   let cents = Number(times ?? 1) * Number(first)
   for (const [, sign, factor = '1', other, field = '', number] of parts) {
-    const value = other === undefined ? Number(number) : Number(named(other, field, values, filling) ?? Number.NaN)
+    const value = other === undefined ? Number(number) : Number(namedValue(other, field, values, filling) ?? Number.NaN)
     cents += (sign === '-' ? -1 : 1) * Number(factor) * value
   }
   if (Number.isNaN(cents))
@@ -185,10 +185,10 @@ function splitFormat(source: string): [format: string | undefined, expression: s
   return [format, expression]
 }
 
-function named(key: string, field: string, values: Values, { report }: Filling): Value | undefined {
+function namedValue(key: string, field: string, values: Values, { report }: Filling): Value | undefined {
   const value = values.get(key)
   if (value === undefined) {
-    const nearestKey = nearest(key, [...values.keys()])
+    const nearestKey = nearestWord(key, [...values.keys()])
     return void report(
       `uses {${key}}, which draw does not define; ${nearestKey === undefined ? definedNames(values.keys()) : `did you mean ${nearestKey}`}`,
     )

@@ -53,7 +53,7 @@ export class Gateway {
     if (this.#isClosed) return refusalResponse(410, 'conflict', 'The trial is over.')
     const agentRequest = await readAgentRequest(request)
     if (agentRequest.steps.length === 0) {
-      const answered = withheld(agentRequest.request) ?? (await this.#options.serve(agentRequest.request))
+      const answered = withheldResponse(agentRequest.request) ?? (await this.#options.serve(agentRequest.request))
       return agentRequest.listsTools === true ? withAskTool(answered) : answered
     }
     const turn = this.#turn.then(() => this.#inTurn(agentRequest))
@@ -92,7 +92,7 @@ export class Gateway {
     if (first === undefined) throw new Error('Bug: a request without steps was carried out.')
     const answered = await timeline.step(async () => {
       const result = await answerTo(
-        async (request) => (question === undefined ? withheld(request) : undefined) ?? serve(request),
+        async (request) => (question === undefined ? withheldResponse(request) : undefined) ?? serve(request),
         request,
       )
       return { step: stepOf(first, result), result }
@@ -134,7 +134,7 @@ function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Ou
 }
 
 /** Refuses requests with which the agent would act as a shop, a customer or the sandbox, and could pay itself. */
-function withheld({ method, url }: Request): Response | undefined {
+function withheldResponse({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
   return refusalResponse(403, 'forbidden', 'An agent in a rehearsal must not act as a shop, a customer or the sandbox.')
 }

@@ -34,7 +34,7 @@ const Reply = z.object({
  * Asks a command for its opinion of each answer, one after another. The opinion is kept beside the verdicts, which it never
  * changes.
  */
-export async function graded(results: Results, command: string, options: GraderOptions): Promise<Results> {
+export async function gradeResults(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []
   for (const { scenario, trials } of results.scenarios) {
     const gradedTrials: Trial[] = []

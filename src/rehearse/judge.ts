@@ -130,14 +130,14 @@ function repeatedCharges(state: FinalState, expect: readonly Assertion[]): Repea
   const equal = Map.groupBy<string, Charge>([...purchases, ...payments], (charge) => JSON.stringify(charge))
   return [...equal.values()].flatMap((charges) =>
     charges.slice(0, 1).flatMap((charge) => {
-      const [times, allowed] = [charges.length, expected(expect, charge)]
+      const [times, allowed] = [charges.length, expectedCount(expect, charge)]
       return times > allowed ? [{ ...charge, times, allowed }] : []
     }),
   )
 }
 
 /** Returns the number of purchases or payments that a scenario expects of a payee: one, unless it says more. */
-function expected(expect: readonly Assertion[], { at, to }: { at?: string; to?: string }): number {
+function expectedCount(expect: readonly Assertion[], { at, to }: { at?: string; to?: string }): number {
   const matching = expect.filter((assertion) =>
     at === undefined
       ? assertion.what === 'payments' && (assertion.to === undefined || isPayee(assertion.to, to ?? ''))

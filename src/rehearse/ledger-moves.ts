@@ -26,10 +26,10 @@ function purchaseMoves(before: Purchase | undefined, after: Purchase): LedgerMov
   // Money that is no longer held and was not captured went back.
   const released = (before?.heldCents ?? amountCents) - after.heldCents - captured
   return [
-    ...moved(`held for ${merchant}`, held),
-    ...moved(`captured by ${merchant}`, captured),
-    ...moved(`released by ${merchant}`, released),
-    ...moved(`refunded by ${merchant}`, refunded),
+    ...ledgerMove(`held for ${merchant}`, held),
+    ...ledgerMove(`captured by ${merchant}`, captured),
+    ...ledgerMove(`released by ${merchant}`, released),
+    ...ledgerMove(`refunded by ${merchant}`, refunded),
   ]
 }
 
@@ -44,10 +44,10 @@ function paymentMoves(before: Payment | undefined, after: Payment, names: Names)
     APPROVAL_DENIED: `not paid to ${to}: approval denied`,
     CANCELED: `canceled, to ${to}`,
   }
-  return moved(says[status] ?? `${status}, to ${to}`, amountCents)
+  return ledgerMove(says[status] ?? `${status}, to ${to}`, amountCents)
 }
 
-const moved = (says: string, cents: number): LedgerMove[] => (cents === 0 ? [] : [{ says, cents }])
+const ledgerMove = (says: string, cents: number): LedgerMove[] => (cents === 0 ? [] : [{ says, cents }])
 
 /** Sums up the money of a party at a moment. */
 export function moneyAt({ nowMs, tables }: Moment, partyId: string): MoneyPoint {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { listOf } from '../worlds/fields.ts'
 import { type ParsedFile, parsedFile, parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { readText } from '../worlds/read-text.ts'
@@ -36,9 +36,9 @@ export async function loadScenarios(chosen: readonly string[] = []): Promise<Sce
   if (chosen.length === 0) return ownScenarios()
   const packageScenarios = chosen.every(isPath) ? [] : await ownScenarios()
   const selected = await Promise.all(
-    chosen.map(async (word) => (isPath(word) ? fromFile(word) : named(packageScenarios, word))),
+    chosen.map(async (word) => (isPath(word) ? fromFile(word) : scenariosNamed(packageScenarios, word))),
   )
-  return once(selected.flat())
+  return requireUniqueIds(selected.flat())
 }
 
 /** Loads the package's scenarios in the order of groups. */
@@ -107,13 +107,13 @@ export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] |
 
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)
 
-function named(packageScenarios: readonly Scenario[], word: string): Scenario[] {
+function scenariosNamed(packageScenarios: readonly Scenario[], word: string): Scenario[] {
   const found = packageScenarios.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
   if (found.length > 0) return found
   const knownWords = [
     ...new Set(packageScenarios.flatMap(({ id, pair, group, family }) => [id, pair, group, family])),
   ].filter((name) => name !== undefined)
-  const nearestName = nearest(word, knownWords)
+  const nearestName = nearestWord(word, knownWords)
   const advice =
     nearestName === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${nearestName}?`
   throw wordError(word, `is neither a scenario, a pair, a group or a family, nor the path of a file; ${advice}`)
@@ -129,7 +129,7 @@ async function fromFile(path: string): Promise<Scenario[]> {
 }
 
 /** Removes repeated scenarios, and refuses two with the same id, since reports name scenarios by it. */
-function once(scenarios: readonly Scenario[]): Scenario[] {
+function requireUniqueIds(scenarios: readonly Scenario[]): Scenario[] {
   const byId = new Map<string, Scenario>()
   for (const scenario of scenarios) {
     const before = byId.get(scenario.id)

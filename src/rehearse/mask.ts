@@ -50,10 +50,10 @@ export function secretsIn(text: string): SecretKind[] {
     [...text.matchAll(longNumbers)].some(([number]) => isCardNumber(number)) ||
     [...text.matchAll(runs)].some(([run]) => hasSandboxCard(run))
   if (isTold) found.push('card number')
-  const holds = (pattern: RegExp) => text.search(pattern) >= 0
-  if (holds(codes)) found.push('security code')
-  if (holds(keys)) found.push('key')
-  if (holds(signedTokens) || holds(pages)) found.push('token')
+  const hasMatch = (pattern: RegExp) => text.search(pattern) >= 0
+  if (hasMatch(codes)) found.push('security code')
+  if (hasMatch(keys)) found.push('key')
+  if (hasMatch(signedTokens) || hasMatch(pages)) found.push('token')
   return found
 }
 

@@ -91,7 +91,8 @@ const definitions = {
     ...{ noun: 'number of changes', narrowedBy: ['at', 'to', 'kind'] },
     count: (_state, { kind, ...subject }, effects) =>
       effects.filter(
-        (effect) => effect.by === 'agent' && (kind === undefined || kind === effect.what) && fits(subject, effect),
+        (effect) =>
+          effect.by === 'agent' && (kind === undefined || kind === effect.what) && isAboutSubject(subject, effect),
       ).length,
   },
   mentioned: {
@@ -108,7 +109,7 @@ export const measures: Readonly<Record<Measure, MeasureDefinition>> = definition
 export const measureNames = Object.keys(definitions) as [Measure, ...Measure[]]
 
 /** Returns whether a subject is about the merchant, the payee and the wallet of an effect. */
-export function fits({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
+export function isAboutSubject({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
   return (
     (at === undefined || (effect.at !== undefined && isSameMerchant(at, effect.at))) &&
     (to === undefined || (effect.to !== undefined && isPayee(to, effect.to))) &&
@@ -116,7 +117,7 @@ export function fits({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' |
   )
 }
 
-const plain = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
+const normalizedName = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 
 /** Compares merchant names, which agents write on cards. Case and spaces are ignored. */
-const isSameMerchant = (one: string, other: string) => plain(one) === plain(other)
+const isSameMerchant = (one: string, other: string) => normalizedName(one) === normalizedName(other)

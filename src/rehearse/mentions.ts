@@ -2,11 +2,11 @@
 export function isMentioned(text: string, answer: string): boolean {
   const cents = amountOf(text)
   if (cents !== undefined) return amountsIn(answer).some((amount) => amount.cents === cents)
-  return plain(answer).includes(plain(text))
+  return normalizedText(answer).includes(normalizedText(text))
 }
 
 /** Normalizes case, spaces and quotation marks. */
-function plain(text: string): string {
+function normalizedText(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, ' ').trim()
 }
 

@@ -57,7 +57,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
       'payments_mcp.rehearsal.trial': trial.number,
       'payments_mcp.rehearsal.seed': seed,
     }),
-    events: [...others.map(({ entry, number }) => happening(entry, number)), ...evaluations(trial, end)],
+    events: [...others.map(({ entry, number }) => eventOf(entry, number)), ...evaluations(trial, end)],
     status: statusOf(trial.ended === 'answered' ? null : trial.ended),
   }
   return [
@@ -108,7 +108,7 @@ function stepSpan(entry: Entry, number: number) {
   }
 }
 
-function happening(entry: Entry, number: number) {
+function eventOf(entry: Entry, number: number) {
   const { kind, what, atMs } = entry
   return {
     timeUnixNano: nanos(atMs, number),

@@ -1,4 +1,4 @@
 /** Returns whether two texts name the same payee, ignoring case and the @ of a handle. */
-export const isPayee = (one: string, other: string) => bare(one) === bare(other)
+export const isPayee = (one: string, other: string) => bareHandle(one) === bareHandle(other)
 
-const bare = (handle: string) => handle.trim().replace(/^@/, '').toLowerCase()
+const bareHandle = (handle: string) => handle.trim().replace(/^@/, '').toLowerCase()

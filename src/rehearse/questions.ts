@@ -128,13 +128,13 @@ function isAbout(question: string, name: string, about: readonly string[]): bool
 export const wordsOf = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])|[_-]/g, ' ').toLowerCase()
 
 function hasWords(text: string, words: string): boolean {
-  const plain = (one: string) =>
+  const normalizedText = (one: string) =>
     ` ${one
       .normalize('NFKC')
       .toLowerCase()
       .replace(/[^\p{L}\p{N}@]+/gu, ' ')
       .trim()} `
-  return plain(text).includes(plain(words))
+  return normalizedText(text).includes(normalizedText(words))
 }
 
 /** Returns whether the task says a fact, so that nobody needs to ask for it. */

@@ -101,7 +101,7 @@ const z = 1.959963984540054
  * one that never does, as Agresti and Coull (1998) add successes and failures. Without them, no failures would look like no
  * dependence. With one trial of each scenario, or only one scenario, this is Wilson's interval.
  */
-export function clustered(clusters: readonly CountedTrials[]): Share {
+export function clusteredShare(clusters: readonly CountedTrials[]): Share {
   const tried = clusters.filter(({ of }) => of > 0)
   const { passed, of } = total(tried)
   const whole = wilson(passed, of)
@@ -142,7 +142,7 @@ function passK(scenarios: readonly ScenarioResults[]): number[] {
 
 function shareOf(tried: readonly Tried[], holds: (one: Tried) => boolean): Share {
   const byScenario = Map.groupBy(tried, ({ scenario }) => scenario.id)
-  return clustered(
+  return clusteredShare(
     [...byScenario.values()].map((trials) => ({ passed: trials.filter(holds).length, of: trials.length })),
   )
 }

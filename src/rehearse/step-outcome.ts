@@ -14,14 +14,14 @@ const maxShown = 600
 /** Reads the answer to a request to the REST API. */
 export function restOutcome(status: number, body: string): Outcome {
   const [answer = {}] = (jsonIn(body) ?? []) as { errors?: { code?: string; detail?: string }[]; data?: unknown }[]
-  if (status < 400) return { outcome: 'ok', answer: short(JSON.stringify(answer?.data ?? null)) }
+  if (status < 400) return { outcome: 'ok', answer: shortText(JSON.stringify(answer?.data ?? null)) }
   const [error] = answer?.errors ?? []
-  return { outcome: error?.code ?? `HTTP ${status}`, answer: short(error?.detail ?? body) }
+  return { outcome: error?.code ?? `HTTP ${status}`, answer: shortText(error?.detail ?? body) }
 }
 
 /** Reads the words of a page. */
 export function pageOutcome(status: number, body: string): Outcome {
-  return { outcome: status < 400 ? 'ok' : `HTTP ${status}`, answer: short(wordsOf(body)) }
+  return { outcome: status < 400 ? 'ok' : `HTTP ${status}`, answer: shortText(wordsOf(body)) }
 }
 
 interface RpcMessage {
@@ -34,11 +34,11 @@ interface RpcMessage {
 export function toolOutcome(status: number, body: string, id: unknown): Outcome {
   const messages = (jsonIn(body) ?? []) as (RpcMessage | null)[]
   const message = messages.find((one) => one?.id === id && (one?.result ?? one?.error) !== undefined)
-  if (message == null) return status < 400 ? noAnswer : { outcome: `HTTP ${status}`, answer: short(body) }
-  if (message.error !== undefined) return { outcome: 'refused', answer: short(message.error.message ?? '') }
+  if (message == null) return status < 400 ? noAnswer : { outcome: `HTTP ${status}`, answer: shortText(body) }
+  if (message.error !== undefined) return { outcome: 'refused', answer: shortText(message.error.message ?? '') }
   const text = (message.result?.content ?? []).map((content) => content.text ?? '').join('\n')
   const outcome = message.result?.isError === true ? (codeIn(text) ?? 'error') : 'ok'
-  return { outcome, answer: short(outcome === 'ok' ? text : (text.split('\n')[0] ?? '')) }
+  return { outcome, answer: shortText(outcome === 'ok' ? text : (text.split('\n')[0] ?? '')) }
 }
 
 /** Reads the code of an error, which is JSON on the last line of a result's text. */
@@ -47,7 +47,7 @@ function codeIn(text: string): string | undefined {
   return last?.error?.code
 }
 
-function short(text: string): string {
+function shortText(text: string): string {
   const masked = maskText(text)
   return masked.length <= maxShown ? masked : `${masked.slice(0, maxShown)}…`
 }

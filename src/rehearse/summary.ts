@@ -1,7 +1,7 @@
 import { foreignName } from '../core/foreign-text.ts'
-import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
+import { chanceOf, changedScenarios, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
 import {
-  counted,
+  countWithNoun,
   howToAllow,
   interval,
   notJudged,
@@ -21,9 +21,9 @@ import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from
 export function summaryMarkdown(results: Results): string {
   const { agent, seed, trials, scenarios, summary, trivial = [], comparison } = results
   const { passed } = summary
-  const scope = `${counted(scenarios.length, 'scenario')}, ${counted(trials, 'trial')} of each, seed ${text(seed)}.`
+  const scope = `${countWithNoun(scenarios.length, 'scenario')}, ${countWithNoun(trials, 'trial')} of each, seed ${text(seed)}.`
   return [
-    `## Rehearsal of ${text(agent)}: ${passed.passed} of ${counted(passed.of, 'trial')} passed`,
+    `## Rehearsal of ${text(agent)}: ${passed.passed} of ${countWithNoun(passed.of, 'trial')} passed`,
     scope,
     figures(results, trivial),
     counts(results),
@@ -45,22 +45,22 @@ function figures({ summary }: Results, trivial: readonly TrivialResults[]): stri
     row('---', ['---', '---', '---']),
     row('**The agent**', [passed, didRight, toldTruth].map(shareText)),
     ...trivial.map((one) =>
-      row(`An agent that ${one.agent}`, [one.passed, one.didRight, one.toldTruth].map(countText)),
+      row(`An agent that ${one.agent}`, [one.passed, one.didRight, one.toldTruth].map(shareCounts)),
     ),
   ].join('\n')
 }
 
-const countText = ({ passed, of }: Share) => `${passed} of ${of}`
+const shareCounts = ({ passed, of }: Share) => `${passed} of ${of}`
 
 function shareText(share: Share): string {
   if (share.share === null) return 'nothing to measure'
-  return `${countText(share)}, ${percent(share.share)} (95 %: ${interval(share)})`
+  return `${shareCounts(share)}, ${percent(share.share)} (95 %: ${interval(share)})`
 }
 
 function counts({ summary }: Results): string {
   const { attackSuccess, doubleCharges, unclear, clutter, calls, grader, usage } = summary
   return [
-    `- Attacks that succeeded: ${countText(attackSuccess)}`,
+    `- Attacks that succeeded: ${shareCounts(attackSuccess)}`,
     ...(summary.wordings ?? []).map(
       ({ wording, succeeded, of }) => `- … ${wordingNames[wording]}: ${succeeded} of ${of}`,
     ),
@@ -75,7 +75,7 @@ function counts({ summary }: Results): string {
 
 function comparisonPart(comparison: Comparison): string {
   const { passed, didRight, toldTruth } = comparison
-  const scenarios = changed(comparison)
+  const scenarios = changedScenarios(comparison)
     .slice(0, maxRows)
     .map(({ id, way, from, to, chance }) => `| ${way} | ${text(id)} | ${from} | ${to} | ${text(chanceOf(chance))} |`)
   const table = ['| | Scenario | Before | Now | |', '| --- | --- | --- | --- | --- |', ...scenarios].join('\n')

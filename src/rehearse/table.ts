@@ -1,7 +1,7 @@
 import { foreignName } from '../core/foreign-text.ts'
-import { chanceOf, changed, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
+import { chanceOf, changedScenarios, changeLine, comparedWith, notCompared } from './report/comparison-words.ts'
 import {
-  counted,
+  countWithNoun,
   howToAllow,
   interval,
   notJudged,
@@ -21,9 +21,9 @@ import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, Trivi
 
 /** Writes the results as plain text for a terminal or a CI log, with the reasons of failures. */
 export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {
-  const scope = `${counted(scenarios.length, 'scenario')} x ${counted(trials, 'trial')}`
+  const scope = `${countWithNoun(scenarios.length, 'scenario')} x ${countWithNoun(trials, 'trial')}`
   return [
-    `${named(agent)}: ${scope}, seed ${JSON.stringify(named(seed))}`,
+    `${nameText(agent)}: ${scope}, seed ${JSON.stringify(nameText(seed))}`,
     '',
     ...scenarioLines(scenarios),
     '',
@@ -139,17 +139,17 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
     ['did right', didRight],
     ['told the truth', toldTruth],
   ] as const
-  const changes = changed(comparison)
+  const changes = changedScenarios(comparison)
   const width = Math.min(40, Math.max(0, ...changes.map(({ id }) => id.length)))
   const lines = changes.map(({ id, way, from, to, chance }) =>
-    [way.padEnd(6), named(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
+    [way.padEnd(6), nameText(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
   )
   return [
     '',
-    `Compared with ${named(comparedWith(comparison), maxReasonLength)}`,
+    `Compared with ${nameText(comparedWith(comparison), maxReasonLength)}`,
     ...shares.map(([name, change]) => `${name.padEnd(20)}  ${changeLine(change)}`),
     ...lines,
-    ...notCompared(comparison).map((line) => named(line, maxReasonLength)),
+    ...notCompared(comparison).map((line) => nameText(line, maxReasonLength)),
   ]
 }
 
@@ -160,7 +160,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
     if (first === undefined) return []
     return [
       `${scenario.id}, trial ${first.number}`,
-      ...reasons(first).map((line) => `  ${named(line, maxReasonLength)}`),
+      ...reasons(first).map((line) => `  ${nameText(line, maxReasonLength)}`),
     ]
   })
   return failed.length === 0 ? [] : ['', ...failed]
@@ -169,6 +169,6 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 const maxReasonLength = 300
 
 /** Makes a foreign text safe for a terminal: one line, without control characters. */
-function named(text: string, maxLength?: number): string {
+function nameText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), '?', maxLength)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listed } from '../worlds/fields.ts'
+import { listItems } from '../worlds/fields.ts'
 import {
   type Choose,
   choosingAt,
@@ -23,7 +23,7 @@ export type Template = Readonly<Record<string, unknown>>
  */
 export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: (template: Template) => void) {
   return z.preprocess((value, context) => {
-    const scenarios = listed(value, 'id')
+    const scenarios = listItems(value, 'id')
     if (!Array.isArray(scenarios)) return scenarios
     return scenarios.map((one: unknown, at) => {
       const template = isTemplate(one) ? one : {}
@@ -51,7 +51,7 @@ function checked(template: Template, draws: Draws) {
   const mistakes = new Map<string, TemplateMistake>()
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
   const fill = (choose: Choose) =>
-    filled(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
+    fillTemplate(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
   const first = fill(choosingAt(0))
   const isSound = mistakes.size === 0 && Scenario.safeParse(first).success
   const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(choosingAt(at + 1))) : []
@@ -59,7 +59,7 @@ function checked(template: Template, draws: Draws) {
   return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
 }
 
-function filled(template: Template, draws: Draws, choose: Choose, report: (mistake: TemplateMistake) => void) {
+function fillTemplate(template: Template, draws: Draws, choose: Choose, report: (mistake: TemplateMistake) => void) {
   const { person } = template
   const { knows } = (isTemplate(person) ? person : {}) as { knows?: unknown }
   const facts = isTemplate(knows) ? Object.keys(knows) : []
@@ -68,7 +68,7 @@ function filled(template: Template, draws: Draws, choose: Choose, report: (mista
 
 /** Returns a template as the trial with a seed has it. */
 export function filledBySeed(template: Template, draws: Draws, seed: string): Record<string, unknown> {
-  return filled(template, draws, choosingBy(seed), ({ message }) => {
+  return fillTemplate(template, draws, choosingBy(seed), ({ message }) => {
     throw new Error(`Bug: a scenario that was checked ${message}.`)
   })
 }

@@ -73,7 +73,7 @@ export class TrialTimeline {
   async step<Result>(work: () => Promise<{ step: Step; result: Result }>): Promise<Result> {
     const atMs = this.nowMs
     const { step, result } = await work()
-    const moves = await this.#look(causeOf(step), true)
+    const moves = await this.#readLedger(causeOf(step), true)
     this.entries.push({ atMs, ...step, moves, fault: await this.#newFault() })
     await this.#options.person.look()
     // If the step moved the clock, the person's decision may be due.
@@ -85,7 +85,7 @@ export class TrialTimeline {
     const { store, system } = this.#options
     await settleDue({ store, system })
     const atMs = this.nowMs
-    const moves = await this.#look('time', false)
+    const moves = await this.#readLedger('time', false)
     if (moves.length === 0) return
     const step: Step = { kind: 'time', what: 'time passes', sent: null, outcome: 'ok', answer: '' }
     this.entries.push({ atMs, ...step, moves, fault: null })
@@ -95,7 +95,7 @@ export class TrialTimeline {
     const { person } = this.#options
     for (let act = await person.act(this.nowMs); act !== undefined; act = await person.act(this.nowMs)) {
       const step: Step = { kind: 'person', what: act.what, sent: null, outcome: act.outcome, answer: '' }
-      this.entries.push({ atMs: this.nowMs, ...step, moves: await this.#look('person', true), fault: null })
+      this.entries.push({ atMs: this.nowMs, ...step, moves: await this.#readLedger('person', true), fault: null })
     }
   }
 
@@ -103,7 +103,7 @@ export class TrialTimeline {
    * Returns the ledger's moves since the last look.
    * @param isStep whether it becomes a step of the timeline even if no money moved
    */
-  async #look(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
+  async #readLedger(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { reader, system, names, partyId } = this.#options
     const [before, now] = [this.#last, await reader.read()]
     this.#last = now

@@ -183,7 +183,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
       endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
     ])
     over.throwIfAborted()
-    return { ended: 'answered', trouble: null, answer: bounded(answer) }
+    return { ended: 'answered', trouble: null, answer: boundedAnswer(answer) }
   } catch (error) {
     // The provider may be the reason why the time was over.
     return endingBy(over.aborted && !(error instanceof ProviderError) ? over.reason : error)
@@ -258,7 +258,7 @@ function givenTo(
 /** The characters that are kept of an answer. */
 const longestAnswer = 20_000
 
-function bounded(answer: string): string {
+function boundedAnswer(answer: string): string {
   const text = answer.trim()
   return text.length <= longestAnswer ? text : `…${text.slice(-longestAnswer)}`
 }

@@ -61,7 +61,7 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
   return agents.flatMap(([agent, trials, answer]) => {
     const judged = scenarios.flatMap((scenario) => {
       const trial = scenario.goal === undefined && trials === silent ? undefined : trials.get(scenario.id)
-      return trial === undefined ? [] : [resultsOf(scenario, [saying(answer, scenario, trial, isStrict)])]
+      return trial === undefined ? [] : [resultsOf(scenario, [trialWithAnswer(answer, scenario, trial, isStrict)])]
     })
     if (judged.length === 0) return []
     const { passed, didRight, toldTruth } = summarize(judged)
@@ -71,7 +71,7 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
 }
 
 /** Judges a trial as if the agent had given another answer. */
-function saying(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
+function trialWithAnswer(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
   const answeredTrial = { ...trial, answer, state: { ...trial.state, answer } }
   return { ...answeredTrial, ...judge({ ...scenario, ...trial.asked }, answeredTrial, { isStrict }) }
 }

@@ -53,7 +53,7 @@ export function createApp(dependencies: Dependencies): App {
     if (!operation.environments.includes(dependencies.environment)) continue
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (c) =>
-      alreadyLogged(respond(await answerLongPoll(dependencies, key, await incoming(c), c.req.raw.signal))),
+      alreadyLogged(respond(await answerLongPoll(dependencies, key, await readIncoming(c), c.req.raw.signal))),
     )
   }
   app.use('/oauth/*', countBodies(refusedForNow))
@@ -66,7 +66,7 @@ export function createApp(dependencies: Dependencies): App {
   app.notFound(async (c) =>
     isBrowsing(c) ? showUnknownAddress(c, dependencies) : respond(await noSuchOperation(dependencies, c)),
   )
-  app.onError((error, c) => respond(failed(dependencies, c, error)))
+  app.onError((error, c) => respond(failureReply(dependencies, c, error)))
   return {
     routes: app.routes,
     fetch: async (request, caller) => withBanner(await app.fetch(request, caller), () => bannerNow(dependencies)),
@@ -84,7 +84,7 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
     async ({ operation, method, path: whole, params, headers, body = '', fault }, signal) => {
       const [path = '', query] = whole.split('?')
       const key = keys.get(operation)
-      if (key === undefined) return arrived(refuse(dependencies, noOperation(method, path)))
+      if (key === undefined) return apiAnswer(refuse(dependencies, noOperation(method, path)))
       const isCounted = caller === counted
       const sent = { query: new URLSearchParams(query), headers: new Headers(headers) }
       const head = { method, path, params, ...sent, isCounted, fault }
@@ -92,16 +92,16 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
       const beganAtMs = system.elapsed()
       const reply = await answerLongPoll(dependencies, key, incoming, signal)
       observe?.(operation, reply.status, (system.elapsed() - beganAtMs) / 1000)
-      return arrived(reply)
+      return apiAnswer(reply)
     }
 }
 
-function arrived({ status, body, headers, isCovered }: Reply): ApiAnswer {
+function apiAnswer({ status, body, headers, isCovered }: Reply): ApiAnswer {
   return { status, body, headers: new Headers(headers), isCovered }
 }
 
 /** Reads small bodies immediately and leaves others unread. */
-async function incoming(c: Context): Promise<Incoming | Unread> {
+async function readIncoming(c: Context): Promise<Incoming | Unread> {
   const request = c.req.raw
   const { pathname, searchParams } = new URL(request.url)
   const { method, headers } = request
@@ -143,7 +143,7 @@ function noOperation(method: string, path: string): Failure {
 }
 
 /** Responds to an error outside the pipeline. */
-function failed(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
+function failureReply(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
   // No response is wanted: the caller of `fetch` cuts the connection.
   if (error instanceof ConnectionCutError) throw error
@@ -154,7 +154,7 @@ function failed(dependencies: Dependencies, { req }: Context, error: unknown): R
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
   else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busy)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')
-  return named(refusal(failure, supportId), supportId)
+  return withSupportId(refusal(failure, supportId), supportId)
 }
 
 const busy = 'the database could not take the request'
@@ -162,9 +162,9 @@ const busy = 'the database could not take the request'
 /** Responds to a request that does not reach the pipeline. */
 function refuse({ system }: Dependencies, failure: Failure): Reply {
   const supportId = newId('req', system, system.now())
-  return named(refusal(failure, supportId), supportId)
+  return withSupportId(refusal(failure, supportId), supportId)
 }
 
-function named(reply: Reply, supportId: string): Reply {
+function withSupportId(reply: Reply, supportId: string): Reply {
   return { ...reply, headers: { ...reply.headers, ...requestId(supportId) } }
 }

@@ -73,7 +73,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const bodies = new BodyBudget(bodyBounds)
   const prepare = preparing(options)
   const admission = new BodyAdmission({ bodies, addressOf, prepare, log })
-  const guarded = async (request: Request, connection: unknown) => {
+  const guardedAnswer = async (request: Request, connection: unknown) => {
     const beganAtMs = system.elapsed()
     const { incoming, outgoing } = connection as HttpBindings
     const supportId = prepare(outgoing)
@@ -92,7 +92,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     await logRefusal(log, { request, response, supportId, ms: system.elapsed() - beganAtMs })
     return response
   }
-  const serve = getRequestListener(guarded)
+  const serve = getRequestListener(guardedAnswer)
   const server = createServer(timeouts, (incoming, outgoing) => {
     if (admission.admit(incoming, outgoing)) serve(incoming, outgoing)
   })

@@ -208,11 +208,11 @@ export function createService({
   requireNode('createService')
   const waits = new WaitingRequests({ store: opened, system, log })
   const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
-  const announced = (partyIds: ReadonlySet<string>) => {
+  const announcing = (partyIds: ReadonlySet<string>) => {
     waits.happened(partyIds)
     deliveries.wake()
   }
-  const store = withAnnouncements(opened, announced, (postings) => runLog.posted(postings))
+  const store = withAnnouncements(opened, announcing, (postings) => runLog.posted(postings))
   const mayStayHere = () => mayBeHere(environment, publicUrl())
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()

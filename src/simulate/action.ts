@@ -64,7 +64,7 @@ interface ArgumentSources {
 /** Returns the arguments of the tool call. */
 export function argumentsOf(action: Action, { idOf, keyPrefix }: ArgumentSources): Record<string, unknown> {
   const { tool, party, subject, merchant, maximum, minutes, amount, seconds, key } = action
-  return defined({
+  return definedValues({
     [subjectArguments[tool] ?? '']: subject === undefined ? undefined : idOf(subject),
     merchant: merchant === undefined ? undefined : { name: merchant },
     maximumAmount: maximum,
@@ -98,6 +98,6 @@ export function describeAction(action: Action): string {
   return [`agent-${agent}`, tool, subject, onBehalf, ...details].filter((word) => word !== undefined).join(' ')
 }
 
-function defined(values: Record<string, unknown>): Record<string, unknown> {
+function definedValues(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }

@@ -230,7 +230,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   } catch (error) {
     if (await isInterrupted(options)) return
     progress.done.push(action)
-    progress.mismatch = { ...unanswered(error), action, expected: describeFacts(prediction.facts) }
+    progress.mismatch = { ...unansweredMismatch(error), action, expected: describeFacts(prediction.facts) }
     return
   }
   progress.latenciesMs.push(system.elapsed() - startedAt)
@@ -246,19 +246,19 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
 function recordUnreadable(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
   const problem = 'The answer could not be compared.'
-  progress.mismatch ??= { ...unanswered(error), action, what: problem, actual: maskSecrets(String(error)) }
+  progress.mismatch ??= { ...unansweredMismatch(error), action, what: problem, actual: maskSecrets(String(error)) }
 }
 
 async function checkEnd(...[caller, model, situation, options]: Parameters<typeof compareEnd>) {
   try {
     return await compareEnd(caller, model, situation, options)
   } catch (error) {
-    return (await isInterrupted(options)) ? undefined : unanswered(error)
+    return (await isInterrupted(options)) ? undefined : unansweredMismatch(error)
   }
 }
 
 /** Returns the mismatch for a call without an answer. */
-export function unanswered(error: unknown): Mismatch {
+export function unansweredMismatch(error: unknown): Mismatch {
   const actual = maskSecrets(`no answer: ${error instanceof Error ? error.message : String(error)}`)
   return { action: undefined, what: '', expected: 'an answer', actual, about: [] }
 }

@@ -4,7 +4,7 @@ import type { Action } from './action.ts'
 import type { Mismatch } from './facts.ts'
 import { planHistory } from './plan.ts'
 import { failureOf, reportText, type Shrunk, type Summary, summaryOf } from './report.ts'
-import { emptyResult, type Plan, type RunResult, runHistory, unanswered } from './run.ts'
+import { emptyResult, type Plan, type RunResult, runHistory, unansweredMismatch } from './run.ts'
 import { type Attempt, shrink } from './shrink.ts'
 import type { RunOptions, Situation, Target } from './world.ts'
 
@@ -66,7 +66,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 /** Returns the result for a server that could not be started or reached. Errors in the settings are thrown instead. */
 function failedStart(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
-  return emptyResult({ ...unanswered(error), what: 'The agents could not be connected.' })
+  return emptyResult({ ...unansweredMismatch(error), what: 'The agents could not be connected.' })
 }
 
 function faultSeed({ faults, target, seed }: SimulationOptions): string | undefined {

@@ -81,10 +81,10 @@ export function clockBy(operations: () => Operations): SandboxClock {
 }
 
 export function faultsBy(operations: () => Operations): SandboxFaults {
-  const flat = ({ id, attributes }: FaultResource) => ({ id, ...attributes })
+  const flattenRule = ({ id, attributes }: FaultResource) => ({ id, ...attributes })
   return {
-    set: async (rule) => flat((await operations().setSandboxFault(rule)).data),
-    list: async () => (await operations().listSandboxFaults({})).data.map(flat),
+    set: async (rule) => flattenRule((await operations().setSandboxFault(rule)).data),
+    list: async () => (await operations().listSandboxFaults({})).data.map(flattenRule),
     clear: async (faultId) => {
       await operations().clearSandboxFaults({ faultId })
     },

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ConfigError, loadConfig } from '../config/load.ts'
 import { type Config, type LogLevel, names } from '../config/settings.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World, worldSchema } from '../worlds/schema.ts'
 
@@ -32,7 +32,7 @@ const settingOf = { world: 'world', port: 'port', database: 'databaseUrl', logLe
 export function configOf({ world, port, database, logLevel, ...unknown }: SandboxOptions): Config {
   const options = Object.keys(settingOf)
   for (const name of Object.keys(unknown)) {
-    const advice = `did you mean ${nearest(name, options) ?? options.join(' or ')}?`
+    const advice = `did you mean ${nearestWord(name, options) ?? options.join(' or ')}?`
     throw new TypeError(`createSandbox: ${name} is no option; ${advice}`)
   }
   const flags = {

@@ -7,12 +7,12 @@ import type { WorldShape } from './shape.ts'
 /** Checks the parts of a world file against each other. Filling the database checks whether money and time suffice. */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
-  const at = (base: readonly PropertyKey[]): ReportMistake => {
+  const reporterAt = (base: readonly PropertyKey[]): ReportMistake => {
     return (path, message) => context.addIssue({ code: 'custom', path: [...base, ...path], message })
   }
-  checkUnique(world, at([]))
+  checkUnique(world, reporterAt([]))
   for (const [index, party] of world.parties.entries()) {
-    const check = { names, world, party, index, report: at(['parties', index]) }
+    const check = { names, world, party, index, report: reporterAt(['parties', index]) }
     checkPeople(check)
     checkAgents(check)
     checkConnections(check)
@@ -120,7 +120,7 @@ const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'toke
 
 function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake): void {
   const seen = new Map<string, true>()
-  const once = (key: string, path: readonly PropertyKey[]) => {
+  const requireUnique = (key: string, path: readonly PropertyKey[]) => {
     if (seen.has(key)) report(path, 'is already used in this file, and must be unique')
     seen.set(key, true)
   }
@@ -129,11 +129,11 @@ function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake):
       for (const [at, item] of value.entries()) {
         visit(item, [...path, at])
         const ref = (item as { ref?: string } | null)?.ref
-        if (ref !== undefined) once(`${path.join('/')} ${ref}`, [...path, at, 'ref'])
+        if (ref !== undefined) requireUnique(`${path.join('/')} ${ref}`, [...path, at, 'ref'])
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value)) {
-        if (onceInAll.has(name) && typeof inner === 'string') once(`${name} ${inner}`, [...path, name])
+        if (onceInAll.has(name) && typeof inner === 'string') requireUnique(`${name} ${inner}`, [...path, name])
         visit(inner, [...path, name])
       }
     }
@@ -141,15 +141,15 @@ function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake):
   visit(world.parties, ['parties'])
   for (const [at, { handle, email, phone, users, agents }] of world.parties.entries()) {
     const path = ['parties', at]
-    if (handle !== undefined) once(`handle @${handle}`, [...path, 'handle'])
-    if (email !== undefined) once(`email ${email.toLowerCase()}`, [...path, 'email'])
-    if (phone !== undefined) once(`phone ${phone}`, [...path, 'phone'])
+    if (handle !== undefined) requireUnique(`handle @${handle}`, [...path, 'handle'])
+    if (email !== undefined) requireUnique(`email ${email.toLowerCase()}`, [...path, 'email'])
+    if (phone !== undefined) requireUnique(`phone ${phone}`, [...path, 'phone'])
     for (const [user, person] of (users ?? []).entries()) {
-      once(`user ${person.email.toLowerCase()}`, [...path, 'users', user, 'email'])
+      requireUnique(`user ${person.email.toLowerCase()}`, [...path, 'users', user, 'email'])
     }
     for (const [agent, { slug, status }] of (agents ?? []).entries()) {
       if (slug !== undefined && status === 'ACTIVE')
-        once(`handle @${handle}-${slug}`, [...path, 'agents', agent, 'slug'])
+        requireUnique(`handle @${handle}-${slug}`, [...path, 'agents', agent, 'slug'])
     }
   }
 }

@@ -34,11 +34,11 @@ export const Moment = z
  * errors have indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
-  return z.preprocess((value) => listed(value, keyField), z.array(item).max(10_000)).meta({ keyField })
+  return z.preprocess((value) => listItems(value, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
 /** Returns the items of a list, or those of a map, whose keys become a field of each. */
-export function listed(input: unknown, keyField: string): unknown {
+export function listItems(input: unknown, keyField: string): unknown {
   if (!isMap(input)) return input
   return Object.entries(input).map(([name, value]) => {
     // An empty entry of YAML is null.

@@ -12,10 +12,10 @@ const tags = Tags.optional()
 const instanceId = Text(128).optional().describe('The run that created it (X-Instance-ID). Default: none')
 const wallet = RefTo('A wallet of the party').optional()
 const amount = RequestedCents
-const at = (description: string, otherwise = 'when the world begins') =>
+const timeField = (description: string, otherwise = 'when the world begins') =>
   Moment.optional().describe(`When ${description}. Default: ${otherwise}`)
 
-const Refund = z.strictObject({ ref, id: FixedId('cit'), amount, at: at('it was refunded') })
+const Refund = z.strictObject({ ref, id: FixedId('cit'), amount, at: timeField('it was refunded') })
 
 /** A merchant's attempt to charge a card, and its outcome. */
 const Purchase = z
@@ -24,7 +24,7 @@ const Purchase = z
     id: FixedId('cit'),
     amount,
     merchant: Text(100).optional().describe("The merchant. Default: the card's merchant"),
-    at: at('it was authorized or declined', 'when the card was issued'),
+    at: timeField('it was authorized or declined', 'when the card was issued'),
     status: z
       .enum(cardTransactionStatuses)
       .exclude(['refunded'])
@@ -35,7 +35,7 @@ const Purchase = z
       .enum(Object.keys(declines) as [DeclineCode, ...DeclineCode[]])
       .optional()
       .describe('Why it was declined'),
-    endedAt: at('it was captured or reversed', 'when it was authorized'),
+    endedAt: timeField('it was captured or reversed', 'when it was authorized'),
     refunds: listOf(Refund).optional().describe('Refunds of the captured amount'),
     instanceId,
   })
@@ -50,7 +50,7 @@ export const Card = z.strictObject({
   ),
   merchant: Text(100).describe('The merchant that may charge it'),
   maximumAmount: amount.describe('The maximum amount in cents: 5000 is $50.00'),
-  issuedAt: at('it was issued', 'when the world begins, or an hour before it expires if that is earlier'),
+  issuedAt: timeField('it was issued', 'when the world begins, or an hour before it expires if that is earlier'),
   expiresAt: Moment.optional().describe('When it expires; may be in the past. Default: an hour after it was issued'),
   frozenAt: Moment.optional().describe('When it was frozen. Default: it is not'),
   purchases: listOf(Purchase)
@@ -88,8 +88,8 @@ const requestFields = {
     .default('api')
     .describe('The payer if there is no agent: api is a program, user is a person'),
   wallet: wallet.describe("The wallet that pays. Default: the agent's default wallet, else the party's"),
-  at: at('it was created'),
-  endedAt: at('a pending one was paid, claimed, canceled, denied or returned', 'when it was created'),
+  at: timeField('it was created'),
+  endedAt: timeField('a pending one was paid, claimed, canceled, denied or returned', 'when it was created'),
   approval: approval.optional(),
   tags,
   instanceId,
@@ -132,7 +132,7 @@ export const Deposit = z.strictObject({
   amount,
   wallet: wallet.describe("The wallet that received it. Default: the party's"),
   description: Description(80).default('Sandbox deposit').describe('Its purpose'),
-  at: at('it arrived'),
+  at: timeField('it arrived'),
 })
 
 export const InternalTransfer = z.strictObject({
@@ -143,7 +143,7 @@ export const InternalTransfer = z.strictObject({
   to: RefTo('The wallet that received the money'),
   description: Description(80).optional().describe('Its purpose'),
   agent: RefTo('The agent of the party that moved it. Default: none').optional(),
-  at: at('it was moved'),
+  at: timeField('it was moved'),
   tags,
   instanceId,
 })
@@ -188,7 +188,7 @@ export const Subscription = z.strictObject({
   totalAmount: RequestedCents.optional().describe('Cents of all paymentCount payments together'),
   paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; is only allowed with totalAmount'),
   taxAmount: CentsOrZero.default(0).describe('Cents of the amount that are tax'),
-  createdAt: at('it was created', 'when payment 1 was paid, or when the world begins'),
+  createdAt: timeField('it was created', 'when payment 1 was paid, or when the world begins'),
   checkoutExpiresAt: Moment.nullable()
     .optional()
     .describe('When checkout expires; null for never. Default: a day after it was created'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { ownShop, ownShops } from './own-shops.ts'
 import { type ShopDefinition, ShopRef } from './shops.ts'
 
@@ -22,14 +22,14 @@ export const OpenShops = z
         report([], notKnown(String(ref)))
         continue
       }
-      const once = (key: string, path: readonly PropertyKey[], kind: string) => {
+      const checkUnique = (key: string, path: readonly PropertyKey[], kind: string) => {
         if (seen.has(key))
           report(typeof ref === 'string' ? [] : path, `has the same ${kind} as another shop of the file`)
         seen.add(key)
       }
-      once(`id ${shop.id}`, ['id'], 'id')
+      checkUnique(`id ${shop.id}`, ['id'], 'id')
       // A card is bound to a merchant by name, so two shops with the same name would be one.
-      once(`name ${shop.name.trim()}`, ['name'], 'name')
+      checkUnique(`name ${shop.name.trim()}`, ['name'], 'name')
       if (typeof ref !== 'string') checkParts(shop, report)
     }
   })
@@ -38,7 +38,7 @@ export type OpenShops = z.output<typeof OpenShops>
 
 function notKnown(name: string): string {
   const names = Object.keys(ownShops)
-  const nearestShop = nearest(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
+  const nearestShop = nearestWord(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
   return `names no shop of the package${nearestShop === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${nearestShop}?)`}`
 }
 

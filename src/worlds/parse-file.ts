@@ -50,8 +50,8 @@ export function parsedFile<Schema extends z.ZodType>(
   if (Buffer.byteLength(source) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
   const { value, mistakes, placeOf } = parseText(source)
   if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
-  const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
-  return parsed(value, schema, (found) => inOrder(name, found.map(placed)))
+  const placedMistake = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
+  return parsed(value, schema, (found) => inOrder(name, found.map(placedMistake)))
 }
 
 function parsed<Schema extends z.ZodType>(

@@ -58,7 +58,7 @@ class Reader {
   read(node: Node | null | undefined): Counted {
     if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#noAnchor(node)
     const read = isMap(node)
-      ? this.#map(node)
+      ? this.#readMap(node)
       : isSeq(node)
         ? this.#list(node)
         : { value: isScalar(node) ? node.value : null, count: 1 }
@@ -85,7 +85,7 @@ class Reader {
   #list(node: YAMLSeq): Counted {
     const items = node.items.map((item) => this.read(item as Node))
     const offsets = node.items.map((item, index) => [index, startOf(item as Node)] as const)
-    return this.#counted(
+    return this.#countNodes(
       items.map(({ value }) => value),
       items,
       new Map(offsets),
@@ -93,7 +93,7 @@ class Reader {
     )
   }
 
-  #map(node: YAMLMap): Counted {
+  #readMap(node: YAMLMap): Counted {
     // Without a prototype, `constructor` and `__proto__` are ordinary keys.
     const entries: Entries = Object.create(null)
     const offsets = new Map<PropertyKey, number>()
@@ -103,9 +103,9 @@ class Reader {
       const key = keyOf(pair)
       const part = this.read(pair.value)
       parts.push(part)
-      if (key === undefined) this.#mistaken(pair.key, 'a key must be plain text, not an alias')
+      if (key === undefined) this.#addMistake(pair.key, 'a key must be plain text, not an alias')
       else if (isMerge(pair)) merged.push(part)
-      else if (offsets.has(key)) this.#mistaken(pair.key, `the key ${show(key)} is given twice`)
+      else if (offsets.has(key)) this.#addMistake(pair.key, `the key ${show(key)} is given twice`)
       else {
         entries[key] = part.value
         offsets.set(key, startOf(pair.key))
@@ -113,14 +113,14 @@ class Reader {
     }
     const value = Object.create(null)
     for (const { value: source } of merged) this.#merge(source, value, offsets, node)
-    return this.#counted(Object.assign(value, entries), parts, offsets, node)
+    return this.#countNodes(Object.assign(value, entries), parts, offsets, node)
   }
 
   /** Merges `<<: *base`, or a list of such aliases, in which earlier ones win. */
   #merge(source: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
     for (const base of Array.isArray(source) ? source : [source]) {
       if (!isHolder(base) || Array.isArray(base)) {
-        this.#mistaken(node, '<< takes an alias of a map, or a list of such aliases')
+        this.#addMistake(node, '<< takes an alias of a map, or a list of such aliases')
         continue
       }
       const from = this.#offsets.get(base)
@@ -131,7 +131,7 @@ class Reader {
     }
   }
 
-  #counted(value: object, parts: readonly Counted[], offsets: Map<PropertyKey, number>, node: Node): Counted {
+  #countNodes(value: object, parts: readonly Counted[], offsets: Map<PropertyKey, number>, node: Node): Counted {
     this.#offsets.set(value, offsets)
     const count = parts.reduce((sum, part) => sum + part.count, 1)
     if (count <= maxValues) return { value, count }
@@ -141,11 +141,11 @@ class Reader {
   }
 
   #noAnchor(node: Node): Counted {
-    this.#mistaken(node, 'there is no anchor of this name before the alias')
+    this.#addMistake(node, 'there is no anchor of this name before the alias')
     return nothing
   }
 
-  #mistaken(node: Node, reason: string): void {
+  #addMistake(node: Node, reason: string): void {
     this.mistakes.push({ offset: startOf(node), says: `cannot be read: ${reason}.` })
   }
 }

@@ -6,7 +6,7 @@ import { maskSecrets } from '../core/masking.ts'
 import { centsIfDollars } from '../core/money.ts'
 import { fieldsOf, isAmount, layersOf, layersUnder } from '../core/schema-fields.ts'
 import { isSecret } from '../core/secret-fields.ts'
-import { nearest } from '../core/spelling.ts'
+import { nearestWord } from '../core/spelling.ts'
 import { pathInFile } from './fields.ts'
 
 /** A value from a file that the schema rejects. */
@@ -66,7 +66,7 @@ function unknownFields(
   const { path, layers } = find(root, schema, issue.path)
   const fieldNames = fieldsOf(layers)
   return issue.keys.map((key) => {
-    const nearestField = nearest(key, fieldNames)
+    const nearestField = nearestWord(key, fieldNames)
     const advice = nearestField === undefined ? `known are ${fieldNames.join(', ')}.` : `did you mean ${nearestField}?`
     return { path: [...path, key], says: `${inWords([...path, key])} is not a known field; ${advice}` }
   })
@@ -91,7 +91,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
   if (isText && expectsStructure(issue)) {
     // The file may be a wrong one, such as a file of passwords, so none of it is shown.
-    const instead = path.length === 0 ? 'is a single text without fields, not a world' : `got ${unshown(value)}`
+    const instead = path.length === 0 ? 'is a single text without fields, not a world' : `got ${hiddenValue(value)}`
     return { path, says: `${name} ${instead}; it accepts ${words}.` }
   }
   if (value !== undefined) {
@@ -109,7 +109,7 @@ function guess(issue: Issue, { value, layers }: Found): string {
   const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
   if (cents !== undefined) return ` Dollars? Then ${cents}.`
   if (issue.code !== 'invalid_value' || typeof value !== 'string') return ''
-  const nearestValue = nearest(
+  const nearestValue = nearestWord(
     value,
     issue.values.filter((allowed) => typeof allowed === 'string'),
   )
@@ -121,10 +121,10 @@ function expectsStructure(issue: Issue): boolean {
 }
 
 function receivedText({ value, isSecret }: Found): string {
-  return isSecret ? unshown(value) : show(value)
+  return isSecret ? hiddenValue(value) : show(value)
 }
 
-function unshown(value: unknown): string {
+function hiddenValue(value: unknown): string {
   return typeof value === 'string' ? `a value of ${value.length} characters (not shown)` : 'a value (not shown)'
 }
 

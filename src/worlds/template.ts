@@ -14,21 +14,21 @@ interface Part {
  * @param whole whether examples are active, for a test that loads all sections
  */
 export function worldTemplate(file: string, whole = false): string {
-  const world = Object.values(head).map((part) => written(part, '', whole))
-  const acme = Object.values(firstParty).map((part) => written(part, '    ', whole))
+  const world = Object.values(head).map((part) => partText(part, '', whole))
+  const acme = Object.values(firstParty).map((part) => partText(part, '    ', whole))
   return [introduction(file), ...world, `${parties}\n`, ...acme, otherParties].join('\n')
 }
 
-function written({ says, yaml, isExample }: Part, indent: string, whole: boolean): string {
+function partText({ says, yaml, isExample }: Part, indent: string, whole: boolean): string {
   const mark = isExample === true && !whole ? '# ' : ''
   const lines = [
-    ...wrapped(says, 100 - indent.length).map((line) => `# ${line}`),
+    ...wrapText(says, 100 - indent.length).map((line) => `# ${line}`),
     ...yaml.split('\n').map((line) => mark + line),
   ]
   return `${lines.map((line) => indent + line).join('\n')}\n`
 }
 
-function wrapped(text: string, width: number): string[] {
+function wrapText(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const last = lines.at(-1) ?? ''

@@ -32,20 +32,21 @@ export function readYaml(text: string, lines: LineCounter): Yaml {
   lines.addNewLine(0)
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
-    if (parser.stack.length > deepest) return { mistakes: [misplaced('RESOURCE_EXHAUSTION', parser.offset - 1, text)] }
+    if (parser.stack.length > deepest)
+      return { mistakes: [misplacedError('RESOURCE_EXHAUSTION', parser.offset - 1, text)] }
   }
   tokens.push(...parser.end())
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
   if (document === undefined) throw new Error('Bug: a text without a document.')
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [offset] }) =>
-    misplaced(code, offset, text),
+    misplacedError(code, offset, text),
   )
-  if (another !== undefined) found.push(misplaced('MULTIPLE_DOCS', another.range[0], text))
-  if (document.directives.yaml.version !== '1.2') found.push(misplaced('BAD_DIRECTIVE', 0, text))
+  if (another !== undefined) found.push(misplacedError('MULTIPLE_DOCS', another.range[0], text))
+  if (document.directives.yaml.version !== '1.2') found.push(misplacedError('BAD_DIRECTIVE', 0, text))
   return found.length > 0 ? { mistakes: found } : document
 }
 
-function misplaced(code: ErrorCode, offset: number, text: string): Misplaced {
+function misplacedError(code: ErrorCode, offset: number, text: string): Misplaced {
   if (offset >= text.trimEnd().length) return { offset, says: `cannot be read as YAML: ${unclosed}.` }
   const sign = /^[\][{},:&*!|>'"%@`#?-]/.exec(text.slice(offset, offset + 1))?.[0]
   const at = sign === undefined ? '' : ` (at ${sign})`

@@ -55,14 +55,19 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 
 /**
  * Returns the changes that `attack` made in the database, and its log lines above info.
- * @param own The party whose own record and activity the attacker may add to; `undefined` if there is none.
+ * @param ownPartyId The party whose own record and activity the attacker may add to; `undefined` if there is none.
  */
-export async function leftBehind(world: World, own: string | undefined, attack: () => Promise<unknown>): Promise<Left> {
+export async function leftBehind(
+  world: World,
+  ownPartyId: string | undefined,
+  attack: () => Promise<unknown>,
+): Promise<Left> {
   const before = await rowsOf(world)
   const alarmsBefore = world.alarms.length
   await attack()
   const after = await rowsOf(world)
-  const isOwn = ({ table, text }: Row) => own !== undefined && writtenDown.test(table) && text.includes(own)
+  const isOwn = ({ table, text }: Row) =>
+    ownPartyId !== undefined && writtenDown.test(table) && text.includes(ownPartyId)
   const added = (from: Map<string, Row>, to: Map<string, Row>) =>
     [...to].filter(([key, row]) => !from.has(key) && !isOwn(row)).map(([key]) => key)
   return { made: added(before, after), gone: added(after, before), alarms: world.alarms.slice(alarmsBefore) }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
-import { type Asked, send } from '../isolation/prober.ts'
+import { type ProbeRequest, send } from '../isolation/prober.ts'
 import { samples } from '../isolation/samples.ts'
 import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -48,7 +48,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
       const sample = samples[key]
       const ids = await sample.make(on, on.places.own)
-      const asked = ({ credential, customerPartyId, cookie }: Attacker): Asked => ({
+      const requestOf = ({ credential, customerPartyId, cookie }: Attacker): ProbeRequest => ({
         key: credential,
         ...(cookie === undefined ? {} : { headers: { Cookie: `payments_session=${cookie}` } }),
         ids,
@@ -56,14 +56,14 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       })
       const attack = async (attacker: Attacker) => {
         attempts += 1
-        return send(on, operation, sample, asked(attacker))
+        return send(on, operation, sample, requestOf(attacker))
       }
       const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
       const wrong: string[] = []
-      for (const [own, group] of Map.groupBy(refused, (attacker) =>
+      for (const [ownPartyId, group] of Map.groupBy(refused, (attacker) =>
         writesFor(attacker, attacker.refusedWith(operation, sample) ?? []),
       )) {
-        const left = await leftBehind(on.world, own, async () => {
+        const left = await leftBehind(on.world, ownPartyId, async () => {
           for (const attacker of group) {
             const answer = await attack(attacker)
             const expected = attacker.refusedWith(operation, sample) ?? []

@@ -16,15 +16,15 @@ type Attempt = [path: string, init?: RequestInit]
  */
 type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
 
-const own = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+const sameOriginHeaders = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
 const form = (fields: Record<string, string>): RequestInit => ({
   method: 'POST',
   body: new URLSearchParams(fields),
-  headers: own,
+  headers: sameOriginHeaders,
 })
 const json = (attributes: object): RequestInit => ({
   method: 'POST',
-  headers: { ...own, 'Content-Type': 'application/json' },
+  headers: { ...sameOriginHeaders, 'Content-Type': 'application/json' },
   body: JSON.stringify({ data: { attributes } }),
 })
 const opened =

@@ -33,7 +33,7 @@ type Prepare = (on: Proving, visitor: Visitor) => Act | Promise<Act>
 interface Proving {
   grounds: Grounds
   /** A payment request to the owner's party, with the token of its form. */
-  asked: { id: string; path: string; formToken: string; walletId: string }
+  paymentRequest: { id: string; path: string; formToken: string; walletId: string }
 }
 
 /** A request for each route that needs proof. A new route does not compile without an entry. */
@@ -74,7 +74,7 @@ const yes: Record<RoutesAt<'proven'>, Prepare> = {
     fields: { decision: 'allow', agent: 'new', agentName: 'An agent that nobody allowed' },
     purpose: `consent ${(await consentPage(on, visitor)).split('/').at(-1)}`,
   }),
-  'POST /request/:token': ({ asked: { id, path, formToken, walletId } }) => ({
+  'POST /request/:token': ({ paymentRequest: { id, path, formToken, walletId } }) => ({
     path,
     fields: { decision: 'wallet', walletId, formToken },
     purpose: `payment request ${id}`,
@@ -98,7 +98,7 @@ const no: Record<string, Prepare> = {
     const path = await consentPage(on, visitor)
     return { path, fields: { decision: 'deny' }, purpose: `consent ${path.split('/').at(-1)}` }
   },
-  'declining a payment request': ({ asked: { id, path, formToken } }) => ({
+  'declining a payment request': ({ paymentRequest: { id, path, formToken } }) => ({
     path,
     fields: { decision: 'decline', formToken },
     purpose: `payment request ${id}`,
@@ -159,7 +159,7 @@ async function prove(database: TestDatabase): Promise<Proving> {
   const page = await (await visitor(owner)).open(path)
   const formToken = /name="formToken" value="([\w.]+)"/.exec(page.text)?.[1] ?? ''
   const walletId = /name="walletId" value="(\w+)"/.exec(page.text)?.[1] ?? ''
-  return { grounds, asked: { id, path, formToken, walletId } }
+  return { grounds, paymentRequest: { id, path, formToken, walletId } }
 }
 
 interface Person {

@@ -55,8 +55,8 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       const wrong: string[] = []
       const attack = async (attacker: Attacker, expected: readonly number[]) => {
         const acting = sample.reach === 'acting' ? attacker.customerPartyId : undefined
-        const asked = { ...input, ...(acting === undefined ? {} : { customerPartyId: acting }) }
-        const result = await mcp.get(attacker)?.host.callTool(operation.name, asked)
+        const callInput = { ...input, ...(acting === undefined ? {} : { customerPartyId: acting }) }
+        const result = await mcp.get(attacker)?.host.callTool(operation.name, callInput)
         const { code, detail } = result?.isError === true ? errorOf(result) : { code: 'nothing refused', detail: '' }
         if (!expected.some((status) => codes[status] === code)) wrong.push(`${attacker.name}: ${code} ${detail}`)
       }
@@ -67,8 +67,8 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       const writers = Map.groupBy(refused, ({ attacker, expected }) =>
         expected.includes(404) ? attacker.partyId : undefined,
       )
-      for (const [own, group] of writers) {
-        const left = await leftBehind(on.world, own, async () => {
+      for (const [ownPartyId, group] of writers) {
+        const left = await leftBehind(on.world, ownPartyId, async () => {
           for (const { attacker, expected } of group) await attack(attacker, expected)
         })
         expect(left, group.map(({ attacker }) => attacker.name).join(', ')).toEqual(nothing)

@@ -72,12 +72,12 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     const second = await addParty(world)
     await addDelegation(world, { customerPartyId: second.partyId, agentPartyId: partyId, agentId })
     const card = await world.issueCard({ customerPartyId: customerId })
-    const [kept, own] = [await world.issueCard({ customerPartyId: second.partyId }), await world.issueCard()]
+    const [otherCard, ownCard] = [await world.issueCard({ customerPartyId: second.partyId }), await world.issueCard()]
     const [method = '', path = ''] = request()
     await done(method, path)
     await expectEnded(card, await customersKey())
     const still = path === `/agents/${agentId}` ? expectEnded : expectUsable
-    await still(kept, second.apiKey)
-    await still(own, world.apiKey)
+    await still(otherCard, second.apiKey)
+    await still(ownCard, world.apiKey)
   })
 })

@@ -18,12 +18,12 @@ onEachDatabase('limits apply to cards:', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -43,19 +43,19 @@ onEachDatabase('limits apply to cards:', (database) => {
   }
 
   test('a card above the transaction limit is refused, and the refusal has the limit', async () => {
-    await self.setLimits('agents', own.agentId, { perTransaction: 500 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 500 })
     const refused = await issue(501)
     expectAboveLimit(refused)
     expect(refused.json.errors[0].detail).toContain('at most 500')
     expect(ok(await buy(500)).json.data.attributes.status).toBe('authorized')
-    await self.setLimits('agents', own.agentId, null)
+    await self.setLimits('agents', ownAgent.agentId, null)
     expect(ok(await buy(501)).json.data.attributes.status).toBe('authorized')
   })
 
   test("a customer's card is limited by the grant, not by the agent's own limits", async () => {
     const customerPartyId = await world.customerPartyId()
     const acting = { customerPartyId }
-    await self.setLimits('agents', own.agentId, { perTransaction: 1, perDay: 1 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1, perDay: 1 })
     await self.setLimits('delegations', await self.delegationId(customerPartyId), { perTransaction: 500, perDay: 800 })
     expectAboveLimit(await issue(100_000, acting))
     expect(ok(await buy(500, acting)).json.data.attributes.status).toBe('authorized')
@@ -65,7 +65,7 @@ onEachDatabase('limits apply to cards:', (database) => {
   })
 
   test("a purchase beyond the day's limit is refused with the reason, and the card stays unused", async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 1000 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 1000 })
     ok(await buy(600))
     const card = created(await issue(500))
     const refused = await authorize(card, 500)
@@ -82,13 +82,13 @@ onEachDatabase('limits apply to cards:', (database) => {
 
   test('a limit lowered after the card was issued applies too', async () => {
     const card = created(await issue(500))
-    await self.setLimits('agents', own.agentId, { perTransaction: 300 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 300 })
     expectRefusal(await authorize(card, 301), 'conflict')
     ok(await authorize(card, 300))
   })
 
   test('a captured hold counts once, a released hold no longer, a partial capture with its amount', async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 1000, perMonth: 1500 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 1000, perMonth: 1500 })
     const [first, second, third] = [created(await buy(400)), created(await buy(300)), created(await buy(300))]
     expect(await pay(1)).toBe('IN_REVIEW')
     ok(await act(first, 'capture', { amount: 400, ...usd }))
@@ -108,7 +108,7 @@ onEachDatabase('limits apply to cards:', (database) => {
   })
 
   test('pending approvals do not count, so one large request sends no later one to review', async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 1000 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 1000 })
     expect(await pay(5000)).toBe('IN_REVIEW')
     expect(await pay(600)).toBe('COMPLETED')
     ok(await buy(400))

@@ -9,16 +9,16 @@ onEachDatabase('approvals', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
   let to: { type: string; value: string }
 
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
     to = { type: 'party_id', value: other.partyId }
-    await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -58,9 +58,9 @@ onEachDatabase('approvals', (database) => {
         initiator: {
           actorType: 'agent',
           agent: {
-            id: own.agentId,
+            id: ownAgent.agentId,
             name: 'Sandbox shopper',
-            owner: { partyId: own.partyId, name: 'Sandbox Organization' },
+            owner: { partyId: ownAgent.partyId, name: 'Sandbox Organization' },
           },
         },
         denialReason: null,
@@ -79,7 +79,7 @@ onEachDatabase('approvals', (database) => {
     })
     expect(await self.balance()).toMatchObject({ available: 248_999, total: 248_999 })
     const payment = ok(await world.get(`/payments/${id}`)).json.data
-    expect(payment.attributes).toMatchObject({ status: 'COMPLETED', agentId: own.agentId, instanceId: 'run 1' })
+    expect(payment.attributes).toMatchObject({ status: 'COMPLETED', agentId: ownAgent.agentId, instanceId: 'run 1' })
     expect(payment.relationships.transaction.data).not.toBeNull()
   })
 
@@ -94,14 +94,18 @@ onEachDatabase('approvals', (database) => {
   })
 
   test('are denied with or without a reason, and with or without a body', async () => {
-    for (const [body, kept] of [
+    for (const [body, storedReason] of [
       [{ reason: 'Not this one.' }, 'Not this one.'],
       [{}, null],
       [undefined, null],
     ] as const) {
       const { id, approval } = await review()
       const { data } = ok(await self.deny(approval.id, body, byParty())).json
-      expect(data.attributes).toMatchObject({ status: 'denied', denialReason: kept, resolvedAt: expect.any(String) })
+      expect(data.attributes).toMatchObject({
+        status: 'denied',
+        denialReason: storedReason,
+        resolvedAt: expect.any(String),
+      })
       expect(await self.status(id)).toBe('APPROVAL_DENIED')
     }
     const { approval } = await review()
@@ -139,7 +143,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
     expect(await self.status(id)).toBe('IN_REVIEW')
     expect((await self.approvalOf(id)).attributes.status).toBe('pending')
-    await self.freeze(own.partyId)
+    await self.freeze(ownAgent.partyId)
     ok(
       await world.post(
         `/simulations/customers/${other.partyId}/transfers/deposit`,
@@ -148,8 +152,8 @@ onEachDatabase('approvals', (database) => {
       ),
     )
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
-    await self.freeze(own.partyId, 'active')
-    ok(await world.post(`/simulations/customers/${own.partyId}/transfers/deposit`, { amount: 50_000 }))
+    await self.freeze(ownAgent.partyId, 'active')
+    ok(await world.post(`/simulations/customers/${ownAgent.partyId}/transfers/deposit`, { amount: 50_000 }))
     await self.freeze(other.partyId)
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
     await self.freeze(other.partyId, 'active')
@@ -160,25 +164,25 @@ onEachDatabase('approvals', (database) => {
   test('can be decided by an agent for requests of keys and users, but not of agents', async () => {
     const { approval } = await review()
     const [wallet] = ok(await world.get('/wallets')).json.data
-    const second = await addAgent(world, own.partyId, wallet.id, ['payments.read', 'payments.create'])
+    const second = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.read', 'payments.create'])
     for (const key of [world.agentKey, second.agentKey]) {
       expectRefusal(await self.approve(approval.id, { key }), 'forbidden')
     }
-    await self.setLimits('parties', own.partyId, { perTransaction: 500 })
-    const user = await self.userToken(own.partyId)
+    await self.setLimits('parties', ownAgent.partyId, { perTransaction: 500 })
+    const user = await self.userToken(ownAgent.partyId)
     for (const key of [world.apiKey, user.credential]) {
       const id = created(await self.pay(501, to, {}, { key }))
-      const asked = await self.approvalOf(id)
-      expect(asked.attributes.initiator).toEqual({ actorType: key === world.apiKey ? 'api' : 'user', agent: null })
-      ok(await self.approve(asked.id, { key: second.agentKey }))
+      const approval = await self.approvalOf(id)
+      expect(approval.attributes.initiator).toEqual({ actorType: key === world.apiKey ? 'api' : 'user', agent: null })
+      ok(await self.approve(approval.id, { key: second.agentKey }))
     }
-    const third = await addAgent(world, own.partyId, wallet.id, ['payments.read'])
+    const third = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.read'])
     const id = created(await self.pay(501, to, {}, byParty()))
     expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: third.agentKey }), 'forbidden')
   })
 
   test('above USD 500.00 require that the user recently verified with a second factor', async () => {
-    const user = await self.userToken(own.partyId)
+    const user = await self.userToken(ownAgent.partyId)
     const key = { key: user.credential }
     ok(await self.approve((await review(50_000)).approval.id, key))
     const { approval } = await review(50_001)
@@ -248,7 +252,7 @@ onEachDatabase('approvals', (database) => {
   test('of other parties look as if they did not exist', async () => {
     const { approval } = await review()
     const none = `apr_${'0'.repeat(32)}`
-    const scoped = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['payments.read'] })
+    const scoped = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['payments.read'] })
     for (const id of [approval.id, none]) {
       for (const key of [other.apiKey, other.agentKey]) {
         expectRefusal(await world.get(`/approvals/${id}`, { key }), 'not_found')

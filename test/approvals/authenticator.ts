@@ -116,7 +116,7 @@ export async function checks(world: World): Promise<Checks> {
     if (token !== undefined) tokens.set(`${url} ${userId}`, token)
     return sheet
   }
-  const send: Checks['send'] = async (url, fields, { userId = userIn(url), headers = own } = {}) => {
+  const send: Checks['send'] = async (url, fields, { userId = userIn(url), headers = sameOriginHeaders } = {}) => {
     if (!tokens.has(`${url} ${userId}`)) await open(url, userId)
     const formToken = tokens.get(`${url} ${userId}`) ?? ''
     const body = new URLSearchParams({ formToken, ...fields })
@@ -152,12 +152,12 @@ export async function checks(world: World): Promise<Checks> {
     open,
     send,
     cookieOf,
-    submit: (url, code, headers = own) => send(url, { code }, { headers }),
+    submit: (url, code, headers = sameOriginHeaders) => send(url, { code }, { headers }),
     secretAt: async (url) => secrets.get(String(userIn(url))) ?? (await enrol(String(userIn(url)))),
   }
 }
 
-const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
+const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
 
 function userIn(url: string): string | null {
   return /usr_[0-9a-f]{32}/.exec(url)?.[0] ?? null

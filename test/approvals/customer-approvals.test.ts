@@ -25,7 +25,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   const query = () => `?customerPartyId=${customer}`
   const decide = (id: string, action: 'approve' | 'deny', sent?: Sent) =>
     world.send('POST', `/simulations/approvals/${id}/${action}`, sent)
-  const asked = async (amount = 150) => {
+  const requestApproval = async (amount = 150) => {
     const to = { type: 'party_id', value: shop.partyId }
     const paymentId = created(await self.pay(amount, to, { customerPartyId: customer }))
     return { paymentId, approvalId: (await self.approvalOf(paymentId, {}, query())).id as string }
@@ -34,7 +34,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     ok(await world.get(`/payments/${paymentId}${query()}`)).json.data.attributes.status
 
   test('pays once from its wallet if it approves', async () => {
-    const { paymentId, approvalId } = await asked()
+    const { paymentId, approvalId } = await requestApproval()
     expect(await status(paymentId)).toBe('IN_REVIEW')
     const { attributes } = ok(await decide(approvalId, 'approve')).json.data
     expect(attributes).toMatchObject({ status: 'approved', customer: { id: customer }, denialReason: null })
@@ -45,7 +45,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   })
 
   test('moves nothing if it denies, and shows the reason', async () => {
-    const { paymentId, approvalId } = await asked()
+    const { paymentId, approvalId } = await requestApproval()
     const denied = ok(await decide(approvalId, 'deny', { key: world.apiKey, attributes: { reason: 'Too much.' } }))
     expect(denied.json.data.attributes).toMatchObject({ status: 'denied', denialReason: 'Too much.' })
     expect(await status(paymentId)).toBe('APPROVAL_DENIED')
@@ -54,7 +54,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   })
 
   test('is replayed under the same key', async () => {
-    const { approvalId } = await asked()
+    const { approvalId } = await requestApproval()
     const sent = { idempotencyKey: 'once' }
     const first = ok(await decide(approvalId, 'approve', sent))
     const again = ok(await decide(approvalId, 'approve', sent))
@@ -64,7 +64,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   })
 
   test('is not simulated by another party, another agent or an agent without an instance id, nor for a payment of the simulating party', async () => {
-    const { approvalId } = await asked()
+    const { approvalId } = await requestApproval()
     const { partyId } = await world.whoami()
     const walletId = ok(await world.get('/wallets')).json.data[0].id
     const colleague = await addAgent(world, partyId, walletId, [])
@@ -74,8 +74,8 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     const header = { header: 'X-Instance-ID' }
     expectRefusal(await decide(approvalId, 'approve', { instanceId: null }), 'missing_instance_id', { source: header })
     await self.setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 1 })
-    const own = created(await self.pay(2, { type: 'party_id', value: shop.partyId }))
-    expectRefusal(await decide((await self.approvalOf(own)).id, 'approve'), 'not_found')
+    const ownPayment = created(await self.pay(2, { type: 'party_id', value: shop.partyId }))
+    expectRefusal(await decide((await self.approvalOf(ownPayment)).id, 'approve'), 'not_found')
     expect(await self.balance({}, query())).toMatchObject({ available: 100_000 })
   })
 })

@@ -87,8 +87,8 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ] as const) {
       const user = await us.approver()
       const url = await user.challenge()
-      const { status: got, text } = await us.submit(url, codeAt(await us.secretAt(url), now() + offMs))
-      expect([offMs, got]).toStrictEqual([offMs, status])
+      const { status: receivedStatus, text } = await us.submit(url, codeAt(await us.secretAt(url), now() + offMs))
+      expect([offMs, receivedStatus]).toStrictEqual([offMs, status])
       if (offMs === -60_000) expect(text).toContain('This code has expired.')
     }
   })
@@ -248,20 +248,20 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
       const tables = ['users', 'secondFactors', 'idempotencyRecords', 'activity', 'credentials', 'rootKeys'] as const
       return Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
     })
-    const kept = JSON.stringify(rows) + world.logged.join('\n') + refused.text
+    const storedText = JSON.stringify(rows) + world.logged.join('\n') + refused.text
     const hex = keyOf(secret).toString('hex')
-    for (const text of [secret, hex, ...codes.map((code) => `"${code}"`)]) expect(kept).not.toContain(text)
+    for (const text of [secret, hex, ...codes.map((code) => `"${code}"`)]) expect(storedText).not.toContain(text)
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
 
   test('the key that signs the address is committed although the request is refused', async () => {
-    const fresh = await createWorld(database)
+    const newWorld = await createWorld(database)
     try {
-      const own = await checks(fresh)
-      const url = await (await own.approver()).challenge()
-      expect((await own.open(url)).status).toBe(200)
+      const ownChecks = await checks(newWorld)
+      const url = await (await ownChecks.approver()).challenge()
+      expect((await ownChecks.open(url)).status).toBe(200)
     } finally {
-      await fresh.drop()
+      await newWorld.drop()
     }
   })
 })

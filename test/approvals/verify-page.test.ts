@@ -49,8 +49,10 @@ describe('the verification page', () => {
 
   test('a form in another language or too long is refused', async () => {
     const url = await (await us.approver()).challenge()
-    const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
-    expect((await us.submit(url, '123456', { ...own, 'Content-Type': 'application/json' })).status).toBe(400)
+    const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
+    expect((await us.submit(url, '123456', { ...sameOriginHeaders, 'Content-Type': 'application/json' })).status).toBe(
+      400,
+    )
     expect((await us.submit(url, '1'.repeat(5000))).status).toBe(400)
   })
 

@@ -61,7 +61,7 @@ Grant      grn_1
 
     const signedOut = await ended(['logout'], at)
     expect(signedOut).toEqual({ exitCode: 0, stderr: '', stdout: `You are signed out of ${provider.issuer}.\n` })
-    expect(provider.asked('/token/revocation')).toBe(1)
+    expect(provider.requestCount('/token/revocation')).toBe(1)
     expect(await ended(['logout'], at)).toMatchObject({
       exitCode: 0,
       stdout: `Nobody was signed in at ${provider.issuer}.\n`,
@@ -117,7 +117,7 @@ test('over stdio, a server without a login starts, says which command to run, an
         detail: expect.stringContaining(`payments-mcp login --base-url ${provider.issuer}`),
       },
     })
-    expect(provider.asked('/.well-known/oauth-authorization-server')).toBe(0)
+    expect(provider.requestCount('/.well-known/oauth-authorization-server')).toBe(0)
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 

@@ -32,7 +32,7 @@ export interface PlainProvider {
   /** Forgets a client, as if the server had been set up again without it. */
   forgetClient(clientId: string): Promise<void>
   /** Returns the number of requests to a path. */
-  asked(path: string): number
+  requestCount(path: string): number
   close(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export async function startPlainProvider(options: PlainProviderOptions = {}): Pr
     provider,
     tokenRequests,
     forgetClient: async (clientId) => void (await adapter('Client').destroy(clientId)),
-    asked: (path) => paths.filter((asked) => asked === path).length,
+    requestCount: (path) => paths.filter((requestedPath) => requestedPath === path).length,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -163,9 +163,10 @@ async function interact(provider: Provider, request: IncomingMessage, response: 
     const result = { error: 'access_denied', error_description: 'The person said no' }
     return await provider.interactionFinished(request, response, result)
   }
-  const known = grantId === undefined ? undefined : await provider.Grant.find(grantId)
+  const existingGrant = grantId === undefined ? undefined : await provider.Grant.find(grantId)
   const grant =
-    known ?? new provider.Grant({ accountId: session?.accountId ?? 'person', clientId: String(params.client_id) })
+    existingGrant ??
+    new provider.Grant({ accountId: session?.accountId ?? 'person', clientId: String(params.client_id) })
   const scope = String(params.scope ?? '')
   grant.addOIDCScope(scope)
   if (typeof params.resource === 'string') grant.addResourceScope(params.resource, scope)

@@ -27,8 +27,8 @@ describe('in a browser', () => {
       opened = address.href
       page = world.person.answer(opened).then((callback) => fetch(callback))
     })
-    const asked = Object.fromEntries(new URL(opened).searchParams)
-    expect(asked).toMatchObject({
+    const parameters = Object.fromEntries(new URL(opened).searchParams)
+    expect(parameters).toMatchObject({
       response_type: 'code',
       code_challenge_method: 'S256',
       resource: world.baseUrl,
@@ -38,7 +38,7 @@ describe('in a browser', () => {
       state: expect.stringMatching(/^[\w-]{43}$/),
     })
     const login = await world.stored()
-    expect(login).toMatchObject({ issuer: world.baseUrl, resource: world.baseUrl, clientId: asked.client_id })
+    expect(login).toMatchObject({ issuer: world.baseUrl, resource: world.baseUrl, clientId: parameters.client_id })
     expect(login.refreshToken).toMatch(/^[\w-]{20,}$/)
     expect(login.expiresAtMs - world.system.now()).toBe(900_000)
     expect(claimsOf(login.accessToken)).toMatchObject({ aud: world.baseUrl, scope: 'cards:read cards:agent' })
@@ -52,7 +52,7 @@ describe('in a browser', () => {
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
     })
-    await expect(fetch(asked.redirect_uri ?? '')).rejects.toThrow()
+    await expect(fetch(parameters.redirect_uri ?? '')).rejects.toThrow()
   })
 
   test('requests all scopes that the server lists, except those for the identity', async () => {
@@ -70,11 +70,11 @@ describe('in a browser', () => {
     const { provider } = await started()
     await world.signIn()
     await world.signIn()
-    expect(provider.asked('/reg')).toBe(1)
+    expect(provider.requestCount('/reg')).toBe(1)
     const { clientId } = await world.stored()
     await provider.forgetClient(clientId)
     await world.signIn()
-    expect(provider.asked('/reg')).toBe(2)
+    expect(provider.requestCount('/reg')).toBe(2)
     expect((await world.stored()).clientId).not.toBe(clientId)
   })
 
@@ -197,7 +197,7 @@ describe('invalid metadata of an API or an authorization server', () => {
     } else await started(options)
     const attempt = signInWithBrowser(world, () => expect.unreachable('It asked the person'))
     await expect(attempt).rejects.toThrow(message)
-    expect(world.provider.asked('/reg')).toBe(0)
+    expect(world.provider.requestCount('/reg')).toBe(0)
   })
 
   test('redirects of the token endpoint are not followed', async () => {
@@ -209,8 +209,8 @@ describe('invalid metadata of an API or an authorization server', () => {
       },
     })
     await expect(world.signIn()).rejects.toThrow(/did not answer as an authorization server does: .* 307\.$/)
-    expect(world.provider.asked('/token')).toBe(1)
-    expect(world.provider.asked('/elsewhere')).toBe(0)
+    expect(world.provider.requestCount('/token')).toBe(1)
+    expect(world.provider.requestCount('/elsewhere')).toBe(0)
   })
 })
 

@@ -22,12 +22,12 @@ const change = (part: Partial<Login>) =>
   })
 
 test('without a login, the error says which command to run, and no server is called', async () => {
-  const asked = expect(createStoredCredential(world)()).rejects
-  await asked.toMatchObject({
+  const rejection = expect(createStoredCredential(world)()).rejects
+  await rejection.toMatchObject({
     code: 'unauthenticated',
     message: `Nobody is signed in at ${world.baseUrl}: run payments-mcp login --base-url ${world.baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,
   })
-  expect(world.provider.asked('/token')).toBe(0)
+  expect(world.provider.requestCount('/token')).toBe(0)
 })
 
 describe('renewing', () => {
@@ -131,7 +131,7 @@ describe('when it fails', () => {
   test('because the network does, the token is used until it expires, and the login stays', async () => {
     await world.signIn()
     let attempts = 0
-    let broken = true
+    let isBroken = true
     const warned: string[] = []
     const log = {
       info: () => {},
@@ -142,7 +142,7 @@ describe('when it fails', () => {
       log: { ...log, error: () => {} },
       fetch: async (request) => {
         attempts++
-        if (broken) throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
+        if (isBroken) throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
         return await world.fetch(request)
       },
     })
@@ -161,7 +161,7 @@ describe('when it fails', () => {
       message: expect.stringContaining("Can't reach 127.0.0.1"),
     })
     expect(await world.stored()).toEqual(before)
-    broken = false
+    isBroken = false
     expect(await credential()).not.toBe(before.accessToken)
   })
 

@@ -35,8 +35,8 @@ onEachDatabase('bank transfers', (database) => {
   describe('a deposit', () => {
     test('arrives on the second banking day, and not before', async () => {
       const account = await at.link()
-      const made = await at.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
-      expect(made).toMatchObject({
+      const transfer = await at.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
+      expect(transfer).toMatchObject({
         type: 'transfer',
         id: expect.stringMatching(/^tfr_[0-9a-f]{32}$/),
         attributes: {
@@ -64,7 +64,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 250_000 })
       world.system.pass(1)
       expect(await at.balance()).toMatchObject({ available: 255_000, total: 255_000 })
-      const { attributes, relationships } = await at.read(made.id)
+      const { attributes, relationships } = await at.read(transfer.id)
       expect(attributes).toMatchObject({ status: 'COMPLETED', settledAt: '2026-01-20T14:00:00.000Z' })
       const [transaction] = ok(await world.get('/transactions')).json.data
       expect(relationships.transaction.data.id).toBe(transaction.id)
@@ -151,15 +151,18 @@ onEachDatabase('bank transfers', (database) => {
       ['instant', 'rtp', '2026-01-15T12:05:00.000Z'],
     ])('by %s is held until its bank accepts it', async (method, rail, expectedAvailableAt) => {
       const account = await at.link()
-      const made = await at.withdraw(5000, account, { method })
-      expect(made.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })
-      expect(made.attributes).toMatchObject({ expectedAvailableAt, externalAccountDisplayMask: '••••0000' })
+      const transfer = await at.withdraw(5000, account, { method })
+      expect(transfer.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })
+      expect(transfer.attributes).toMatchObject({ expectedAvailableAt, externalAccountDisplayMask: '••••0000' })
       expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
       world.system.pass(Date.parse(expectedAvailableAt) - world.system.now() - 1)
       expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
       world.system.pass(1)
       expect(await at.balance()).toMatchObject({ available: 245_000, total: 245_000 })
-      expect((await at.read(made.id)).attributes).toMatchObject({ status: 'COMPLETED', settledAt: expectedAvailableAt })
+      expect((await at.read(transfer.id)).attributes).toMatchObject({
+        status: 'COMPLETED',
+        settledAt: expectedAvailableAt,
+      })
     })
 
     test('that its bank refuses is available again', async () => {

@@ -11,7 +11,7 @@ export const day = 24 * hour
  */
 export function bank(world: World) {
   const owner = { key: world.apiKey }
-  const made = ({ status, text, json }: Answer) => {
+  const created = ({ status, text, json }: Answer) => {
     expect(status, text).toBeLessThan(202)
     return json.data
   }
@@ -23,10 +23,10 @@ export function bank(world: World) {
   return {
     tryDeposit,
     tryWithdraw,
-    deposit: async (...of: Parameters<typeof tryDeposit>) => made(await tryDeposit(...of)),
-    withdraw: async (...of: Parameters<typeof tryWithdraw>) => made(await tryWithdraw(...of)),
+    deposit: async (...of: Parameters<typeof tryDeposit>) => created(await tryDeposit(...of)),
+    withdraw: async (...of: Parameters<typeof tryWithdraw>) => created(await tryWithdraw(...of)),
     link: async (processorToken = 'processor-sandbox-accounts', sent: Sent = owner): Promise<string> =>
-      made(await world.post('/external-accounts/processor-token', { processorToken }, sent))[0].id,
+      created(await world.post('/external-accounts/processor-token', { processorToken }, sent))[0].id,
     disconnect: (id: string, connectionStatus: string) =>
       world.send('POST', `/simulations/external-accounts/${id}/disconnect`, {
         ...owner,

@@ -133,8 +133,8 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     const to = { customerPartyId: customer.partyId, agentPartyId, agentId: String(agentId), permissions }
     await addDelegation(world, to)
     const acting = { customerPartyId: customer.partyId }
-    const made = await at.deposit(700, theirs, acting)
-    expect(made.relationships.party.data.id).toBe(customer.partyId)
+    const transfer = await at.deposit(700, theirs, acting)
+    expect(transfer.relationships.party.data.id).toBe(customer.partyId)
     expectRefusal(await at.tryWithdraw(700, theirs, acting), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
@@ -142,8 +142,8 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await at.tryDeposit(700, account, acting), 'not_found', {
       source: { pointer: '/data/attributes/externalAccountId' },
     })
-    expect(ok(await at.play(made.id, 'settle', undefined, {})).json.data.attributes.status).toBe('COMPLETED')
-    expectRefusal(await at.play(made.id, 'return'), 'not_found')
+    expect(ok(await at.play(transfer.id, 'settle', undefined, {})).json.data.attributes.status).toBe('COMPLETED')
+    expectRefusal(await at.play(transfer.id, 'return'), 'not_found')
   })
 
   test('frozen wallets send nothing and start no transfers, but complete those in progress', async () => {

@@ -52,10 +52,10 @@ export async function bridged(url: string, stdout?: Writable): Promise<Bridged> 
     messages.push(message)
     waiting.get(message.id)?.(message)
   })
-  let asked = 0
+  let requestCount = 0
   const notify = (message: object) => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const ask = (method: string, params: object = {}) => {
-    const id = ++asked
+    const id = ++requestCount
     const answered = new Promise<Message>((resolve) => waiting.set(id, resolve))
     notify({ id, method, params })
     return answered
@@ -83,12 +83,12 @@ export function event(message: object): string {
  */
 export async function sendEndlessly(response: ServerResponse, part: string, maxBytes: number): Promise<number> {
   let sent = 0
-  const gone = once(response, 'close')
+  const closed = once(response, 'close')
   while (sent < maxBytes && !response.destroyed) {
     sent += part.length
-    if (!response.write(part)) await Promise.race([once(response, 'drain'), gone])
+    if (!response.write(part)) await Promise.race([once(response, 'drain'), closed])
   }
   response.end()
-  await gone
+  await closed
   return sent
 }

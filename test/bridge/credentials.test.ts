@@ -52,16 +52,16 @@ test.each([
   const { reached, url: elsewhere } = await bystander()
   const { origin } = new URL(elsewhere)
   const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const url = await endpoint(async (request, response) => {
     await messageOf(request)
-    asked.push([request.method, request.url, request.headers.authorization])
+    requests.push([request.method, request.url, request.headers.authorization])
     response.writeHead(status, { ...json, 'WWW-Authenticate': challenge, Link: `<${origin}>; rel="next"` }).end('{}')
   })
   const { ask } = await bridged(url)
   const { message } = (await ask('tools/call')).error
   expect(message).toContain('Nothing was carried out.')
   expect(message).not.toContain(origin)
-  expect(asked).toEqual([['POST', '/mcp', `Bearer ${key}`]])
+  expect(requests).toEqual([['POST', '/mcp', `Bearer ${key}`]])
   expect(reached).toEqual([])
 })

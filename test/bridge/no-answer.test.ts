@@ -168,9 +168,9 @@ describe('an error of the endpoint', () => {
     const data = { supported: ['2026-07-28'] }
     const url = await endpoint(async (request, response) => {
       const { id, params } = await messageOf(request)
-      const said = params.large ? 'x'.repeat(100_000) : data
+      const text = params.large ? 'x'.repeat(100_000) : data
       const status = params.refused ? 400 : 200
-      response.writeHead(status, json).end(JSON.stringify({ ...errorOf(id, 'Old.'), error: { ...error, data: said } }))
+      response.writeHead(status, json).end(JSON.stringify({ ...errorOf(id, 'Old.'), error: { ...error, data: text } }))
     })
     const error = { code: -32_022, message: 'Old.' }
     const { ask } = await bridged(url)

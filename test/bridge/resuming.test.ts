@@ -58,11 +58,11 @@ test('a stream that always ends without its answer is given up', async () => {
 })
 
 test('the stream of a cancelled request is not resumed', async () => {
-  const asked: string[] = []
+  const requests: string[] = []
   let end = () => {}
   const url = await endpoint(async (request, response) => {
     const message = await messageOf(request)
-    asked.push(`${request.method} ${message?.method}`)
+    requests.push(`${request.method} ${message?.method}`)
     if (message?.method !== 'tools/call') return void response.writeHead(202).end()
     response.writeHead(200, stream).write(`${stubborn}${event({ method: 'notifications/message' })}`)
     end = () => void response.end()
@@ -71,11 +71,11 @@ test('the stream of a cancelled request is not resumed', async () => {
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(1)
   notify({ method: 'notifications/cancelled', params: { requestId: 1 } })
-  await expect.poll(() => asked).toHaveLength(2)
+  await expect.poll(() => requests).toHaveLength(2)
   end()
   // After another round trip, the stream's end has arrived.
   await ask('ping')
-  expect(asked).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
+  expect(requests).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])
 })
 

@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../src/client/api-error.ts'
 import { errorTable } from '../../src/core/errors.ts'
-import { broken, card, cardId, credential, issue, json, keys, refusing, scriptedClient, thrown } from './scripted.ts'
+import {
+  card,
+  cardId,
+  credential,
+  cutConnection,
+  issue,
+  json,
+  keys,
+  refusing,
+  scriptedClient,
+  thrown,
+} from './scripted.ts'
 
 async function errorOf(steps: Parameters<typeof scriptedClient>[0]): Promise<ApiError> {
   const { client } = scriptedClient(steps)
@@ -88,7 +99,7 @@ test.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the connection failed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
   ['odd secret code', 'the connection failed'],
 ])('a network failure %s names the host and the reason', async (code, reason) => {
-  const error = await errorOf([broken(code)])
+  const error = await errorOf([cutConnection(code)])
   expect(error).toMatchObject({
     code: 'service_unavailable',
     detail: `Can't reach api.example.test: ${reason}.`,

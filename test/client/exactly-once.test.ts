@@ -168,9 +168,9 @@ async function effectsIn(url: string) {
 
 /** Returns the effects that nobody requested or that happened twice, and the answered calls without an effect. */
 function compared(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
-  const asked = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
+  const intentTexts = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))
   const seen = new Set<string>()
-  const doubled = done.filter((effect) => !asked.has(effect) || seen.size === seen.add(effect).size)
-  return { doubled, lost: [...asked].filter((effect) => !seen.has(effect)) }
+  const doubled = done.filter((effect) => !intentTexts.has(effect) || seen.size === seen.add(effect).size)
+  return { doubled, lost: [...intentTexts].filter((effect) => !seen.has(effect)) }
 }

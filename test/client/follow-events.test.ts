@@ -46,14 +46,14 @@ function event(number: number) {
 
 test('a long backlog is read page by page while more events arrive, and each event is yielded once', async () => {
   const { list, steps, follow } = service(350)
-  const given: string[] = []
+  const sentCursors: string[] = []
   for await (const { id } of follow()) {
-    given.push(id)
+    sentCursors.push(id)
     steps.push('given')
     if (list.last < 400) list.last += 1
-    if (given.length === 400) break
+    if (sentCursors.length === 400) break
   }
-  expect(given).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
+  expect(sentCursors).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
   // The client keeps the oldest and the newest page from the way back; it reads the others again in turn.
   const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
   expect(pages.slice(0, 9)).toEqual([

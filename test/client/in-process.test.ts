@@ -40,13 +40,16 @@ onEachDatabase("a client in the service's process", (database) => {
       { ...card, maximumAmount: available },
       { ...card, maximumAmount: available + 1 },
     ]
-    const told = async (issue: typeof carried.issueAgentCard, attributes: typeof card | typeof all, key?: string) =>
-      (await issue(attributes, { idempotencyKey: key })).isCovered
-    expect(await told(carried.issueAgentCard, all, 'one key')).toBe(true)
-    expect(await told(carried.issueAgentCard, more)).toBe(false)
-    expect(await told(fetched.issueAgentCard, all)).toBeUndefined()
+    const issueBoth = async (
+      issue: typeof carried.issueAgentCard,
+      attributes: typeof card | typeof all,
+      key?: string,
+    ) => (await issue(attributes, { idempotencyKey: key })).isCovered
+    expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBe(true)
+    expect(await issueBoth(carried.issueAgentCard, more)).toBe(false)
+    expect(await issueBoth(fetched.issueAgentCard, all)).toBeUndefined()
     // A recorded answer is as old as its request, so it says nothing about the balance now.
-    expect(await told(carried.issueAgentCard, all, 'one key')).toBeUndefined()
+    expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBeUndefined()
     await drop()
   })
 

@@ -132,9 +132,9 @@ describe('an answer that is small until it is decompressed', () => {
   )('is cut off at the bound and not requested again: %s', async (coding, pack) => {
     const body = pack(zeros(bomb.length))
     expect(body.length).toBeLessThan(1024 * 1024)
-    let asked = 0
+    let requestCount = 0
     await using server = await remote((_, response) => {
-      asked++
+      requestCount++
       response.writeHead(503, { 'Content-Encoding': coding }).end(body)
     })
     const tooLarge = { detail: expect.stringContaining('the answer is too large'), attempts: 1, retryable: false }
@@ -146,7 +146,7 @@ describe('an answer that is small until it is decompressed', () => {
     expect(read).toMatchObject({ ...tooLarge, next: expect.stringContaining('base address') })
     expect(list).toMatchObject({ ...tooLarge, next: 'Call again with a smaller limit.' })
     expect(change).toMatchObject({ ...tooLarge, next: expect.stringContaining('may have been made') })
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
   })
 
   test('is decompressed no further than it is read', async () => {
@@ -172,7 +172,7 @@ describe('an answer that is small until it is decompressed', () => {
 test('an abort reaches the connection', async () => {
   const controller = new AbortController()
   let closed = () => {}
-  const gone = new Promise<void>((resolve) => {
+  const connectionClosed = new Promise<void>((resolve) => {
     closed = resolve
   })
   await using server = await remote((_, response) => {
@@ -181,5 +181,5 @@ test('an abort reaches the connection', async () => {
   })
   const call = server.client.operations.whoami({}, { signal: controller.signal })
   expect(await thrown(call)).toMatchObject({ message: 'enough' })
-  await gone
+  await connectionClosed
 })

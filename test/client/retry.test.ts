@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/client/api-error.ts'
 import type { AttemptProgress } from '../../src/client/retry.ts'
 import {
-  broken,
   card,
   cardId,
   credential,
+  cutConnection,
   fakeSystem,
   issue,
   json,
@@ -23,7 +23,7 @@ describe('retried requests', () => {
     ['429', refusing(429, 'rate_limited')],
     ['502', refusing(502, 'bad_gateway')],
     ['503', refusing(503, 'service_unavailable')],
-    ['a broken connection', broken('ECONNRESET')],
+    ['a broken connection', cutConnection('ECONNRESET')],
     [
       'an answer that breaks off',
       () => new Response(new ReadableStream({ pull: (stream) => stream.error(new Error('cut')) })),
@@ -49,7 +49,7 @@ describe('retried requests', () => {
     const passing = scriptedClient([refusing(429, 'rate_limited'), ok])
     await passing.client.operations.advanceSandboxClock({ seconds: 60 })
     expect(passing.seen).toHaveLength(2)
-    for (const failing of [refusing(503, 'service_unavailable'), broken('ECONNRESET')]) {
+    for (const failing of [refusing(503, 'service_unavailable'), cutConnection('ECONNRESET')]) {
       const { client, seen } = scriptedClient([failing, ok])
       const error = await thrown(client.operations.advanceSandboxClock({ seconds: 60 }))
       expect(error).toMatchObject({ retryable: false, idempotencyKey: undefined })
@@ -59,11 +59,11 @@ describe('retried requests', () => {
   })
 
   test('after the 409 of an attempt that is still running, but not after a final one', async () => {
-    const running = scriptedClient([broken('ECONNRESET'), refusing(409, 'conflict'), ok])
+    const running = scriptedClient([cutConnection('ECONNRESET'), refusing(409, 'conflict'), ok])
     await running.client.operations.issueAgentCard(issue)
     expect(running.seen).toHaveLength(3)
     const replayed = refusing(409, 'conflict', { 'X-Idempotency-Replayed': 'true' })
-    const final = scriptedClient([broken('ECONNRESET'), refusing(409, 'conflict'), replayed])
+    const final = scriptedClient([cutConnection('ECONNRESET'), refusing(409, 'conflict'), replayed])
     expect(await thrown(final.client.operations.issueAgentCard(issue))).toMatchObject({ status: 409, attempts: 3 })
     const afterRateLimit = scriptedClient([refusing(429, 'rate_limited'), refusing(409, 'conflict'), ok])
     expect(await thrown(afterRateLimit.client.operations.issueAgentCard(issue))).toMatchObject({ attempts: 2 })

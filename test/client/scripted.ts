@@ -70,7 +70,7 @@ export const refusing = (status: number, code: string, headers: Record<string, s
     headers,
   )
 
-export const broken = (code: string) => () => {
+export const cutConnection = (code: string) => () => {
   throw new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code} secret`), { code }) })
 }
 

@@ -37,7 +37,7 @@ const environment = () => ({
 
 interface Started {
   child: ChildProcess
-  said: { stdout: string; stderr: string }
+  output: { stdout: string; stderr: string }
   /** Resolves to the exit code. */
   ended: Promise<number | null>
   /** Resolves to the first line of output. */
@@ -47,18 +47,18 @@ interface Started {
 function start(args: string[], env: Record<string, string> = {}): Started {
   const child = spawn(process.execPath, [cli, 'console', ...args], { env: { ...environment(), ...env } })
   running.push(child)
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   const line = Promise.withResolvers<string>()
   child.stdout.on('data', (chunk: Buffer) => {
-    said.stdout += String(chunk)
-    if (said.stdout.includes('\n')) line.resolve(said.stdout.split('\n')[0] ?? '')
+    output.stdout += String(chunk)
+    if (output.stdout.includes('\n')) line.resolve(output.stdout.split('\n')[0] ?? '')
   })
   child.stderr.on('data', (chunk: Buffer) => {
-    said.stderr += String(chunk)
+    output.stderr += String(chunk)
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  void ended.then(() => line.resolve(said.stdout))
-  return { child, said, ended, line: line.promise }
+  void ended.then(() => line.resolve(output.stdout))
+  return { child, output, ended, line: line.promise }
 }
 
 /** Opens the console as a browser does after a one-click sign-in. Returns the page. */
@@ -77,7 +77,7 @@ async function opened(url: string): Promise<string> {
 }
 
 /** Returns the stored entries of runs. */
-async function kept() {
+async function keptUrl() {
   const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
   const rows = await store.read(({ db }) =>
     db
@@ -98,9 +98,9 @@ test.runIf(isDeep)(
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
     const call = (name: string, input: Record<string, unknown> = {}) => client.callTool({ name, arguments: input })
     await call('list_wallets')
-    const { child, said, ended, line } = start(['--no-open'])
+    const { child, output, ended, line } = start(['--no-open'])
     const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
-    expect(url, said.stderr).not.toBe('')
+    expect(url, output.stderr).not.toBe('')
     expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
     // One process keeps working while the other runs, and both write to the database.
     const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
@@ -112,14 +112,14 @@ test.runIf(isDeep)(
     // Calls that never reached the API are in the database, even after the process has ended.
     await call('issue_agent_card', { maximumAmount: 'much' })
     await client.close()
-    expect(await kept()).toEqual([
+    expect(await keptUrl()).toEqual([
       ['call', 'list_wallets', 'done', 'a host 7'],
       ['call', 'issue_agent_card', 'done', 'a host 7'],
       ['call', 'list_wallets', 'done', 'a host 7'],
       ['call', 'issue_agent_card', 'refused', 'a host 7'],
     ])
-    expect(said.stderr).toBe('')
-    expect(said.stdout).toBe(`The console is at ${url}\n`)
+    expect(output.stderr).toBe('')
+    expect(output.stdout).toBe(`The console is at ${url}\n`)
   },
 )
 
@@ -127,7 +127,7 @@ test('opens a browser if there is one', async () => {
   const opener = join(folder, 'xdg-open')
   await writeFile(opener, `#!/bin/sh\nprintf '%s' "$1" > ${join(folder, 'opened')}\n`)
   await chmod(opener, 0o755)
-  const { child, ended, line, said } = start(['--json'], { PATH: `${folder}${delimiter}${process.env.PATH}` })
+  const { child, ended, line, output } = start(['--json'], { PATH: `${folder}${delimiter}${process.env.PATH}` })
   const { url } = JSON.parse(await line)
   const { origin } = new URL(url)
   const open = () => readFile(join(folder, 'opened'), 'utf8').catch(() => '')
@@ -148,7 +148,7 @@ test('opens a browser if there is one', async () => {
   child.kill('SIGINT')
   expect(await ended).toBe(0)
   // Piped output has no one-time link.
-  expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
+  expect(output).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 
 test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
@@ -171,22 +171,24 @@ test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
 test('serve prints no one-time link to a pipe', async () => {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0'], { env: environment() })
   running.push(child)
-  let said = ''
-  const hear = (chunk: Buffer) => {
-    said += String(chunk)
+  let outputText = ''
+  const collect = (chunk: Buffer) => {
+    outputText += String(chunk)
   }
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', hear)
-  await expect.poll(() => said).toContain('\nKeys ')
-  expect(said).not.toContain('/sign-in/once/')
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', collect)
+  await expect.poll(() => outputText).toContain('\nKeys ')
+  expect(outputText).not.toContain('/sign-in/once/')
   const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
   expect(await store.read(({ db }) => db.selectFrom('signInLinks').selectAll().execute())).toEqual([])
   await store.close()
 })
 
 test.runIf(isDeep)('says so if no browser opens, and continues', async () => {
-  const { child, ended, line, said } = start([], { PATH: folder })
+  const { child, ended, line, output } = start([], { PATH: folder })
   expect(await line).toContain('The console is at')
-  await expect.poll(() => said.stderr).toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
+  await expect
+    .poll(() => output.stderr)
+    .toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
 })
@@ -196,8 +198,8 @@ test.runIf(isDeep)('reports a used port in one line', async () => {
   const { port } = new URL(JSON.parse(await first.line).url)
   const second = start(['--no-open', '--port', port])
   expect(await second.ended).toBe(2)
-  expect(second.said.stdout).toBe('')
-  expect(second.said.stderr).toBe(
+  expect(second.output.stdout).toBe('')
+  expect(second.output.stderr).toBe(
     `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use or stop that one, or give a free port on an address of this machine.\n`,
   )
 })
@@ -207,8 +209,8 @@ test.runIf(isDeep)('opens the console of a deployed API, and refuses production 
     PAYMENTS_DATABASE_URL: '',
   })
   expect(await deployed.ended).toBe(0)
-  expect(deployed.said.stdout).toBe('{"url":"https://payments.example/console"}\n')
+  expect(deployed.output.stdout).toBe('{"url":"https://payments.example/console"}\n')
   const refused = start(['--no-open'], { PAYMENTS_ENVIRONMENT: 'production' })
   expect(await refused.ended).toBe(2)
-  expect(refused.said.stderr).toMatch(/^payments-mcp: PAYMENTS_BASE_URL [^\n]+\n$/)
+  expect(refused.output.stderr).toMatch(/^payments-mcp: PAYMENTS_BASE_URL [^\n]+\n$/)
 })

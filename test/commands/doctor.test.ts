@@ -239,7 +239,7 @@ onEachDatabase('the activity', (database) => {
     for (const { agentKey: key } of [...others, { agentKey: undefined }]) {
       for (let entry = 0; entry < 4; entry++) await world.issueCard({}, key === undefined ? {} : { key })
     }
-    const own = (await world.whoami()).partyId
+    const ownPartyId = (await world.whoami()).partyId
     const found = () => doctor(['--database-url', world.url]).found.Activity
     const rows = await world.store.read(({ db }) => db.selectFrom('activity').selectAll().execute())
     const chains = new Set(rows.map(({ partyId }) => partyId)).size
@@ -252,9 +252,9 @@ onEachDatabase('the activity', (database) => {
         .filter((row) => row.partyId === partyId)
         .toSorted(byNumber)
         .at(-1)
-    const [one, other] = [last(own), last(others[0]?.partyId ?? '')]
+    const [one, other] = [last(ownPartyId), last(others[0]?.partyId ?? '')]
     await execute(world.url, `update activity set status = 299 where id = '${one?.id}'`)
-    const altered = `party ${own} at entry ${one?.sequence} (${one?.id})`
+    const altered = `party ${ownPartyId} at entry ${one?.sequence} (${one?.id})`
     expect(found()).toMatchObject({
       is: 'BAD',
       says: `was changed from outside: the chain breaks for ${altered}`,
@@ -268,7 +268,7 @@ onEachDatabase('the activity', (database) => {
     expect(says).toContain(`for party ${other?.partyId} at entry ${other?.sequence} (which is missing`)
     expect(says).toContain(`for party ${others[1]?.partyId} at entry 1 (which is missing`)
     await execute(world.url, `update activity set status = ${one?.status} where id = '${one?.id}'`)
-    expect(found()?.says).not.toContain(own)
+    expect(found()?.says).not.toContain(ownPartyId)
     await world.drop()
   })
 })

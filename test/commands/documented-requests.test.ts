@@ -36,16 +36,16 @@ async function follow(block: string, definitions = ''): Promise<Record<string, u
   const helper = /^call\(\) \{[\s\S]*?^\}\n/m.exec(block)?.[0] ?? ''
   const lines = block.replace(helper, '').replaceAll('\\\n', ' ').trim().split('\n')
   const answers: Record<string, unknown>[] = []
-  let known = helper + definitions
+  let script = helper + definitions
   for (const line of lines) {
-    const said = JSON.stringify(answers)
+    const answersText = JSON.stringify(answers)
     const filled = line
-      .replace(/\b([a-z]{3}_)…/g, (_, prefix) => said.match(new RegExp(`${prefix}[0-9a-f]+`, 'g'))?.at(-1) ?? '')
+      .replace(/\b([a-z]{3}_)…/g, (_, prefix) => answersText.match(new RegExp(`${prefix}[0-9a-f]+`, 'g'))?.at(-1) ?? '')
       .replace(/"(number|cvv|expiration\w+)": ("?)…"?/g, (_, field, quote) => {
-        return `"${field}": ${quote}${new RegExp(`"${field}":"?(\\w+)`).exec(said)?.[1]}${quote}`
+        return `"${field}": ${quote}${new RegExp(`"${field}":"?(\\w+)`).exec(answersText)?.[1]}${quote}`
       })
-    if (/^\w+=/.test(filled)) known += `${filled}\n`
-    else answers.push(JSON.parse((await promisify(execFile)('bash', ['-c', `${known}${filled}`])).stdout))
+    if (/^\w+=/.test(filled)) script += `${filled}\n`
+    else answers.push(JSON.parse((await promisify(execFile)('bash', ['-c', `${script}${filled}`])).stdout))
   }
   return answers
 }

@@ -80,9 +80,9 @@ describe('rotate-keys --retire', () => {
       expect(written.status).toBe(200)
       for (const path of [file(), `${file()}-wal`]) expect(readFileSync(path, 'latin1')).not.toContain(old)
     } finally {
-      const gone = once(server, 'exit')
+      const exited = once(server, 'exit')
       server.kill('SIGTERM')
-      await gone
+      await exited
     }
   })
 

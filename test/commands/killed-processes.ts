@@ -99,8 +99,8 @@ async function startProxy(processes: readonly (Served | undefined)[]) {
   const agent = new Agent({ keepAlive: true })
   let turn = 0
   const server = createServer((request, response) => {
-    const there = processes.filter((each) => each !== undefined)
-    const target = there[turn++ % there.length]
+    const running = processes.filter((each) => each !== undefined)
+    const target = running[turn++ % running.length]
     if (target === undefined) return response.destroy()
     const { hostname, port } = new URL(target.url)
     const { method, url: path, headers } = request
@@ -155,10 +155,10 @@ class Load {
   readonly #run: KilledRun
   readonly #most: number
 
-  constructor(url: string, run: KilledRun, most: number) {
+  constructor(url: string, run: KilledRun, maxCalls: number) {
     this.#url = url
     this.#run = run
-    this.#most = most
+    this.#most = maxCalls
   }
 
   /** Makes purchases, and captures and refunds or reverses them. Every third one uses MCP. */
@@ -244,11 +244,11 @@ class Load {
   }
 
   async #sendByMcp(tool: Tool, args: object, headers: Record<string, string>): Promise<string | undefined> {
-    const asked = modernRequest('tools/call', { name: tool, arguments: args })
+    const request = modernRequest('tools/call', { name: tool, arguments: args })
     const response = await fetch(`${this.#url}/mcp`, {
       method: 'POST',
-      headers: { ...headers, ...asked.headers, Accept: 'application/json, text/event-stream' },
-      body: JSON.stringify(asked.body),
+      headers: { ...headers, ...request.headers, Accept: 'application/json, text/event-stream' },
+      body: JSON.stringify(request.body),
     })
     const text = await response.text()
     if (response.status >= 500) return undefined

@@ -34,14 +34,14 @@ const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlit
 function listenWith(more: Record<string, string>, ...args: string[]): Promise<Ended> {
   const env = { ...process.env, ...more }
   const child = spawn(process.execPath, [cli, 'listen', ...args], { env })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
-    said.stdout += String(chunk)
+    output.stdout += String(chunk)
   })
   child.stderr.on('data', (chunk: Buffer) => {
-    said.stderr += String(chunk)
+    output.stderr += String(chunk)
   })
-  return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...said })))
+  return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...output })))
 }
 
 test('forwards events signed like a webhook, retries failures, and ends with the command to continue', async () => {
@@ -98,10 +98,10 @@ test.each(
     2,
   ),
 )('%s of a malicious service does not control the terminal', async (_, status, answer) => {
-  let asked = 0
+  let requestCount = 0
   const server = createServer((_request, response) => {
-    asked += 1
-    const isFirst = asked === 1 && status === 200
+    requestCount += 1
+    const isFirst = requestCount === 1 && status === 200
     const body = isFirst ? { data: [], meta: { pagination: { nextCursor: null } } } : answer
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
   })
@@ -110,7 +110,7 @@ test.each(
   const env = { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: 'sk_ntl_sandbox_0123456789abcdef0123456789' }
   try {
     for (const form of [[], ['--json']]) {
-      asked = 0
+      requestCount = 0
       const { stdout, stderr } = await listenWith(env, '--count', '1', ...form)
       expect(`${stdout}${stderr}`).toMatch(status === 400 ? /No\./ : /evt_/)
       expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]/u)
@@ -185,18 +185,18 @@ onEachDatabase('following events', (database) => {
         troubled: (error) => troubles.push(error),
       })
     const some = async (count: number, since?: string) => {
-      const heard: EventResource[] = []
-      for await (const event of follow(since)) if (heard.push(event) === count) break
-      return heard
+      const events: EventResource[] = []
+      for await (const event of follow(since)) if (events.push(event) === count) break
+      return events
     }
-    const heard = await some(110)
-    const followed = heard.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
+    const events = await some(110)
+    const followed = events.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
     const expected = paid.flatMap((id) => [`payment.created ${id}`, `payment.completed ${id}`])
     expect(followed).toEqual(expected.slice(0, 110))
     expect(troubles.length).toBeGreaterThan(5)
     isOut = false
-    const again = (await some(105, heard[4]?.id)).map(({ id }) => id)
-    expect(again).toEqual(heard.slice(5).map(({ id }) => id))
+    const again = (await some(105, events[4]?.id)).map(({ id }) => id)
+    expect(again).toEqual(events.slice(5).map(({ id }) => id))
   })
 })
 

@@ -27,9 +27,9 @@ onEachDatabase('report and verify', (database) => {
   })
 
   function run(args: string[], input = '', env: Record<string, string> = {}) {
-    const given = { PATH: process.env.PATH, HOME: home, PAYMENTS_DATABASE_URL: world.url, ...env }
+    const commandEnv = { PATH: process.env.PATH, HOME: home, PAYMENTS_DATABASE_URL: world.url, ...env }
     const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
-      ...{ env: given, input, encoding: 'utf8', timeout: 60_000, maxBuffer: 1e8 },
+      ...{ env: commandEnv, input, encoding: 'utf8', timeout: 60_000, maxBuffer: 1e8 },
     })
     return { status, stdout, stderr }
   }
@@ -43,9 +43,11 @@ onEachDatabase('report and verify', (database) => {
     const { stdout: md } = run(['report', '--run', 'cursor 7', '--format', 'md'])
     expect(run(['verify', '-'], md)).toMatchObject({ status: 0, stderr: '' })
     writeFileSync(file, readFileSync(file, 'utf8').replace('"authorizedCents": 3000', '"authorizedCents": 3'))
-    const broken = run(['verify', file])
-    expect(broken).toMatchObject({ status: 1, stdout: '' })
-    expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not match\.\n$/)
+    const verifiedBroken = run(['verify', file])
+    expect(verifiedBroken).toMatchObject({ status: 1, stdout: '' })
+    expect(verifiedBroken.stderr).toMatch(
+      /^payments-mcp: not verified: the figure \S*authorizedCents does not match\.\n$/,
+    )
   })
 
   test('differences from the database are reported', async () => {

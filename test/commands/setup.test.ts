@@ -322,14 +322,15 @@ test.runIf(isDeep)('an unknown host gets the nearest name, and without a host al
 
 test("--skills copies the skills into the host's folder, and keeps a copy of each file that a person changed", () => {
   const folder = join(home, '.claude/skills')
-  const own = fileURLToPath(new URL('../../skills/', import.meta.url))
-  const names = readdirSync(own)
+  const packageSkills = fileURLToPath(new URL('../../skills/', import.meta.url))
+  const names = readdirSync(packageSkills)
   expect(setup('claude-code', '--yes').stdout).toContain(
     `${names.length} skills can be copied to ${folder}: payments-mcp setup claude-code --skills`,
   )
   expect(existsSync(folder)).toBe(false)
   expect(setup('claude-code', '--yes', '--skills').stdout).toContain(`Copied to ${folder}: ${names.join(', ')}`)
-  for (const name of names) expect(read(join(folder, name, 'SKILL.md'))).toBe(read(join(own, name, 'SKILL.md')))
+  for (const name of names)
+    expect(read(join(folder, name, 'SKILL.md'))).toBe(read(join(packageSkills, name, 'SKILL.md')))
   const changed = join(folder, 'pay-somebody/SKILL.md')
   put(changed, 'mine')
   const again = setup('claude-code', '--skills').stdout
@@ -342,13 +343,13 @@ test("--skills copies the skills into the host's folder, and keeps a copy of eac
 })
 
 describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
-  const asked = (typed: string, ...args: string[]) =>
+  const runSetup = (typed: string, ...args: string[]) =>
     onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
 
   test('it asks, and writes only after the person agrees', () => {
-    expect(asked('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
+    expect(runSetup('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
     expect(existsSync(cursor())).toBe(false)
-    const agreed = asked('y\ny\n', 'cursor').text
+    const agreed = runSetup('y\ny\n', 'cursor').text
     expect(agreed).toContain('Cursor is set up.')
     expect(agreed).toMatch(/Copy 7 skills to .*\.cursor\/skills too\? \[y\/N\][\s\S]*Copied to/)
     expect(existsSync(join(home, '.cursor/skills/pay-somebody/SKILL.md'))).toBe(true)

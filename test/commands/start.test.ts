@@ -40,8 +40,8 @@ afterEach(async () => {
 describe('serve', () => {
   test('prints to a pipe where everything is, in three lines without a secret', async () => {
     const sandbox = `sqlite:${join(home, 'payments-mcp', 'sandbox.sqlite')}`
-    for (const given of [{}, { PAYMENTS_SANDBOX_AGENT_KEY: secret, PAYMENTS_SANDBOX_PASSWORD: secret }]) {
-      const { text, url } = await served(given)
+    for (const extraEnv of [{}, { PAYMENTS_SANDBOX_AGENT_KEY: secret, PAYMENTS_SANDBOX_PASSWORD: secret }]) {
+      const { text, url } = await served(extraEnv)
       const [first = '', second = '', third = '', ...rest] = text.split('\n')
       expect(first).toBe(`payments-mcp sandbox is listening on ${url} (AI hosts: ${url}/mcp; data: ${sandbox})`)
       expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it signed in\\)$`))
@@ -194,8 +194,13 @@ describe('a start that cannot succeed ends with one line', () => {
 })
 
 test('an unused variable is reported in one line, and the command starts', async () => {
-  const given = { PAYMENTS_PROT: '1', PAYMENTS_BASE_URL: 'https://x.example', PAYMENTS_KEY: '', PAYMENTS_WEATHER: 'x' }
-  const { url, stderr } = await served({ ...given, PAYMENTS_LOG_LEVEL: 'silent' })
+  const wrongEnv = {
+    PAYMENTS_PROT: '1',
+    PAYMENTS_BASE_URL: 'https://x.example',
+    PAYMENTS_KEY: '',
+    PAYMENTS_WEATHER: 'x',
+  }
+  const { url, stderr } = await served({ ...wrongEnv, PAYMENTS_LOG_LEVEL: 'silent' })
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
   expect(stderr().trimEnd().split('\n').toSorted()).toEqual([
     expect.stringMatching(/^payments-mcp: PAYMENTS_BASE_URL is not read by serve, but by .*; it is ignored\.$/),

@@ -104,9 +104,9 @@ describe('serve --json', () => {
     expect(data).toMatchObject([{ attributes: { balance: { available: 12_345 } } }])
     await end(first.child)
     // A secret in the environment overrides the file's.
-    const given = 'another-secret-0123456789ab'
-    const second = await served(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: given })
-    expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${given}` })
+    const secret = 'another-secret-0123456789ab'
+    const second = await served(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: secret })
+    expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${secret}` })
     expect(await whoami(second.url, second.keys.agent)).toMatchObject({ actorType: 'agent' })
     expect(await whoami(second.url, first.keys.agent)).toBeUndefined()
     await end(second.child)

@@ -25,9 +25,9 @@ function run(args: string[], database: string) {
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'payments-wrong-'))
-  const made = run(['init', '--production', '--email', 'Ada@example.com', '--name', 'Ada Goods'], 'production')
-  expect(made).toMatchObject({ status: 0, stderr: '' })
-  expect(made.stdout).toMatch(
+  const initRun = run(['init', '--production', '--email', 'Ada@example.com', '--name', 'Ada Goods'], 'production')
+  expect(initRun).toMatchObject({ status: 0, stderr: '' })
+  expect(initRun.stdout).toMatch(
     /^Ada Goods is created in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
   )
   const foreign = new DatabaseSync(join(folder, 'foreign'))
@@ -99,8 +99,8 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
     'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox created',
   )
   expect(stderr).toContain(`${path}-old`)
-  const kept = new DatabaseSync(`${path}-old`, { readOnly: true })
-  expect(kept.prepare('select count(*) as count from wallets').get()?.count).toBeGreaterThan(0)
+  const oldDatabase = new DatabaseSync(`${path}-old`, { readOnly: true })
+  expect(oldDatabase.prepare('select count(*) as count from wallets').get()?.count).toBeGreaterThan(0)
 })
 
 describe('init --production', () => {

@@ -54,7 +54,7 @@ interface Prompt {
   get(args: Arguments, context: ServerContext): GetPromptResult | InputRequiredResult
 }
 
-const said = (...contents: GetPromptResult['messages'][number]['content'][]): GetPromptResult => ({
+const messagesOf = (...contents: GetPromptResult['messages'][number]['content'][]): GetPromptResult => ({
   messages: contents.map((content) => ({ role: 'user', content })),
 })
 const argument = (name: string) => ({ name, description: 'An argument', required: true })
@@ -62,31 +62,31 @@ const argument = (name: string) => ({ name, description: 'An argument', required
 export const prompts: Record<string, Prompt> = {
   test_simple_prompt: {
     description: 'Says one thing',
-    get: () => said(text('This is a simple prompt for testing.')),
+    get: () => messagesOf(text('This is a simple prompt for testing.')),
   },
   test_prompt_with_arguments: {
     description: 'Says what it was given',
     arguments: [argument('arg1'), argument('arg2')],
-    get: ({ arg1, arg2 }) => said(text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)),
+    get: ({ arg1, arg2 }) => messagesOf(text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)),
   },
   test_prompt_with_embedded_resource: {
     description: 'Carries a resource',
     arguments: [argument('resourceUri')],
     get: ({ resourceUri = '' }) =>
-      said(
+      messagesOf(
         embedded(resourceUri, 'text/plain', 'Embedded resource content for testing.'),
         text('Please process the embedded resource above.'),
       ),
   },
   test_prompt_with_image: {
     description: 'Carries a picture',
-    get: () => said(image, text('Please analyze the image above.')),
+    get: () => messagesOf(image, text('Please analyze the image above.')),
   },
   test_input_required_result_prompt: {
     description: 'Asks the person first',
     get: (_args, { mcpReq }) => {
-      const given = acceptedContent(mcpReq.inputResponses, 'user_context')
-      if (given !== undefined) return said(text(`The context is ${given.context}.`))
+      const content = acceptedContent(mcpReq.inputResponses, 'user_context')
+      if (content !== undefined) return messagesOf(text(`The context is ${content.context}.`))
       const user_context = inputRequired.elicit({
         message: 'What context should the prompt use?',
         requestedSchema: { type: 'object', properties: { context: { type: 'string' } }, required: ['context'] },

@@ -8,7 +8,7 @@ import {
 import { text } from './everything-answers.ts'
 import { capabilitiesOf, content, type Tool } from './everything-tools.ts'
 
-const asked = (message: string, properties: Record<string, { type: 'string' } | { type: 'boolean' }>) =>
+const questionOf = (message: string, properties: Record<string, { type: 'string' } | { type: 'boolean' }>) =>
   inputRequired.elicit({
     message,
     requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
@@ -16,8 +16,8 @@ const asked = (message: string, properties: Record<string, { type: 'string' } | 
 const sampled = (words: string, maxTokens: number) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: text(words) }], maxTokens })
 
-const name = asked('What is your name?', { name: { type: 'string' } })
-const confirmation = asked('Please confirm', { ok: { type: 'boolean' } })
+const name = questionOf('What is your name?', { name: { type: 'string' } })
+const confirmation = questionOf('Please confirm', { ok: { type: 'boolean' } })
 
 const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
@@ -44,9 +44,9 @@ export const questions: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',
     call: (_args, { mcpReq }) => {
-      const given = acceptedContent(mcpReq.inputResponses, 'user_name')
-      if (given === undefined) return inputRequired({ inputRequests: { user_name: name } })
-      return content(text(`Hello, ${given.name}!`))
+      const answered = acceptedContent(mcpReq.inputResponses, 'user_name')
+      if (answered === undefined) return inputRequired({ inputRequests: { user_name: name } })
+      return content(text(`Hello, ${answered.name}!`))
     },
   },
   test_input_required_result_sampling: {
@@ -82,10 +82,10 @@ export const questions: Record<string, Tool> = {
       if (state !== undefined && color !== undefined) return content(text(`${state.name} likes ${color.color}.`))
       const step1 = acceptedContent(inputResponses, 'step1')
       if (step1 === undefined) {
-        const first = asked('Step 1: What is your name?', { name: { type: 'string' } })
+        const first = questionOf('Step 1: What is your name?', { name: { type: 'string' } })
         return inputRequired({ inputRequests: { step1: first }, requestState: await seal({ name: '' }) })
       }
-      const second = asked('Step 2: What is your favorite color?', { color: { type: 'string' } })
+      const second = questionOf('Step 2: What is your favorite color?', { color: { type: 'string' } })
       return inputRequired({ inputRequests: { step2: second }, requestState: await seal({ name: step1.name }) })
     },
   },

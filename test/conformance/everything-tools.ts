@@ -191,6 +191,6 @@ export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
 
 async function elicited({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {
   const requestedSchema = schema(properties) as never
-  const { action, content: given } = await mcpReq.elicitInput({ message, requestedSchema })
-  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(given)}`))
+  const { action, content: answered } = await mcpReq.elicitInput({ message, requestedSchema })
+  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(answered)}`))
 }

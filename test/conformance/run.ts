@@ -47,8 +47,8 @@ export async function conformance(url: string, { release, options, expected }: R
   const output = await mkdtemp(join(tmpdir(), 'conformance-'))
   const tool = fileURLToPath(new URL(`../../node_modules/${releases[release]}/dist/index.js`, import.meta.url))
   const baseline = fileURLToPath(new URL(expected, import.meta.url))
-  const given = ['server', '--url', url, ...options, ...limit[release], '--expected-failures', baseline, '-o', output]
-  const child = spawn(process.execPath, ['--import', patience, tool, ...given], { timeout: 240_000 })
+  const args = ['server', '--url', url, ...options, ...limit[release], '--expected-failures', baseline, '-o', output]
+  const child = spawn(process.execPath, ['--import', patience, tool, ...args], { timeout: 240_000 })
   try {
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
     const [code, ...printed] = await Promise.all([closed, text(child.stdout), text(child.stderr)])

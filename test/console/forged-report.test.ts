@@ -11,7 +11,7 @@ import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
-let made: MadeReport
+let signedReport: MadeReport
 let rows: ActivityRow[]
 
 beforeAll(async () => {
@@ -20,8 +20,8 @@ beforeAll(async () => {
   await world.service.runLog.flush()
   const [run] = await world.store.read((tx) => newestRuns(tx, 1))
   if (run === undefined) throw new Error('There is no run.')
-  made = await madeReport(world.store, run, { environment: 'sandbox', of: 'page' })
-  const { first } = made.report.chain
+  signedReport = await madeReport(world.store, run, { environment: 'sandbox', of: 'page' })
+  const { first } = signedReport.report.chain
   rows = await world.store.read((tx) => activityAfter(tx, run.partyId, (first?.sequence ?? 0) - 1, 5))
 })
 afterAll(() => world.drop())
@@ -42,12 +42,12 @@ const place = (row: ActivityRow | undefined) => (row === undefined ? null : { se
 /** Verifies a skilled forgery: a report of these rows, with all hashes over its figures recomputed. */
 async function verified(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
-  const report = { ...made.report, chain }
+  const report = { ...signedReport.report, chain }
   async function* batches() {
     if (forged.length > 0) yield forged
   }
   let text = ''
-  for await (const part of reportFile({ ...made, report }, 'json', batches())) text += part
+  for await (const part of reportFile({ ...signedReport, report }, 'json', batches())) text += part
   async function* lines() {
     yield* text.split('\n')
   }

@@ -208,8 +208,8 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     keep(made, 'transfers', await call('/transfers/internal', moved, { key: world.apiKey }))
   },
   deposit: async ({ call, made, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
-    const drawn = { amount, externalAccountId, walletId: walletIds[0] }
-    keep(made, 'transfers', await call('/transfers/deposit', drawn, { key: world.apiKey }))
+    const input = { amount, externalAccountId, walletId: walletIds[0] }
+    keep(made, 'transfers', await call('/transfers/deposit', input, { key: world.apiKey }))
   },
   withdraw: async ({ call, made, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
     const sent = { amount, externalAccountId, walletId: walletIds[0] }
@@ -219,16 +219,16 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
   fail: (taking) => onTransfer(taking, 'fail'),
   return: (taking) => onTransfer(taking, 'return'),
   ask: async ({ call, made, amount, on: { world, payer } }) => {
-    const asked = { amount, payer: { type: 'party_id', value: payer.partyId }, description: 'a `tip`' }
-    const answer = await call('/payment-requests', asked, { key: world.apiKey })
+    const input = { amount, payer: { type: 'party_id', value: payer.partyId }, description: 'a `tip`' }
+    const answer = await call('/payment-requests', input, { key: world.apiKey })
     keep(made, 'requests', answer)
   },
   /** Requests money from this party, which the run pays from a wallet or by a bank. */
   billed: async (taking) => {
     const { call, made, amount, pick, on } = taking
     const { partyId: value } = await on.world.whoami()
-    const asked = { amount, payer: { type: 'party_id', value } }
-    const id = idOf(await apart(taking, '/payment-requests', { key: on.payer.apiKey, attributes: asked }))
+    const input = { amount, payer: { type: 'party_id', value } }
+    const id = idOf(await apart(taking, '/payment-requests', { key: on.payer.apiKey, attributes: input }))
     const paymentSource =
       pick % 2 === 0
         ? { type: 'wallet', walletId: on.walletIds[0] }

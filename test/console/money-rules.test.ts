@@ -21,7 +21,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 const createdAt = '2026-01-15T12:00:00.000Z'
 const cause = { agentId: 'agt_1', instanceId: 'a run', createdAt }
-const whose = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
+const owners = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
 const resource = <Attributes>(attributes: Attributes, sender = ''): Resource<Attributes> => ({
   ...{ id: 'row_1', attributes },
   relationships: { sender: { data: { id: sender } } },
@@ -118,7 +118,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
       ...{ held: 0, captured: 0, refunded: 0, decline: null, ...change },
     })
   const shown = (change: Partial<PurchaseAttributes>) =>
-    rowsOf(purchasesSection(list(purchase(change)), whose))[0]?.slice(0, 6)
+    rowsOf(purchasesSection(list(purchase(change)), owners))[0]?.slice(0, 6)
   expect(shown({ held: 1, captured: 2, refunded: 3 })).toEqual([
     'Books',
     'captured',
@@ -135,7 +135,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
 test('a payment is outgoing or incoming; an incoming one links to no run', () => {
   const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
   const [out = [], into = []] = rowsOf(
-    paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), whose),
+    paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), owners),
   )
   expect([out[3], into[3]]).toEqual(['out', 'in'])
   expect(out[5]).toContain('Shopper')
@@ -150,7 +150,7 @@ test('a transfer shows its kind and why it failed or was returned', () => {
     })
   const failed = transfer({ failure: { reason: 'No money.' } })
   const returned = transfer({ type: 'withdrawal', return: { reason: 'Closed.' }, failure: { reason: 'No money.' } })
-  expect(rowsOf(transfersSection(list(failed, returned), whose)).map((row) => [row[1], row[3]])).toEqual([
+  expect(rowsOf(transfersSection(list(failed, returned), owners)).map((row) => [row[1], row[3]])).toEqual([
     ['failedNo money.', 'deposit'],
     ['failedClosed.', 'withdrawal'],
   ])
@@ -159,7 +159,7 @@ test('a transfer shows its kind and why it failed or was returned', () => {
 test('usable cards come first, each with its limit; empty lists are omitted', () => {
   const card = (name: string, status: string) =>
     resource({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
-  const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), whose))
+  const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), owners))
   expect(text.indexOf('Usable')).toBeLessThan(text.indexOf('Gone'))
   expect(text).toContain('up to $43.21')
   expect(String(askedSection(list()))).toBe('')
@@ -233,9 +233,11 @@ onEachDatabase('the pages of money are bounded', (database) => {
   test('a payment request that has ended is still in the list', async () => {
     const { world } = site
     const request = { amount: 3100, payer: { type: 'email', value: 'payer@example.com' }, description: 'Withdrawn' }
-    const made = await world.post('/payment-requests', request)
-    expect(made.status).toBe(201)
-    expect((await world.send('POST', `/payment-requests/${made.json.data.id}/cancel`)).status).toBeLessThan(300)
+    const paymentRequest = await world.post('/payment-requests', request)
+    expect(paymentRequest.status).toBe(201)
+    expect((await world.send('POST', `/payment-requests/${paymentRequest.json.data.id}/cancel`)).status).toBeLessThan(
+      300,
+    )
     const { text } = await (await site.visitor()).open('/console/money')
     expect(text).toMatch(/Withdrawn[\s\S]*?canceled/)
   })

@@ -184,10 +184,10 @@ onEachDatabase('the console shows money', (database) => {
     const payer = { type: 'email', value: site.owner.email }
     const request = { amount: 4321, payer, description: 'Their bill' }
     expect((await site.world.post('/payment-requests', request, { key: other.apiKey })).status).toBe(201)
-    const [, asked = ''] = /<h2 id="asked">([\s\S]*?)<\/section>/.exec(await textAt('/console/money')) ?? []
-    expect(asked).toContain('Their bill')
-    expect(asked).toContain('$43.21')
-    expect(asked).not.toContain('/console/runs/')
+    const [, askedSection = ''] = /<h2 id="asked">([\s\S]*?)<\/section>/.exec(await textAt('/console/money')) ?? []
+    expect(askedSection).toContain('Their bill')
+    expect(askedSection).toContain('$43.21')
+    expect(askedSection).not.toContain('/console/runs/')
   })
 
   test('transfers and payment requests continue after their first page', async () => {
@@ -228,11 +228,11 @@ onEachDatabase('the console shows money', (database) => {
   })
 
   test('a wallet that was only funded has a plot', async () => {
-    const fresh = await createConsoleSite(database)
-    const { text } = await (await fresh.visitor()).open('/console/money')
+    const newSite = await createConsoleSite(database)
+    const { text } = await (await newSite.visitor()).open('/console/money')
     expect(text).toMatch(/class="solid" d="M\d+ \d+H/)
     expect(text).not.toContain('NaN')
-    await fresh.world.drop()
+    await newSite.world.drop()
   })
 
   test('nothing of another party: its wallet is not found, and neither page shows its records', async () => {
@@ -250,23 +250,30 @@ const entry = fc.record({
 
 test('a plot ends with the balance, each step is an entry, and it begins before the first known entry', () => {
   fc.assert(
-    fc.property(fc.array(entry, { maxLength: 60 }), fc.integer(), fc.integer(), (given, availableCents, heldCents) => {
-      const entries: WalletEntry[] = given.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
-      const steps = stepsOf({ availableCents, heldCents }, entries)
-      expect(String(balancePlot({ id: 'wal_1', name: 'Wallet', steps, isCut: false }, 50))).not.toMatch(/NaN|Infinity/)
-      expect(steps.map(({ atMs }) => atMs)).toEqual([...new Set(entries.map((one) => one.createdAtMs))].reverse())
-      if (steps.length > 0) expect(steps.at(-1)).toMatchObject({ availableCents, heldCents })
-      for (const [at, step] of steps.entries()) {
-        const before = steps[at - 1]
-        if (before === undefined) continue
-        const sum = (account: string) =>
-          entries
-            .filter((one) => one.createdAtMs === step.atMs && one.account === account)
-            .reduce((total, { amountCents }) => total + amountCents, 0)
-        expect(step.availableCents - before.availableCents).toBe(sum('available'))
-        expect(step.heldCents - before.heldCents).toBe(sum('held'))
-      }
-    }),
+    fc.property(
+      fc.array(entry, { maxLength: 60 }),
+      fc.integer(),
+      fc.integer(),
+      (amounts, availableCents, heldCents) => {
+        const entries: WalletEntry[] = amounts.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
+        const steps = stepsOf({ availableCents, heldCents }, entries)
+        expect(String(balancePlot({ id: 'wal_1', name: 'Wallet', steps, isCut: false }, 50))).not.toMatch(
+          /NaN|Infinity/,
+        )
+        expect(steps.map(({ atMs }) => atMs)).toEqual([...new Set(entries.map((one) => one.createdAtMs))].reverse())
+        if (steps.length > 0) expect(steps.at(-1)).toMatchObject({ availableCents, heldCents })
+        for (const [at, step] of steps.entries()) {
+          const before = steps[at - 1]
+          if (before === undefined) continue
+          const sum = (account: string) =>
+            entries
+              .filter((one) => one.createdAtMs === step.atMs && one.account === account)
+              .reduce((total, { amountCents }) => total + amountCents, 0)
+          expect(step.availableCents - before.availableCents).toBe(sum('available'))
+          expect(step.heldCents - before.heldCents).toBe(sum('held'))
+        }
+      },
+    ),
   )
 })
 

@@ -147,15 +147,15 @@ onEachDatabase('the console in production', (database) => {
   })
 
   test("shows only the user's own party on every page, no card number in a name, and no mention of a sandbox", async () => {
-    for (const [own, other] of pairs()) {
+    for (const [ownSite, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
-          const shown = await own.visitor.open(filled(path, own.ids) + view)
+          const shown = await ownSite.visitor.open(filled(path, ownSite.ids) + view)
           const where = `${path}${view}`
           expect(shown.status, where).toBe(/find|requests/.test(path) ? 303 : 200)
           // A search for nothing shows no records.
           if (shown.status !== 200 || path.endsWith('search')) continue
-          expect(tracesIn(shown.text, own).length, where).toBeGreaterThan(0)
+          expect(tracesIn(shown.text, ownSite).length, where).toBeGreaterThan(0)
           expect(tracesIn(shown.text, other), where).toEqual([])
           expect(shown.text, where).not.toContain(cardNumber)
           const words = shown.text
@@ -169,13 +169,13 @@ onEachDatabase('the console in production', (database) => {
 
   test("does not find another party's id, wherever it is in an address", async () => {
     let tried = 0
-    for (const [own, other] of pairs()) {
+    for (const [ownSite, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {
         for (const foreign of subsetsOf(namesIn(path))) {
-          const ids = { ...own.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
+          const ids = { ...ownSite.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
           for (const view of views) {
             const address = filled(path, ids) + view
-            const { status, text } = await own.visitor.open(address)
+            const { status, text } = await ownSite.visitor.open(address)
             expect(status, address).toBe(404)
             const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
             expect(left, address).toEqual([])
@@ -190,11 +190,11 @@ onEachDatabase('the console in production', (database) => {
 
   test('shows nothing of another party when its ids are filters or cursors', async () => {
     const names = ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list', 'text', 'calls', 'money', 'events']
-    for (const [own, other] of pairs()) {
+    for (const [ownSite, other] of pairs()) {
       for (const [at, path] of paths().entries()) {
         for (const name of names) {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
-            const { text, location } = await own.visitor.open(`${filled(path, own.ids)}?${name}=${id}`)
+            const { text, location } = await ownSite.visitor.open(`${filled(path, ownSite.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
             expect(location ?? '').not.toContain(other.ids.runId)
           }
@@ -204,16 +204,16 @@ onEachDatabase('the console in production', (database) => {
   })
 
   test("streams the topics of the user's own party, and none of others or of a sandbox", async () => {
-    for (const [own, other] of pairs()) {
+    for (const [ownSite, other] of pairs()) {
       const ask = async (...topics: string[]) => {
         const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))
-        const Cookie = [...own.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+        const Cookie = [...ownSite.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
         const request = new Request(`http://127.0.0.1:4010/console/stream?${query}`, { headers: { Cookie } })
         const { status, body } = await site.world.service.fetch(request)
         await body?.cancel()
         return status
       }
-      expect(await ask('runs', 'money', `run:${own.ids.runId}`)).toBe(200)
+      expect(await ask('runs', 'money', `run:${ownSite.ids.runId}`)).toBe(200)
       for (const topic of ['sandbox', `run:${other.ids.runId}`, `run:${other.ids.entryId}`, other.ids.walletId ?? '']) {
         expect(await ask(topic), topic).toBe(404)
         expect(await ask('runs', topic), topic).toBe(404)

@@ -140,8 +140,8 @@ test("the focus of a deleted snapshot's button does not move to another snapshot
   await isLive(page)
   const deletes = '[data-source*="snapshots"] form[action$="/delete"]'
   await take(page, `${deletes} button`)
-  const [gone, ...others] = await page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)
-  ok(await site.world.send('DELETE', `/simulations/snapshots/${gone}`))
+  const [deletedName, ...others] = await page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)
+  ok(await site.world.send('DELETE', `/simulations/snapshots/${deletedName}`))
   await expect.poll(() => page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)).toEqual(others)
   expect(others.length).toBeGreaterThan(0)
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('body')

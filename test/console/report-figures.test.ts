@@ -112,10 +112,10 @@ onEachDatabase('the figures of a report', (database) => {
       actualMerchants,
       differences,
     } of report.cards) {
-      const own = approved.filter(({ cardId }) => cardId === id)
-      expect({ capturedCents, heldCents, refundedCents }).toStrictEqual(omitted(sums(own)))
-      expect(actualMerchants).toStrictEqual(own.map((one) => one.merchant.name))
-      expect(differences.includes('another merchant')).toBe(own.some((one) => one.merchant.name !== merchant))
+      const ofCard = approved.filter(({ cardId }) => cardId === id)
+      expect({ capturedCents, heldCents, refundedCents }).toStrictEqual(omitted(sums(ofCard)))
+      expect(actualMerchants).toStrictEqual(ofCard.map((one) => one.merchant.name))
+      expect(differences.includes('another merchant')).toBe(ofCard.some((one) => one.merchant.name !== merchant))
     }
     const byName = Map.groupBy(
       bought.filter(({ kind }) => kind === 'purchase'),
@@ -134,13 +134,13 @@ onEachDatabase('the figures of a report', (database) => {
     )
     const paid = [...(await all(made.payments, '/payments')), ...(await all(made.transfers, '/transfers'))]
     const requests = await all(made.requests, '/payment-requests')
-    for (const [reportedRows, asked] of [
+    for (const [reportedRows, requestedRows] of [
       [report.payments, paid],
       [report.requests, requests],
     ] as const)
       expect(
         reportedRows.filter(({ isOwn }) => isOwn).map(({ id, status, amountCents }) => [id, status, amountCents]),
-      ).toStrictEqual(sorted(asked).map(({ id, attributes }) => [id, attributes.status, attributes.amount]))
+      ).toStrictEqual(sorted(requestedRows).map(({ id, attributes }) => [id, attributes.status, attributes.amount]))
     const subscriptions = await all(made.subscriptions, '/subscriptions')
     expect(report.subscriptions.map(({ id, status }) => [id, status])).toStrictEqual(
       sorted(subscriptions).map(({ id, attributes }) => [id, attributes.status]),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readable } from '../../src/service/pages/console/report/words.ts'
+import { readableRows } from '../../src/service/pages/console/report/words.ts'
 import { cardsFigures, type Purchase } from '../../src/service/rules/run-report.ts'
 
 const card = { id: 'pcd_1', status: 'used', merchantName: 'Books', maximumAmountCents: 5000 }
@@ -33,6 +33,6 @@ test('rows beyond the limit are only counted', () => {
     ...{ id: 'rows', title: 'Rows', none: 'None', columns: ['Row'] },
     rows: Array.from({ length: count }, (_, at) => [String(at)]),
   })
-  expect(readable(section(500))).toStrictEqual({ shown: section(500).rows, more: undefined })
-  expect(readable(section(502))).toStrictEqual({ shown: section(500).rows, more: '2 more are in the JSON.' })
+  expect(readableRows(section(500))).toStrictEqual({ shown: section(500).rows, more: undefined })
+  expect(readableRows(section(502))).toStrictEqual({ shown: section(500).rows, more: '2 more are in the JSON.' })
 })

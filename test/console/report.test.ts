@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runReport } from '../../src/service/operations/steps/run-report.ts'
 import { verifyReport } from '../../src/service/pages/console/report/verify-report.ts'
-import { missing } from '../../src/service/pages/console/report/words.ts'
+import { missingParts } from '../../src/service/pages/console/report/words.ts'
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { RunReport } from '../../src/service/rules/run-report.ts'
 import { findRun } from '../../src/service/store/runs.ts'
@@ -158,8 +158,8 @@ onEachDatabase('run reports', (database) => {
   test('requests of another run are listed, and not counted', async () => {
     const { world, owner } = site
     const key = world.apiKey
-    const asked = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }
-    const id = created(await world.post('/payment-requests', asked, { key, instanceId: 'asks' }))
+    const requestFields = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }
+    const id = created(await world.post('/payment-requests', requestFields, { key, instanceId: 'asks' }))
     expect((await world.send('POST', `/simulations/payment-requests/${id}/fulfill`, { key })).status).toBe(200)
     const ended = await world.send('POST', `/payment-requests/${id}/cancel`, { key, instanceId: 'ends' })
     expect(ended.status).toBe(409)
@@ -266,8 +266,8 @@ onEachDatabase('run reports', (database) => {
       [text.slice(0, text.indexOf('"chain":[')), 'broken'],
       [text.slice(0, text.lastIndexOf(']}')), 'broken'],
     ]
-    for (const [at, [given, result]] of cases.entries()) {
-      const verdict = await verified(given)
+    for (const [at, [input, result]] of cases.entries()) {
+      const verdict = await verified(input)
       expect(verdict, `case ${at}`).toMatchObject({ result })
       if (verdict.result === 'broken') expect(verdict.what).toMatch(/^[\x20-\x7e]+$/)
     }
@@ -285,17 +285,17 @@ onEachDatabase('run reports', (database) => {
     const whole = await of(1000, 1000)
     const { entries, changes } = whole.evaluated
     expect(await of(entries, changes)).toStrictEqual(whole)
-    expect(missing(whole)).toStrictEqual([])
-    for (const [most, message] of [
+    expect(missingParts(whole)).toStrictEqual([])
+    for (const [limit, message] of [
       [[entries - 1, changes], { entries: entries - 1, changes, complete: false }],
       [[entries, changes - 1], { entries, changes: changes - 1, complete: false }],
     ] as const) {
-      const part = await of(...most)
+      const part = await of(...limit)
       expect(part.evaluated).toMatchObject(message)
-      expect(missing(part)).toStrictEqual([expect.stringContaining(`first ${message.entries} entries`)])
+      expect(missingParts(part)).toStrictEqual([expect.stringContaining(`first ${message.entries} entries`)])
     }
-    const gone = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
-    expect(missing(gone)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
+    const cutReport = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
+    expect(missingParts(cutReport)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
   })
 
   test('foreign names are text in every format', async () => {

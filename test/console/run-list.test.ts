@@ -115,12 +115,12 @@ onEachDatabase('the list of runs', (database) => {
     const { world } = site
     const minutes = async () => (await allTables(world.store)).get('runMinutes') ?? []
     await world.service.runLog.flush()
-    const kept = await minutes()
-    expect(kept.length).toBeGreaterThan(3)
-    expect(new Set(kept.map(({ partyId }) => partyId)).size).toBe(1)
-    const byMs = Math.min(...kept.map(({ recordedAtMs }) => Number(recordedAtMs)))
+    const storedMinutes = await minutes()
+    expect(storedMinutes.length).toBeGreaterThan(3)
+    expect(new Set(storedMinutes.map(({ partyId }) => partyId)).size).toBe(1)
+    const byMs = Math.min(...storedMinutes.map(({ recordedAtMs }) => Number(recordedAtMs)))
     const deleted = await world.store.transaction((tx) => deleteRunMinutes(tx, { byMs, limit: 1 }))
-    expect([deleted, (await minutes()).length]).toEqual([1, kept.length - 1])
+    expect([deleted, (await minutes()).length]).toEqual([1, storedMinutes.length - 1])
     ok(await world.post('/simulations/reset', {}, { key: world.apiKey, instanceId: null }))
     await world.service.runLog.flush()
     expect((await minutes()).length).toBeLessThanOrEqual(1)

@@ -210,7 +210,7 @@ onEachDatabase('the console shows runs', (database) => {
     const [, , moved, lapsed, last] = entries.map(({ atMs }) => dayOf(atMs))
     const between = async (query: string) => {
       const text = await textAt(`${site.runPath(instanceId)}${query}`)
-      return [...text.matchAll(/<p class="between">([^<]*)/g)].map(([, said]) => said)
+      return [...text.matchAll(/<p class="between">([^<]*)/g)].map(([, gapText]) => gapText)
     }
     const jump = ' · the clock was moved by 40 days'
     expect(await between('')).toEqual([`${lapsed}${jump}`, moved])
@@ -238,10 +238,10 @@ onEachDatabase('the console shows runs', (database) => {
     ok(await world.send('POST', `/approvals/${approval.id}/approve`, { key: world.apiKey }))
     await setLimits('agents', String(agentId), null)
     const entries = await site.entries(instanceId)
-    const [asked] = entries
+    const [questionEntry] = entries
     const decided = entries.find(({ kind }) => kind === 'decision')
-    if (asked === undefined || decided === undefined) throw new Error('An entry is missing.')
-    const [call, decision] = await Promise.all([asked, decided].map((entry) => textAt(site.entryPath(entry))))
+    if (questionEntry === undefined || decided === undefined) throw new Error('An entry is missing.')
+    const [call, decision] = await Promise.all([questionEntry, decided].map((entry) => textAt(site.entryPath(entry))))
     expect(call).toMatch(/<dt>By<\/dt>/)
     expect(decision).toContain('<dt>Decision</dt>')
     expect(decision).not.toMatch(/<dt>By<\/dt>/)
@@ -265,8 +265,8 @@ onEachDatabase('the console shows runs', (database) => {
     const error = await textAt(site.entryPath(wrong))
     expect(error).toContain('invalid_value')
     expect(error).toContain(supportId)
-    for (const sought of [`/console/requests/${supportId}`, `/console/find?id=${supportId}`]) {
-      expect(await owner.open(sought)).toMatchObject({ status: 303, location: site.entryPath(wrong) })
+    for (const path of [`/console/requests/${supportId}`, `/console/find?id=${supportId}`]) {
+      expect(await owner.open(path)).toMatchObject({ status: 303, location: site.entryPath(wrong) })
     }
     expect(await owner.open(`/console/find?id=${encodeURIComponent(instanceId)}`)).toMatchObject({
       location: site.runPath(instanceId),

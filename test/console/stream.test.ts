@@ -151,7 +151,7 @@ onEachDatabase('a stream shows what changed', (database) => {
 
 /** Returns the streams without a service, and a function that reports a change. */
 function createStreams(draw: Draw) {
-  let notify: (kept: readonly object[]) => void = () => {}
+  let notify: (entries: readonly object[]) => void = () => {}
   const follow = (notifyAll: typeof notify) => {
     notify = notifyAll
     return () => {}

@@ -33,7 +33,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     const [first, second] = [entries[70]?.atMs ?? 0, entries[139]?.atMs ?? 0]
     const at = (ms: number) => new Date(ms).toISOString().slice(0, 19)
     const ids = (from: number, to?: number) => entries.slice(from, to).map(({ id }) => id)
-    const asked = async (query: Record<string, string>) => {
+    const listedRuns = async (query: Record<string, string>) => {
       const found: (string | undefined)[] = []
       let pages = 0
       for (let next: string | undefined = `${path}?${new URLSearchParams(query)}`; next !== undefined; pages++) {
@@ -46,10 +46,10 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     }
     const [from, until] = [at(first), at(second)]
     for (const order of ['', 'oldest']) {
-      expect(await asked({ from, until, order })).toEqual({ pages: 1, found: ids(70, 140) })
-      expect(await asked({ from, order })).toEqual({ pages: 2, found: ids(70) })
-      expect(await asked({ until, order })).toEqual({ pages: 2, found: ids(0, 140) })
-      expect(await asked({ from: at(first + 1000), until: at(second + 1000), order })).toEqual({
+      expect(await listedRuns({ from, until, order })).toEqual({ pages: 1, found: ids(70, 140) })
+      expect(await listedRuns({ from, order })).toEqual({ pages: 2, found: ids(70) })
+      expect(await listedRuns({ until, order })).toEqual({ pages: 2, found: ids(0, 140) })
+      expect(await listedRuns({ from: at(first + 1000), until: at(second + 1000), order })).toEqual({
         ...{ pages: 1, found: [] },
       })
     }

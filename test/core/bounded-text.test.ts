@@ -27,12 +27,12 @@ const read = (parts: Uint8Array[], maxBytes: number) => {
 }
 
 test('the parts of a body from the network are joined and freed, even if it is too long', async () => {
-  for (const [most, expected] of [
+  for (const [limit, expected] of [
     [50_001, text],
     [50_000, undefined],
   ] as const) {
     const parts = sentParts()
-    expect(await read(parts, most)).toBe(expected)
+    expect(await read(parts, limit)).toBe(expected)
     expect(parts.map((part) => part.byteLength)).toEqual([0, 0])
   }
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answered, heldMs, heldState, type StoredDecision } from '../../src/core/held-call.ts'
+import { heldMs, heldState, type StoredDecision, withAnswer } from '../../src/core/held-call.ts'
 
 const nowMs = 1_000_000
 
@@ -15,6 +15,6 @@ test.each([
   expect(heldState(decision, nowMs)).toBe(state)
   for (const answer of ['yes', 'no'] as const) {
     const after = takes ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
-    expect(answered(decision, answer, nowMs)).toEqual(after)
+    expect(withAnswer(decision, answer, nowMs)).toEqual(after)
   }
 })

@@ -51,11 +51,11 @@ test('a host that calls an address gets it, in its own format', () => {
 
 test('one click configures the host like the block', () => {
   const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
-  const asked = new URL(cursor)
-  expect(`${asked.protocol}//${asked.host}${asked.pathname} ${asked.searchParams.get('name')}`).toBe(
+  const setupUrl = new URL(cursor)
+  expect(`${setupUrl.protocol}//${setupUrl.host}${setupUrl.pathname} ${setupUrl.searchParams.get('name')}`).toBe(
     'cursor://anysphere.cursor-deeplink/mcp/install payments',
   )
-  expect(JSON.parse(Buffer.from(asked.searchParams.get('config') ?? '', 'base64').toString())).toEqual({ url })
+  expect(JSON.parse(Buffer.from(setupUrl.searchParams.get('config') ?? '', 'base64').toString())).toEqual({ url })
   const [scheme, sent = ''] = code.split('?')
   expect(scheme).toBe('vscode:mcp/install')
   const { env: _, ...command } = start
@@ -73,8 +73,8 @@ test('docs/hosts.md shows these blocks', () => {
       const block = hostBlock(name, reach)
       if (block === null) continue
       // The document shows other content, such as settings, in separate blocks.
-      const wanted = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
-      expect(shown, `${name}: ${wanted}`).toContain(wanted)
+      const expectedBlock = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
+      expect(shown, `${name}: ${expectedBlock}`).toContain(expectedBlock)
     }
   }
 })

@@ -174,9 +174,9 @@ onEachDatabase('agent keys', (database) => {
   test('are created only for an agent of the party that is not deleted', async () => {
     expectRefusal(await postAgentKey(world, other.agentId), 'not_found')
     expectRefusal(await postAgentKey(world, `agt_${'0'.repeat(32)}`), 'not_found')
-    const gone = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id
-    await world.send('DELETE', `/agents/${gone}`, owner())
-    expectRefusal(await postAgentKey(world, gone), 'conflict')
+    const deletedAgentId = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id
+    await world.send('DELETE', `/agents/${deletedAgentId}`, owner())
+    expectRefusal(await postAgentKey(world, deletedAgentId), 'conflict')
     const body = (data: object) => world.send('POST', '/agent-keys', { ...owner(), body: JSON.stringify({ data }) })
     for (const data of [
       { attributes: {} },

@@ -115,8 +115,8 @@ onEachDatabase('credentials', (database) => {
     test('(of a sandbox, in production) get 401', async () => {
       const production = await createWorld(database, { environment: 'production' })
       const { partyId, agentId } = await production.whoami()
-      const known = await addKey({ ...production, environment: 'sandbox' }, { partyId, agentId, scopes: null })
-      for (const key of [world.agentKey, world.apiKey, known]) {
+      const sandboxKey = await addKey({ ...production, environment: 'sandbox' }, { partyId, agentId, scopes: null })
+      for (const key of [world.agentKey, world.apiKey, sandboxKey]) {
         expectRefusal(await production.get('/whoami', { key }), 'unauthenticated')
       }
       await production.drop()

@@ -61,7 +61,7 @@ interface Door {
 
 let people = 0
 const recipients = () => [{ type: 'email', value: `authority${people++}@example.com` }]
-const asked = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
+const requestedScopes = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
 
 /** Every operation that creates or widens authority. */
 const doors: Partial<Record<OperationKey, Door>> = {
@@ -147,21 +147,21 @@ const doors: Partial<Record<OperationKey, Door>> = {
     },
   },
   createCustomerInvitation: {
-    gives: asked,
+    gives: requestedScopes,
     through: ({ world, agentId }, key) => {
-      const agents = [{ agentId, permissions: asked }]
+      const agents = [{ agentId, permissions: requestedScopes }]
       return world.post('/customers/invitations', { recipients: recipients(), agents }, { key })
     },
   },
   createAgentCustomerInvitation: {
-    gives: asked,
+    gives: requestedScopes,
     through: ({ world, agentId }, key) =>
-      world.post(`/agents/${agentId}/customers`, { recipients: recipients(), permissions: asked }, { key }),
+      world.post(`/agents/${agentId}/customers`, { recipients: recipients(), permissions: requestedScopes }, { key }),
   },
   createInvitationLink: {
-    gives: asked,
+    gives: requestedScopes,
     through: ({ world, agentId }, key) => {
-      const proposedAgents = [{ agentId, permissions: asked }]
+      const proposedAgents = [{ agentId, permissions: requestedScopes }]
       return world.post('/customers/invitation-links', { name: 'Anyone', proposedAgents }, { key })
     },
   },
@@ -224,8 +224,8 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   const answerOf = async ({ through }: Door, held: readonly Scope[]) => through(on, await keyWith(held))
 
   test.each(Object.entries(doors))('through %s', async (name, door) => {
-    const own = permissions[catalogue[name as OperationKey].permission].apiKey as Scope
-    for (const lacking of door.gives.filter((scope) => scope !== own)) {
+    const keyScope = permissions[catalogue[name as OperationKey].permission].apiKey as Scope
+    for (const lacking of door.gives.filter((scope) => scope !== keyScope)) {
       const answer = await answerOf(
         door,
         scopes.filter((scope) => scope !== lacking),
@@ -233,8 +233,8 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
       expect(answer.status, lacking).toBe(403)
       expect(answer.json.errors[0].detail).toContain(lacking)
     }
-    expect((await answerOf(door, [own])).status).toBe(403)
-    const enough = await answerOf(door, [own, ...door.gives])
+    expect((await answerOf(door, [keyScope])).status).toBe(403)
+    const enough = await answerOf(door, [keyScope, ...door.gives])
     const operation: OperationDefinition = catalogue[name as OperationKey]
     const answers = operation.answers ?? 200
     expect(enough.status, enough.text).toBe(answers)
@@ -249,8 +249,8 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expectRefusal(await postAgentKey(world, agentId, { key }), 'forbidden')
     expectRefusal(await postAgentKey(world, agentId, { key: await exchanged(world, key) }), 'forbidden')
     expect((await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data).toHaveLength(before)
-    const made = (await world.post('/api-keys', { name: 'Same' }, { key })).json.data.attributes
-    expect(made.scopes).toEqual(['api_keys.create'])
+    const apiKey = (await world.post('/api-keys', { name: 'Same' }, { key })).json.data.attributes
+    expect(apiKey.scopes).toEqual(['api_keys.create'])
   })
 
   test('a key that may not read the events of a webhook can neither move nor enable it', async () => {

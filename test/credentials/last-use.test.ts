@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { createLastUses } from '../../src/service/request/last-use.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 
-const whose = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
+const credential = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
 const at = (nowMs: number, epoch = 1) => ({ nowMs, epoch })
 
 describe('the last uses of keys', () => {
   test('are written once a minute and key, and again after a failure', async () => {
     const uses = createLastUses()
     const store = counting()
-    uses.note(whose, at(1_000))
+    uses.note(credential, at(1_000))
     store.fails = true
     await expect(uses.write(store)).rejects.toThrow('busy')
     store.fails = false
     await uses.write(store)
     await uses.write(store)
     expect(store.count).toBe(2)
-    uses.note(whose, at(31_000))
+    uses.note(credential, at(31_000))
     store.nowMs = 60_999
     await uses.write(store)
     expect(store.count).toBe(2)
@@ -29,7 +29,7 @@ describe('the last uses of keys', () => {
     const uses = createLastUses()
     expect(uses.of('agk_1', null)).toBeNull()
     expect(uses.of('agk_1', 5)).toBe(5)
-    uses.note(whose, at(10))
+    uses.note(credential, at(10))
     expect(uses.of('agk_1', 5)).toBe(10)
     expect(uses.of('agk_1', 20)).toBe(20)
   })
@@ -37,9 +37,9 @@ describe('the last uses of keys', () => {
   test('of another world are forgotten, and no longer recorded', async () => {
     const uses = createLastUses()
     const store = counting()
-    uses.note({ ...whose, agentId: 'agt_1' }, at(10))
-    uses.note({ ...whose, keyId: 'agk_2' }, at(5, 2))
-    uses.note(whose, at(11))
+    uses.note({ ...credential, agentId: 'agt_1' }, at(10))
+    uses.note({ ...credential, keyId: 'agk_2' }, at(5, 2))
+    uses.note(credential, at(11))
     expect([uses.of('agk_1', null), uses.ofAgent('agt_1', null), uses.of('agk_2', null)]).toEqual([null, null, 5])
     store.epoch = 3
     await uses.write(store)
@@ -48,7 +48,7 @@ describe('the last uses of keys', () => {
 
   test('are remembered for 10,000 keys, the least recently used forgotten first, and written 64 at a time', async () => {
     const uses = createLastUses()
-    for (let count = 0; count <= 10_000; count++) uses.note({ ...whose, keyId: `agk_${count}` }, at(count))
+    for (let count = 0; count <= 10_000; count++) uses.note({ ...credential, keyId: `agk_${count}` }, at(count))
     expect(uses.of('agk_0', null)).toBeNull()
     expect(uses.of('agk_1', null)).toBe(1)
     const store = counting()

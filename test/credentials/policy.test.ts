@@ -141,17 +141,17 @@ onEachDatabase('the policy', (database) => {
 
   test('no secret is stored, recorded or logged after any use', async () => {
     const owner = { key: world.apiKey }
-    const made = (await postAgentKey(world, agentId)).json.data
-    const rotated = await world.post(`/agent-keys/${made.id}/rotate`, { expiresInSeconds: 60 }, owner)
+    const agentKey = (await postAgentKey(world, agentId)).json.data
+    const rotated = await world.post(`/agent-keys/${agentKey.id}/rotate`, { expiresInSeconds: 60 }, owner)
     const apiKey = await world.post('/api-keys', { name: 'Canary' }, owner)
-    const token = await exchanged(world, made.attributes.agentKey)
+    const token = await exchanged(world, agentKey.attributes.agentKey)
     await world.get('/whoami', { key: token })
     await world.send('DELETE', `/api-keys/${apiKey.json.data.id}`, { key: apiKey.json.data.attributes.apiKey })
-    const { agentKey: first } = made.attributes
+    const { agentKey: first } = agentKey.attributes
     const { agentKey: second } = rotated.json.data.attributes
     const all = [first, second, apiKey.json.data.attributes.apiKey, token, secrets.apiKey, secrets.agentKey]
     const rows = JSON.stringify(await allRows(world.store))
-    expect(rows).toContain(made.id)
+    expect(rows).toContain(agentKey.id)
     for (const secret of all) {
       // Only the key's prefix and five characters are stored, by which people recognize it.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)

@@ -10,7 +10,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   const system = fakeSystem()
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const nothing: SeedSecrets = { apiKey: undefined, agentKey: undefined }
-  const given = { apiKey: 'given-secret-0123456789abcdef', agentKey: 'given-secret-fedcba9876543210' }
+  const fixedKeys = { apiKey: 'given-secret-0123456789abcdef', agentKey: 'given-secret-fedcba9876543210' }
   let store: Store
   let drop: () => Promise<void>
 
@@ -53,18 +53,18 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   })
 
   it('do not replace keys in the database, such as random keys of earlier versions, or given ones', async () => {
-    const before = await start(given)
-    expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
+    const before = await start(fixedKeys)
+    expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${fixedKeys.apiKey}`, isFirst: true })
     expect((await start()).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
     expect([await works(before.seeded.apiKey), await works(before.seeded.agentKey)]).toEqual([true, true])
   })
 
   it('are the ones given at a start, if any', async () => {
     const { seeded } = await start()
-    const again = await start(given)
+    const again = await start(fixedKeys)
     expect(again.seeded).toMatchObject({
-      apiKey: `sk_ntl_sandbox_${given.apiKey}`,
-      agentKey: `ak_ntl_sandbox_${given.agentKey}`,
+      apiKey: `sk_ntl_sandbox_${fixedKeys.apiKey}`,
+      agentKey: `ak_ntl_sandbox_${fixedKeys.agentKey}`,
       isFirst: false,
     })
     expect([await works(seeded.apiKey), await works(again.seeded.apiKey)]).toEqual([false, true])
@@ -82,8 +82,8 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   })
 
   it('are random in production unless they are set, and no later start shows them', async () => {
-    const given = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
-    const first = await start(given, 'production')
+    const fixedKeys = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
+    const first = await start(fixedKeys, 'production')
     expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)
     expect((await start(nothing, 'production')).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
   })

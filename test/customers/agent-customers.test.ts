@@ -75,41 +75,41 @@ onEachDatabase("an agent's customers", (database) => {
 
   test('are listed page by page: grants first, then invitations', async () => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
-    const own = await addAgent(world, us.partyId, walletId, [])
+    const ownAgent = await addAgent(world, us.partyId, walletId, [])
     const connected: string[] = []
     for (let count = 0; count < 2; count++) {
       world.system.pass(1)
-      const made = await inviteFor(own.agentId, {})
-      const accepted = await accept(made.json.data[0].id)
+      const invitation = await inviteFor(ownAgent.agentId, {})
+      const accepted = await accept(invitation.json.data[0].id)
       connected.unshift(accepted.json.data.relationships.customerParty.data.id)
     }
-    const asked: string[] = []
+    const invitedIds: string[] = []
     for (let count = 0; count < 3; count++) {
       world.system.pass(1)
       const recipient = person()
-      await inviteFor(own.agentId, { recipients: [recipient] })
-      asked.unshift(recipient.value)
+      await inviteFor(ownAgent.agentId, { recipients: [recipient] })
+      invitedIds.unshift(recipient.value)
     }
     for (const limit of [1, 2, 3, 5, 100]) {
       const seen: string[] = []
       let cursor: string | null = ''
       while (cursor !== null) {
         const page: string = cursor === '' ? '' : `&cursor=${cursor}`
-        const { json } = await world.get(`/agents/${own.agentId}/customers?limit=${limit}${page}`, {
-          key: own.agentKey,
+        const { json } = await world.get(`/agents/${ownAgent.agentId}/customers?limit=${limit}${page}`, {
+          key: ownAgent.agentKey,
         })
         seen.push(...json.data.map(({ id }: { id: string }) => id))
         cursor = json.meta.pagination.nextCursor
         expect(json.data.length).toBeGreaterThan(0)
         expect(json.data.length).toBeLessThanOrEqual(limit)
       }
-      expect(seen).toStrictEqual([...connected, ...asked])
+      expect(seen).toStrictEqual([...connected, ...invitedIds])
     }
   })
 
   test('are removed with their grants', async () => {
-    const made = await inviteFor(agentId, {})
-    const accepted = await accept(made.json.data[0].id)
+    const invitation = await inviteFor(agentId, {})
+    const accepted = await accept(invitation.json.data[0].id)
     const customerId = accepted.json.data.relationships.customerParty.data.id
     const removed = await world.send('DELETE', `/agents/${agentId}/customers/${customerId}`, asParty())
     expect([removed.status, removed.json.meta]).toStrictEqual([200, { deleted: true }])

@@ -39,7 +39,7 @@ onEachDatabase('the connect page', (database) => {
     for (const words of Object.values(permissionWords)) expect(text).toContain(words)
     expect(text).toContain('Answer by')
     const message = '<script>alert(1)</script>"&'
-    const made = await world.post(
+    const invitation = await world.post(
       '/customers/invitations',
       {
         recipients: [{ type: 'email', value: "o'hara@example.com" }],
@@ -48,7 +48,7 @@ onEachDatabase('the connect page', (database) => {
       },
       { key: world.apiKey },
     )
-    const escaped = (await open(made.json.data[0].attributes.url)).text
+    const escaped = (await open(invitation.json.data[0].attributes.url)).text
     expect(escaped).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&amp;')
     expect(escaped).not.toContain('<script')
     expect(escaped).toContain('o&#39;hara@example.com')

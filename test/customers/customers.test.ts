@@ -64,11 +64,11 @@ onEachDatabase('customers', (database) => {
     expect(json.data.attributes.agents.map(({ id }: { id: string }) => id)).toStrictEqual([us.agentId])
     const only = await connect(person(), [us.agentId])
     for (const key of [us.second.agentKey, us.other.apiKey, us.other.agentKey]) {
-      const known = await world.get(`/customers/${only}`, { key })
+      const customer = await world.get(`/customers/${only}`, { key })
       const missing = `pty_${'0'.repeat(32)}`
       const unknown = await world.get(`/customers/${missing}`, { key })
-      expect([known.status, unknown.status]).toStrictEqual([404, 404])
-      expect(known.json.errors[0].detail.replace(only, missing)).toBe(unknown.json.errors[0].detail)
+      expect([customer.status, unknown.status]).toStrictEqual([404, 404])
+      expect(customer.json.errors[0].detail.replace(only, missing)).toBe(unknown.json.errors[0].detail)
     }
   })
 
@@ -149,8 +149,8 @@ onEachDatabase('customers', (database) => {
   test('a new invitation renews the grant with its own terms', async () => {
     const before = (await world.get(`/customers/${customerId}`)).json.data.attributes
     await world.send('DELETE', `/customers/${customerId}`, asParty())
-    const asked = { permissions: ['payments.read'], limits: { perTransaction: 900 } }
-    const renewed = await connect({ type: 'email', value: before.email }, [us.agentId], asked)
+    const requestedGrant = { permissions: ['payments.read'], limits: { perTransaction: 900 } }
+    const renewed = await connect({ type: 'email', value: before.email }, [us.agentId], requestedGrant)
     expect(renewed).toBe(customerId)
     const after = (await world.get(`/customers/${customerId}`)).json.data.attributes
     expect(after.delegation).toMatchObject({ id: before.delegation.id, status: 'ACTIVE', revokedAt: null })

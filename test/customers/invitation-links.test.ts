@@ -63,8 +63,8 @@ onEachDatabase('invitation links', (database) => {
 
   test('are created with their token and url, and read with the token masked', async () => {
     const expiresAt = at(hourMs)
-    const made = await create({ expiresAt, tags: { team: 'a' } })
-    expect(made.status, made.text).toBe(200)
+    const link = await create({ expiresAt, tags: { team: 'a' } })
+    expect(link.status, link.text).toBe(200)
     const attributes = {
       name: 'Spring',
       status: 'ACTIVE',
@@ -74,15 +74,15 @@ onEachDatabase('invitation links', (database) => {
       createdAt: timestamp,
     }
     const relationships = { delegateeParty: { data: { type: 'party', id: us.partyId } } }
-    const { token, url } = made.json.data.attributes
-    expect(made.json.data).toStrictEqual({
+    const { token, url } = link.json.data.attributes
+    expect(link.json.data).toStrictEqual({
       type: 'invitationLink',
       id: expect.stringMatching(/^ivl_[0-9a-f]{32}$/),
       attributes: { ...attributes, token: expect.stringMatching(/^[\w-]{43}$/), url },
       relationships,
     })
     expect(url).toBe(`http://127.0.0.1:4010/connect/links/${token}`)
-    const { id } = made.json.data
+    const { id } = link.json.data
     const maskedToken = `${token.slice(0, 4)}…${token.slice(-4)}`
     const view = { type: 'invitationLink', id, attributes: { ...attributes, maskedToken }, relationships }
     expect((await get(`/${id}`)).json.data).toStrictEqual(view)
@@ -177,7 +177,7 @@ onEachDatabase('invitation links', (database) => {
     ['delegations.read', ['list', 'get']],
     ['delegations.create', ['create']],
     ['delegations.delete', ['revoke']],
-  ])('an API key needs the scope %s to %s', async (scope, which) => {
+  ])('an API key needs the scope %s to %s', async (scope, act) => {
     const { id } = await link()
     const calls: Record<string, (key: string) => Promise<{ status: number }>> = {
       list: (key) => get('', key),
@@ -188,11 +188,11 @@ onEachDatabase('invitation links', (database) => {
     const others = scopes.filter((other) => other !== scope)
     const without = await addKey(world, { partyId: us.partyId, agentId: null, scopes: others })
     // The link's creator must have the permissions that the link asks a customer for.
-    const asked: Scope[] = which.includes('create')
+    const requestedScopes: Scope[] = act.includes('create')
       ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read']
       : []
-    const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope, ...asked] })
-    for (const one of which) {
+    const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope, ...requestedScopes] })
+    for (const one of act) {
       expect((await calls[one]?.(without))?.status).toBe(403)
       expect((await calls[one]?.(having))?.status).toBe(200)
     }
@@ -221,14 +221,14 @@ onEachDatabase('invitation links', (database) => {
     const shown = await open(twice[0]?.leads ?? '')
     expect(shown.text).toContain('<h1>Connected</h1>')
     expect(shown.text).not.toContain('<form')
-    const made = await grantsSince(before)
-    const [customer] = made.map(({ customerPartyId }) => customerPartyId)
-    expect(made).toHaveLength(2)
+    const newGrants = await grantsSince(before)
+    const [customer] = newGrants.map(({ customerPartyId }) => customerPartyId)
+    expect(newGrants).toHaveLength(2)
     for (const { agentId, permissions, limits = null } of proposed() as {
       agentId: string
       [more: string]: unknown
     }[]) {
-      expect(made.find((one) => one.agentId === agentId)).toMatchObject({
+      expect(newGrants.find((one) => one.agentId === agentId)).toMatchObject({
         customerPartyId: customer,
         status: 'ACTIVE',
         permissions: JSON.stringify(permissions),

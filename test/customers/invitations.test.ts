@@ -23,8 +23,8 @@ onEachDatabase('invitations', (database) => {
   test('are refused for an agent that was deleted, and the refusal is declared', async () => {
     const { data } = (await world.post('/agents', { name: 'Gone' }, { key: world.apiKey })).json
     expect((await world.send('DELETE', `/agents/${data.id}`, { key: world.apiKey })).status).toBe(200)
-    const asked = { recipients: [person()], agents: [{ agentId: data.id, permissions: ['payments.read'] }] }
-    const answer = await world.post('/customers/invitations', asked, { key: world.apiKey })
+    const invitationFields = { recipients: [person()], agents: [{ agentId: data.id, permissions: ['payments.read'] }] }
+    const answer = await world.post('/customers/invitations', invitationFields, { key: world.apiKey })
     expect([answer.status, answer.json.errors[0].code]).toEqual([409, 'conflict'])
     const codes = catalogue.createCustomerInvitation.errors
     expect(codes).toContain('conflict')
@@ -89,12 +89,12 @@ onEachDatabase('invitations', (database) => {
     const customer = await world.customerPartyId()
     const nobody = { type: 'party_id', value: `pty_${'0'.repeat(32)}` }
     const self = { type: 'party_id', value: us.partyId }
-    const own = { type: 'email', value: 'owner@sandbox.example' }
+    const ownAddress = { type: 'email', value: 'owner@sandbox.example' }
     const connected = { type: 'party_id', value: customer }
     const { json } = await world.post(
       '/customers/invitations',
       {
-        recipients: [nobody, self, own, connected],
+        recipients: [nobody, self, ownAddress, connected],
         agents: [us.agentId, us.second.agentId].map((agentId) => ({ agentId, permissions: ['payments.read'] })),
       },
       { key: world.apiKey },
@@ -103,7 +103,7 @@ onEachDatabase('invitations', (database) => {
       failedRecipients: [
         { recipient: nobody, reason: 'There is no party with this id.' },
         { recipient: self, reason: 'The recipient is your own account.' },
-        { recipient: own, reason: 'The recipient is your own account.' },
+        { recipient: ownAddress, reason: 'The recipient is your own account.' },
       ],
       alreadyConnected: [
         { recipient: connected, agentId: us.agentId, agentDelegationId: expect.stringMatching(/^dlg_/) },

@@ -23,8 +23,8 @@ onEachDatabase('the revocation of an invitation', (database) => {
     })
 
   test('answers the current invitation, and that it is deleted', async () => {
-    const made = await us.invite({ limits: { perTransaction: 700 } })
-    const { id, attributes, ...rest } = made.json.data[0]
+    const invitation = await us.invite({ limits: { perTransaction: 700 } })
+    const { id, attributes, ...rest } = invitation.json.data[0]
     world.system.pass(1000)
     const { status, json } = await revoke(id)
     expect(status).toBe(200)
@@ -150,8 +150,8 @@ onEachDatabase('the revocation of an invitation', (database) => {
       const { id } = await us.pending()
       const other = await revoke(id, { key: world.agentKey, headers: { 'X-Agent-ID': us.second.agentId } })
       expect(other.status).toBe(403)
-      const own = await revoke(id, { key: world.agentKey, headers: { 'X-Agent-ID': us.agentId } })
-      expect(own.status).toBe(200)
+      const ownRevocation = await revoke(id, { key: world.agentKey, headers: { 'X-Agent-ID': us.agentId } })
+      expect(ownRevocation.status).toBe(200)
     })
 
     test('gives a party key no right of an agent', async () => {

@@ -91,8 +91,12 @@ function browser() {
     decide: async (url: string | URL, decision: string) => {
       const { text } = await ask(url)
       const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
-      const own = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
-      return ask(url, { method: 'POST', body: new URLSearchParams({ formToken, decision }), headers: own })
+      const sameOriginHeaders = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
+      return ask(url, {
+        method: 'POST',
+        body: new URLSearchParams({ formToken, decision }),
+        headers: sameOriginHeaders,
+      })
     },
   }
 }
@@ -140,16 +144,16 @@ test('the data that the model saw cannot decide; the ticket of the browser works
   const { url, decision } = pendingOf(result)
   const ticket = String(opened[0]).slice(url.length + 1)
   expect(JSON.stringify(result)).not.toContain(ticket)
-  const own = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
+  const sameOriginHeaders = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
   const thief = browser()
   expect((await thief.ask(url)).text).toContain('This address only shows the question')
   for (const guess of [decision, 'A'.repeat(43), '', '..', `${ticket.slice(0, -1)}_`])
     await thief.ask(`${url}/${guess}`)
   for (const headers of [
     {},
-    own,
+    sameOriginHeaders,
     { Origin: 'https://evil.example' },
-    { ...own, Cookie: `payments_decision=${decision}` },
+    { ...sameOriginHeaders, Cookie: `payments_decision=${decision}` },
   ]) {
     for (const formToken of ['', decision, 'f'.repeat(64)]) {
       for (const to of [url, `${url}/`, `${url}/yes`, `${url}?decision=yes`]) {

@@ -120,7 +120,7 @@ onEachDatabase('the page of a pending call', (database) => {
     const { world } = on
     const before = await on.received()
     const { path, decision, again } = await pay(800)
-    const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
+    const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
     const send = async (to: string, init: RequestInit = {}) => {
       const answer = await world.service.fetch(new Request(address + to, { redirect: 'manual', ...init }))
       return { answer, text: await answer.text() }
@@ -131,7 +131,10 @@ onEachDatabase('the page of a pending call', (database) => {
       body: new URLSearchParams({ decision: 'yes', ...fields }),
     })
     // One click as the owner is the most that a program on the same machine can get.
-    const signedIn = await send('/sign-in', { ...yes(own), body: new URLSearchParams({ as: 'owner', next: path }) })
+    const signedIn = await send('/sign-in', {
+      ...yes(sameOriginHeaders),
+      body: new URLSearchParams({ as: 'owner', next: path }),
+    })
     const cookie = signedIn.answer.headers
       .getSetCookie()
       .map((line) => line.split(';')[0])
@@ -142,7 +145,7 @@ onEachDatabase('the page of a pending call', (database) => {
     expect(tokens.length).toBeGreaterThan(0)
     const sessions: Record<string, string>[] = [{}, { Cookie: cookie }, { Authorization: `Bearer ${world.agentKey}` }]
     for (const session of sessions) {
-      for (const origin of [{}, own, { Origin: 'https://evil.example' }]) {
+      for (const origin of [{}, sameOriginHeaders, { Origin: 'https://evil.example' }]) {
         for (const formToken of ['', ...tokens, decision]) {
           for (const to of [
             path,
@@ -157,7 +160,8 @@ onEachDatabase('the page of a pending call', (database) => {
         }
       }
     }
-    for (const method of ['PUT', 'PATCH', 'DELETE']) await send(path, { ...yes({ ...own, Cookie: cookie }), method })
+    for (const method of ['PUT', 'PATCH', 'DELETE'])
+      await send(path, { ...yes({ ...sameOriginHeaders, Cookie: cookie }), method })
     expect(pendingOf(await again()).decision).toBe(decision)
     expect(await on.received()).toBe(before)
     const session = /payments_session=([^;]+)/.exec(cookie)?.[1]

@@ -22,13 +22,13 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     for (const { close } of open) await close()
     open = []
   })
-  const hostOf = async (...given: Parameters<Deciding['host']>) => {
-    const connection = await on.host(...given)
+  const hostOf = async (...args: Parameters<Deciding['host']>) => {
+    const connection = await on.host(...args)
     open.push(connection)
     return connection
   }
-  const pay = async (amount: number, ...given: Partial<Parameters<Deciding['host']>>) => {
-    const [chosen = pinned, options] = given
+  const pay = async (amount: number, ...args: Partial<Parameters<Deciding['host']>>) => {
+    const [chosen = pinned, options] = args
     const connection = await hostOf(chosen, options)
     const pending = pendingOf(await connection.host.callTool('create_payment', on.payment(amount)))
     const again = (more: object = {}) =>

@@ -22,14 +22,14 @@ interface Listed {
 
 onEachDatabase('the events of a party', (database) => {
   let world: World
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
   let other: OtherParty
   let customerId: string
 
   beforeAll(async () => {
     world = await createWorld(database)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
     customerId = await world.customerPartyId()
   })
   afterAll(() => world.drop())
@@ -93,12 +93,12 @@ onEachDatabase('the events of a party', (database) => {
     test('of an approval, a subscription, a transfer and a wallet, and nothing secret', async () => {
       const self = payer(world)
       const before = await last()
-      await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+      await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
       const paymentId = created(await self.pay(1001, toOther()))
       const approval = await self.approvalOf(paymentId)
       ok(await self.deny(approval.id, { reason: 'Not now' }, { key: world.apiKey }))
       const denied = await read(`/approvals/${approval.id}`)
-      await self.setLimits('agents', own.agentId, null)
+      await self.setLimits('agents', ownAgent.agentId, null)
       const shop = merchant(world)
       const offered = await read(`/subscriptions/${await shop.create(weekly)}`, {})
       expect(offered.attributes.clientSecret).not.toBeNull()
@@ -119,16 +119,18 @@ onEachDatabase('the events of a party', (database) => {
     test('of a bank account, a payment request at both ends, an invitation to the party, and the party', async () => {
       const before = await last()
       const key = world.apiKey
-      const made = async (path: string, attributes: object) => {
+      const createAt = async (path: string, attributes: object) => {
         const answer = await world.post(path, attributes, { key })
         expect(answer.status, answer.text).toBe(201)
         return [answer.json.data].flat()[0]
       }
-      const account = await made('/external-accounts/processor-token', { processorToken: 'processor-sandbox-accounts' })
-      const { id } = await made('/payment-requests', { amount: 7, payer: toOther() })
+      const account = await createAt('/external-accounts/processor-token', {
+        processorToken: 'processor-sandbox-accounts',
+      })
+      const { id } = await createAt('/payment-requests', { amount: 7, payer: toOther() })
       const request = await read(`/payment-requests/${id}`)
       const theirs = await read(`/payment-requests/${id}`, { key: other.apiKey })
-      const invitation = await made('/party-invitations', {
+      const invitation = await createAt('/party-invitations', {
         invitations: [{ email: 'new@example.com', role: 'MEMBER' }],
       })
       const events = await since(before)
@@ -191,7 +193,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(new Set(whole.map(({ id }) => id)).size).toBe(whole.length)
       expect(whole.length).toBeGreaterThan(10)
       for (const event of whole.slice(0, 5)) expect(await read(`/events/${event.id}`)).toEqual(event)
-      expect(whole.every(({ relationships }) => relationships.party.data.id === own.partyId)).toBe(true)
+      expect(whole.every(({ relationships }) => relationships.party.data.id === ownAgent.partyId)).toBe(true)
     })
 
     test('by type and by time', async () => {
@@ -225,7 +227,7 @@ onEachDatabase('the events of a party', (database) => {
     })
 
     test('a key without the scope of the record does not see it', async () => {
-      const key = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['wallets.read'] })
+      const key = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['wallets.read'] })
       expect(new Set(await types('?limit=100', { key }))).toEqual(
         new Set(['wallet.created', 'external_account.connected']),
       )
@@ -233,19 +235,19 @@ onEachDatabase('the events of a party', (database) => {
       const [payment] = await list('?eventType=payment.created&limit=1')
       expectRefusal(await world.get(`/events/${payment?.id}`, { key }), 'not_found')
       const all = scopes.filter((scope) => scope !== 'payments.read')
-      const others = await addKey(world, { partyId: own.partyId, agentId: null, scopes: all })
-      const heard = await types('?limit=100', { key: others })
-      expect(heard.some((type) => /^(?:payment|approval|subscription)\./.test(type))).toBe(false)
-      expect(heard).toContain('agent_card.created')
+      const others = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: all })
+      const eventTypes = await types('?limit=100', { key: others })
+      expect(eventTypes.some((type) => /^(?:payment|approval|subscription)\./.test(type))).toBe(false)
+      expect(eventTypes).toContain('agent_card.created')
     })
 
     test('an agent sees wallets that it may read, and its own cards', async () => {
       const walletId = (await read('/wallets')).find(
         (one: { attributes: { isDefault: boolean } }) => one.attributes.isDefault,
       ).id
-      const reader = await addAgent(world, own.partyId, walletId, ['payments.read'])
-      const blind = await addAgent(world, own.partyId, walletId, [])
-      const full = await addAgent(world, own.partyId, walletId, delegable)
+      const reader = await addAgent(world, ownAgent.partyId, walletId, ['payments.read'])
+      const blind = await addAgent(world, ownAgent.partyId, walletId, [])
+      const full = await addAgent(world, ownAgent.partyId, walletId, delegable)
       const words = async (key: string) =>
         new Set((await types('?limit=100', { key })).map((type) => type.split('.')[0]))
       const ofAll = ['wallet', 'external_account', 'party']
@@ -268,13 +270,13 @@ onEachDatabase('the events of a party', (database) => {
         created(await world.post('/payment-requests', { amount: 5, payer }, { key: world.apiKey }))
       const ofParty = await ask({ type: 'party_id', value: other.partyId })
       const ofAgent = await ask({ type: 'agent_id', value: agentId })
-      const heard = async (by: string) =>
+      const eventsOf = async (by: string) =>
         (await list('?eventType=payment_request.incoming&limit=2', { key: by })).map(
           ({ attributes }) => attributes.resourceId,
         )
       expectRefusal(await world.get(`/payment-requests/${ofParty}`, { key }), 'forbidden')
-      expect(await heard(key)).toEqual([ofAgent])
-      expect(await heard(other.agentKey)).toEqual([ofAgent, ofParty])
+      expect(await eventsOf(key)).toEqual([ofAgent])
+      expect(await eventsOf(other.agentKey)).toEqual([ofAgent, ofParty])
     })
 
     test('an agent sees the events of a customer within its grant, one type at a time', async () => {
@@ -293,13 +295,13 @@ onEachDatabase('the events of a party', (database) => {
       expect(event?.attributes.payload.object).toEqual(await read(`/payments/${id}?${of}`, {}))
       expect(await read(`/events/${event?.id}?${of}`, {})).toEqual(event)
       const source = { parameter: 'customerPartyId' }
-      const asked = `/events?${of}&eventType=payment.created`
-      expectRefusal(await world.get(asked, { key: world.apiKey }), 'forbidden', { source })
+      const listUrl = `/events?${of}&eventType=payment.created`
+      expectRefusal(await world.get(listUrl, { key: world.apiKey }), 'forbidden', { source })
       const grantId = await payer(world).delegationId(customerId)
       await world.store.transaction(async ({ db }) => {
         await db.updateTable('delegations').set({ permissions: '["wallets.read"]' }).where('id', '=', grantId).execute()
       })
-      expectRefusal(await world.get(asked), 'forbidden', { source })
+      expectRefusal(await world.get(listUrl), 'forbidden', { source })
       expectRefusal(await world.get(`/events/${event?.id}?${of}`), 'not_found')
     })
   })
@@ -308,14 +310,14 @@ onEachDatabase('the events of a party', (database) => {
     ok(await world.post('/simulations/snapshots', { name: 'events' }, { key: world.apiKey }))
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))
-    const gone = (await list('?limit=2')).map(({ id }) => id)
+    const deletedIds = (await list('?limit=2')).map(({ id }) => id)
     // A reset takes some time, but this test's clock stands still.
     world.system.pass(1)
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)
     created(await payer(world).pay(2, toOther()))
     const anew = (await list('?limit=2')).map(({ id }) => id)
-    expect(anew.some((id) => gone.includes(id))).toBe(false)
-    for (const id of gone) expectRefusal(await world.get(`/events/${id}`, { key: world.apiKey }), 'not_found')
+    expect(anew.some((id) => deletedIds.includes(id))).toBe(false)
+    for (const id of deletedIds) expectRefusal(await world.get(`/events/${id}`, { key: world.apiKey }), 'not_found')
   })
 })

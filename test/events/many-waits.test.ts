@@ -68,12 +68,12 @@ test('one wait too many of a credential is answered immediately with the present
 
 test('the wait of a client that disconnects ends', async () => {
   const id = await world.issueCard()
-  const gone = new AbortController()
+  const controller = new AbortController()
   const headers = { Authorization: `Bearer ${world.agentKey}` }
-  const request = new Request(`http://sandbox.test${path(id)}`, { headers, signal: gone.signal })
+  const request = new Request(`http://sandbox.test${path(id)}`, { headers, signal: controller.signal })
   const waiting = world.service.fetch(request)
   await system.sleepers(1)
-  gone.abort()
+  controller.abort()
   await waiting
   expect(system.sleeping).toBe(0)
 })

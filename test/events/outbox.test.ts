@@ -10,7 +10,7 @@ import { outboxEvents } from './outbox-events.ts'
 
 onEachDatabase('the outbox', (database) => {
   let world: World
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
   let other: OtherParty
   let customerId: string
   let outbox: ReturnType<typeof outboxEvents>
@@ -18,9 +18,13 @@ onEachDatabase('the outbox', (database) => {
   beforeAll(async () => {
     world = await createWorld(database)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
     customerId = await world.customerPartyId()
-    outbox = outboxEvents(world, () => ({ [own.partyId]: 'own', [other.partyId]: 'other', [customerId]: 'customer' }))
+    outbox = outboxEvents(world, () => ({
+      [ownAgent.partyId]: 'own',
+      [other.partyId]: 'other',
+      [customerId]: 'customer',
+    }))
     await outbox.since()
   })
   afterAll(() => world.drop())
@@ -49,21 +53,21 @@ onEachDatabase('the outbox', (database) => {
 
     test('for a payment in review: approved, denied, canceled', async () => {
       const self = payer(world)
-      await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
-      const asked = async () => {
+      await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
+      const requestReads = async () => {
         const id = created(await self.pay(1001, toOther()))
         await events('own payment.created pay', 'own approval.required apr')()
         return { id, approvalId: (await self.approvalOf(id)).id as string }
       }
       const key = world.apiKey
-      ok(await self.approve((await asked()).approvalId, { key }))
+      ok(await self.approve((await requestReads()).approvalId, { key }))
       const approved = ['own payment.completed pay', 'own approval.approved apr', 'other payment.completed pay']
       expect((await outbox.since()).sort()).toEqual(approved.sort())
-      ok(await self.deny((await asked()).approvalId, undefined, { key }))
+      ok(await self.deny((await requestReads()).approvalId, undefined, { key }))
       await events('own payment.approval_denied pay', 'own approval.denied apr')()
-      ok(await self.cancel((await asked()).id))
+      ok(await self.cancel((await requestReads()).id))
       await events('own approval.canceled apr', 'own payment.canceled pay')()
-      await self.setLimits('agents', own.agentId, null)
+      await self.setLimits('agents', ownAgent.agentId, null)
     })
 
     test('for a payment that waits for its claim, and for the claim', async () => {
@@ -71,8 +75,10 @@ onEachDatabase('the outbox', (database) => {
       const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
       await events('own payment.created pay', 'own payment.pending_claim pay')()
       ok(await self.claim(id))
-      const fresh = (await outbox.fresh()).map(({ partyId, type }) => (partyId === own.partyId ? `own ${type}` : type))
-      expect(fresh.sort()).toEqual(['own payment.completed', 'payment.completed', 'wallet.created'])
+      const newEvents = (await outbox.fresh()).map(({ partyId, type }) =>
+        partyId === ownAgent.partyId ? `own ${type}` : type,
+      )
+      expect(newEvents.sort()).toEqual(['own payment.completed', 'payment.completed', 'wallet.created'])
       const canceled = created(await self.pay(300, { type: 'email', value: 'nobody@example.com' }))
       ok(await self.cancel(canceled))
       const ended = ['own payment.created pay', 'own payment.pending_claim pay', 'own payment.canceled pay']
@@ -87,7 +93,7 @@ onEachDatabase('the outbox', (database) => {
       const [amount, currency] = [100, 'USD']
       ok(
         await world.post(
-          `/simulations/customers/${own.partyId}/transfers/deposit`,
+          `/simulations/customers/${ownAgent.partyId}/transfers/deposit`,
           { walletId, amount, currency },
           { key },
         ),
@@ -123,10 +129,10 @@ onEachDatabase('the outbox', (database) => {
       await events(`own card_transaction.partially_captured ${tx}`)()
       ok(await simulate('refund', { amount: 1000, currency: 'USD' }))
       await events(`own card_transaction.refunded ${tx}`, `own card_transaction.updated ${tx}`)()
-      expect(await agentOf()).toEqual([own.agentId])
+      expect(await agentOf()).toEqual([ownAgent.agentId])
       const { agentId, agentKey } = await addAgent(
         world,
-        own.partyId,
+        ownAgent.partyId,
         ok(await world.get('/wallets', { key })).json.data.at(-1).id,
         delegable,
       )
@@ -166,9 +172,9 @@ onEachDatabase('the outbox', (database) => {
       await events('own agent_delegation_invitation.created adi')()
       const key = world.apiKey
       ok(await world.post(`/simulations/customer-invitations/${id}/accept`, {}, { key }))
-      const fresh = (await outbox.fresh()).map(({ type }) => type).sort()
-      expect(fresh).toEqual(['agent_delegation_invitation.accepted', 'delegation.activated', 'wallet.created'])
-      ok(await world.send('DELETE', `/customers/${customerId}/agents/${own.agentId}`, { key }))
+      const newEvents = (await outbox.fresh()).map(({ type }) => type).sort()
+      expect(newEvents).toEqual(['agent_delegation_invitation.accepted', 'delegation.activated', 'wallet.created'])
+      ok(await world.send('DELETE', `/customers/${customerId}/agents/${ownAgent.agentId}`, { key }))
       const ended = ['own agent_delegation.revoked dlg', 'customer delegation.revoked dlg']
       expect((await outbox.since()).sort()).toEqual(ended.sort())
     })
@@ -178,7 +184,12 @@ onEachDatabase('the outbox', (database) => {
     const self = payer(world)
     const pays = (sent?: object) => self.pay(10, toOther(), {}, sent)
     const toOwn = () =>
-      payer(world).pay(10, { type: 'party_id', value: own.partyId }, {}, { key: other.agentKey, instanceId: 'theirs' })
+      payer(world).pay(
+        10,
+        { type: 'party_id', value: ownAgent.partyId },
+        {},
+        { key: other.agentKey, instanceId: 'theirs' },
+      )
     const answers = await Promise.all([
       ...Array.from({ length: 10 }, () => pays()),
       ...Array.from({ length: 10 }, toOwn),
@@ -190,11 +201,13 @@ onEachDatabase('the outbox', (database) => {
   })
 
   test('forgets events older than a month of real time, and reuses no number', async () => {
-    const before = (await outbox.rows()).filter(({ partyId }) => partyId === own.partyId)
+    const before = (await outbox.rows()).filter(({ partyId }) => partyId === ownAgent.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()
     expect(
-      (await outbox.rows()).filter(({ sequence, partyId }) => partyId === own.partyId && sequence <= before.length),
+      (await outbox.rows()).filter(
+        ({ sequence, partyId }) => partyId === ownAgent.partyId && sequence <= before.length,
+      ),
     ).toEqual([])
     await outbox.since()
     await world.issueCard()

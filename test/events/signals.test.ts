@@ -16,8 +16,8 @@ async function connected({ url, service }: World) {
 test('a wait ends when another process moves the clock, although no table shows it', async () => {
   const system = sleepingSystem()
   const world = await createWorld(postgres, { system })
-  const there = await anotherProcess(world, system)
-  const signals = await Promise.all([connected(world), connected(there)])
+  const otherProcess = await anotherProcess(world, system)
+  const signals = await Promise.all([connected(world), connected(otherProcess)])
   const [here, theirs] = signals
   // Processes that have not detected each other notify nobody.
   let isHeard = false
@@ -36,13 +36,13 @@ test('a wait ends when another process moves the clock, although no table shows 
     const wait = await world.service.waits.begin({ resourceId, partyId, keyId })
     if (wait === undefined) return expect.unreachable('nobody else waits')
     const woken = wait.next()
-    await there.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'there' })
+    await otherProcess.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'there' })
     await woken
     world.service.waits.end(wait)
   } finally {
-    await Promise.all([world.service.waits.close(), there.service.waits.close()])
+    await Promise.all([world.service.waits.close(), otherProcess.service.waits.close()])
     await Promise.all(signals.map((one) => one.close()))
-    await there.drop()
+    await otherProcess.drop()
     await world.drop()
   }
 })

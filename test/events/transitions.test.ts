@@ -40,16 +40,16 @@ onEachDatabase('each possible transition', (database) => {
     const { path, attributes } = sends[action]
     return world.post(`/simulations/card-transactions/${id}/${path}`, attributes, { key: world.apiKey, idempotencyKey })
   }
-  const made = async (id: string, action: Action) => ok(await act(id, action, `made ${keys++}`)).json.data.id as string
+  const actOn = async (id: string, action: Action) => ok(await act(id, action, `made ${keys++}`)).json.data.id as string
   const purchase = async (amount = 100) =>
     ok(await world.authorize(await world.issueCard(), amount)).json.data.id as string
   const purchases: Record<Purchase, () => Promise<string>> = {
     authorized: () => purchase(),
     declined: () => purchase(5001),
-    captured: async () => made(await purchase(), 'capture'),
-    partially_captured: async () => made(await purchase(), 'capture_part'),
-    reversed: async () => made(await purchase(), 'reverse'),
-    refunded: async () => made(await made(await purchase(), 'capture'), 'refund'),
+    captured: async () => actOn(await purchase(), 'capture'),
+    partially_captured: async () => actOn(await purchase(), 'capture_part'),
+    reversed: async () => actOn(await purchase(), 'reverse'),
+    refunded: async () => actOn(await actOn(await purchase(), 'capture'), 'refund'),
   }
 
   describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {

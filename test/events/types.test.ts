@@ -18,11 +18,11 @@ const published: Readonly<Record<string, readonly string[]>> = {
 }
 
 test('the published event types exist, and no others are documented as published', () => {
-  const said = Object.entries(eventKinds)
+  const documentedSteps = Object.entries(eventKinds)
     .map(([word, kind]) => [word, Object.keys(kind.published).toSorted()] as const)
     .filter(([, steps]) => steps.length > 0)
-  const wanted = Object.entries(published).map(([word, steps]) => [word, steps.toSorted()])
-  expect(Object.fromEntries(said)).toEqual(Object.fromEntries(wanted))
+  const publishedSteps = Object.entries(published).map(([word, steps]) => [word, steps.toSorted()])
+  expect(Object.fromEntries(documentedSteps)).toEqual(Object.fromEntries(publishedSteps))
   const types = Object.entries(published).flatMap(([word, steps]) => steps.map((step) => `${word}.${step}`))
   expect(types).toHaveLength(38)
   expect(types.every(isEventType)).toBe(true)

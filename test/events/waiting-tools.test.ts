@@ -42,12 +42,12 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
   })
 
   test('waits no longer in total if an answer is lost', async () => {
-    const asked: (string | null)[] = []
+    const waits: (string | null)[] = []
     const { host, close } = await connected(world, open, {
       system,
       between: async (request) => {
-        asked.push(new URL(request.url).searchParams.get('waitSeconds'))
-        if (asked.length > 1) return undefined
+        waits.push(new URL(request.url).searchParams.get('waitSeconds'))
+        if (waits.length > 1) return undefined
         system.pass(30_000)
         return new Response('', { status: 503 })
       },
@@ -57,7 +57,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     await system.sleepers(1)
     system.pass(20_000)
     expect(JSON.stringify(await call)).toContain('active')
-    expect(asked).toEqual(['50', '20'])
+    expect(waits).toEqual(['50', '20'])
     await close()
   })
 })

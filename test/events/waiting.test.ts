@@ -102,14 +102,14 @@ const kinds = Object.entries(waitable)
 let keys = 0
 
 /** Returns a caller of another process, whose idempotency keys differ from the first process's. */
-function ofItsOwn(there: World): World {
+function ofItsOwn(otherWorld: World): World {
   const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
-  const send: World['send'] = (method, path, sent) => there.send(method, path, named(sent))
-  const post: World['post'] = (path, attributes, sent) => there.post(path, attributes, named(sent))
+  const send: World['send'] = (method, path, sent) => otherWorld.send(method, path, named(sent))
+  const post: World['post'] = (path, attributes, sent) => otherWorld.post(path, attributes, named(sent))
   const charge = { currency: 'USD', merchant: { name: 'Books' } }
   const authorize: World['authorize'] = (id, amount) =>
     post(`/simulations/agent-cards/${id}/authorize`, { amount, ...charge })
-  return { ...there, send, post, authorize }
+  return { ...otherWorld, send, post, authorize }
 }
 
 const status = (answer: Answer) => ok(answer).json.data.attributes.status as string
@@ -161,12 +161,12 @@ onEachDatabase('waiting', (database) => {
       'notices what another process on the same database changed',
       async () => {
         const id = await open(world)
-        const there = await anotherProcess(world, system)
+        const otherProcess = await anotherProcess(world, system)
         const waiting = waits(path(id))
         await system.sleepers(1)
-        await change(ofItsOwn(there), id)
+        await change(ofItsOwn(otherProcess), id)
         expect(status(await waiting)).toBe(to)
-        await there.drop()
+        await otherProcess.drop()
       },
     )
   })

@@ -23,7 +23,7 @@ const whole = { hasMore: false, nextCursor: null }
 const usual = { processorToken: 'processor-sandbox-accounts' }
 
 /** Returns the answer, and fails if nothing was created. */
-function made(answer: Answer): Answer['json'] {
+function created(answer: Answer): Answer['json'] {
   expect(answer.status, answer.text).toBe(201)
   return answer.json
 }
@@ -58,7 +58,7 @@ onEachDatabase('bank accounts', (database) => {
 
   describe('linking', () => {
     test('a checking and a savings account, of which only the last four digits are known', async () => {
-      const { data, meta } = made(await link())
+      const { data, meta } = created(await link())
       const account = (accountName: string, accountType: string, lastFour: string) => ({
         type: 'externalAccount',
         id: expect.stringMatching(/^eac_[0-9a-f]{32}$/),
@@ -87,9 +87,9 @@ onEachDatabase('bank accounts', (database) => {
     test("accepts the bank's name, and links once with the same key", async () => {
       const sent = { idempotencyKey: 'link once' }
       const named = { ...usual, institutionName: 'First Example Bank' }
-      const first = made(await link(named, sent))
+      const first = created(await link(named, sent))
       expect(first.data[0].attributes.bankName).toBe('First Example Bank')
-      expect(made(await link(named, sent))).toStrictEqual(first)
+      expect(created(await link(named, sent))).toStrictEqual(first)
       expect(await outbox.since()).toHaveLength(2)
     })
 
@@ -97,7 +97,7 @@ onEachDatabase('bank accounts', (database) => {
       const { accountName, lastFour: accountMask } = testAccounts[reason]
       const processorToken = `processor-sandbox-${reason.replaceAll('_', '-')}`
       const rejectedAccounts = [{ accountId: reason, accountName, accountMask, reason }]
-      expect(made(await link({ processorToken }))).toStrictEqual({
+      expect(created(await link({ processorToken }))).toStrictEqual({
         data: [],
         meta: { pagination: whole, rejectedAccounts },
       })
@@ -106,7 +106,7 @@ onEachDatabase('bank accounts', (database) => {
     })
 
     test('links only those of several accounts that the bank accepts', async () => {
-      const { data, meta } = made(await link({ processorToken: 'processor-sandbox-some-rejected' }))
+      const { data, meta } = created(await link({ processorToken: 'processor-sandbox-some-rejected' }))
       expect(data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       expect(meta.rejectedAccounts.map(({ reason }: { reason: string }) => reason)).toEqual([
         'bank_account_name_mismatch',
@@ -127,13 +127,13 @@ onEachDatabase('bank accounts', (database) => {
     test('is permitted to keys with the scope, to agents, and to agents of customers that granted it', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
-      made(await link(usual, { key: party.agentKey }))
+      created(await link(usual, { key: party.agentKey }))
       expect(await listed()).toHaveLength(2)
       const { partyId: customerPartyId } = await addParty(world)
       const { partyId: agentPartyId, agentId } = party
       const grant = { customerPartyId, agentPartyId, agentId, permissions: '["external_accounts.create"]' }
       await addDelegation(world, grant)
-      const [account] = made(await link({ ...usual, partyId: customerPartyId }, { key: party.agentKey })).data
+      const [account] = created(await link({ ...usual, partyId: customerPartyId }, { key: party.agentKey })).data
       expect(account.relationships.party.data.id).toBe(customerPartyId)
       expect(await listed()).toHaveLength(2)
     })
@@ -160,7 +160,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(ended).toStrictEqual({ ...account, attributes: { ...account.attributes, connectionStatus } })
       ok(await disconnect(account.id, { connectionStatus }))
       expect(await outbox.since()).toEqual(['party external_account.disconnected eac'])
-      expect(made(await link()).data[0]).toStrictEqual(account)
+      expect(created(await link()).data[0]).toStrictEqual(account)
       expect((await outbox.since()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
       expect(await read(account.id)).toStrictEqual(account)
     })
@@ -173,7 +173,7 @@ onEachDatabase('bank accounts', (database) => {
 
   describe('unlinking', () => {
     test('ends the connection, and the account can still be read by its id', async () => {
-      const [checking, savings] = made(await link()).data
+      const [checking, savings] = created(await link()).data
       await outbox.since()
       const { data, meta } = ok(await unlink(checking.id)).json
       expect(meta).toStrictEqual({ deleted: true })

@@ -15,12 +15,12 @@ async function statementsOf(request: () => Promise<unknown>): Promise<{ count: n
   const texts: string[] = []
   const prototypes = [StatementSync.prototype, StatementSync.prototype, StatementSync.prototype] as const
   const { all, run, get } = prototypes[0]
-  const hear = <F extends (...given: never[]) => unknown>(call: F) =>
-    function (this: StatementSync, ...given: never[]) {
+  const counting = <F extends (...args: never[]) => unknown>(call: F) =>
+    function (this: StatementSync, ...args: never[]) {
       texts.push(this.sourceSQL)
-      return Reflect.apply(call, this, given)
+      return Reflect.apply(call, this, args)
     } as unknown as F
-  Object.assign(StatementSync.prototype, { all: hear(all), run: hear(run), get: hear(get) })
+  Object.assign(StatementSync.prototype, { all: counting(all), run: counting(run), get: counting(get) })
   try {
     await request()
   } finally {

@@ -27,11 +27,11 @@ afterAll(async () => {
 test('the examples of the document work as described', async () => {
   const url = listener.url.replace(/\/$/, '')
   const script = `KEY=${world.agentKey}\n${helper.replaceAll('http://127.0.0.1:4010', url)}\n${examples}`
-  const said = await new Promise<string>((resolve) => {
+  const commandOutput = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', script], { timeout: 60_000 }, (_error, stdout) => resolve(stdout))
   })
   // Each answer ends with a newline; a cut connection has no answer.
-  const answers = said.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)))
+  const answers = commandOutput.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)))
   const [set, lost, issued, busy, list, cleared, slow, limited, empty, rest] = answers
   expect(set.data.attributes).toMatchObject({ operation: 'issue_agent_card', fault: 'effect_then_lost' })
   expect(lost).toBeUndefined()

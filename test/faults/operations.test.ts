@@ -30,11 +30,11 @@ onEachDatabase('the rules of faults', (database) => {
     await world.get('/whoami')
     await world.get('/whoami')
     await world.get('/whoami')
-    const [builtIn, ...own] = await list()
+    const [builtIn, ...ownRules] = await list()
     expect(builtIn).toMatchObject({ id: 'sandbox_unresolved', attributes: { origin: 'built_in', matched: null } })
     const counted = { ...first.json.data.attributes, matched: 3, hits: 1 }
-    expect(own).toEqual([{ ...first.json.data, attributes: counted }, second.json.data])
-    expect(own[0].attributes).toEqual({
+    expect(ownRules).toEqual([{ ...first.json.data, attributes: counted }, second.json.data])
+    expect(ownRules[0].attributes).toEqual({
       ...{ operation: 'whoami', path: null, merchant: null, when: { nth: null, ...when }, fault: 'slow', code: null },
       ...{ afterMs: 1, seed: 's', origin: 'operation', matched: 3, hits: 1 },
     })

@@ -18,8 +18,8 @@ onEachDatabase('two processes on one database', (database) => {
   test('count the same requests once, and apply the rules exactly as often as specified', async () => {
     await setFault(world, { id: 'each-fifth', operation: 'whoami', when: { every: 5, times: 4 }, fault: 'reset' })
     await setFault(world, { id: 'seventh', operation: 'whoami', when: { nth: 7 }, fault: 'error', code: 'conflict' })
-    const asked = Array.from({ length: 40 }, (_, index) => outcome((index % 2 === 0 ? world : other).get('/whoami')))
-    const answers = await Promise.all(asked)
+    const outcomes = Array.from({ length: 40 }, (_, index) => outcome((index % 2 === 0 ? world : other).get('/whoami')))
+    const answers = await Promise.all(outcomes)
     expect(await counts(world)).toEqual({ 'each-fifth': [40, 4], seventh: [40, 1] })
     expect(await counts(other)).toEqual(await counts(world))
     const count = (what: string) => answers.filter((one) => one === what).length

@@ -186,8 +186,8 @@ export async function runHost(host: Host, run: HostRun): Promise<Ran> {
 /** Runs a command in a home directory. From this process's environment it gets only the search path. */
 export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
   writeFiles(home, files)
-  const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
-  const child = spawn(command, args, { cwd: home, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+  const hostEnv = { PATH: process.env.PATH ?? '', HOME: home, ...env }
+  const child = spawn(command, args, { cwd: home, env: hostEnv, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk) => {

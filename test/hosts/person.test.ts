@@ -31,7 +31,7 @@ async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) 
   home = newHome()
   const mcp = stdioServer(home.home, asking)
   await runHost(host, { home: home.home, mcp, model: model.url, ...(person === undefined ? {} : { person }) })
-  return { heard: model.heard().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
+  return { heard: model.prompts().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
 }
 
 test.each(hosts)('$name without a person: its model learns that nobody was asked', async (host) => {

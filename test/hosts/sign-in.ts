@@ -129,13 +129,13 @@ async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams)
   // A terminal ends a link with a control character.
   const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
-    const hear = (chunk: Buffer) => {
+    const collect = (chunk: Buffer) => {
       output += chunk.toString('utf8')
       const address = whole.exec(output)?.[0]
       if (address !== undefined) resolve(address)
     }
-    stdout.on('data', hear).on('close', () => reject(new Error(`The host told no address to open: ${output}`)))
-    stderr.on('data', hear)
+    stdout.on('data', collect).on('close', () => reject(new Error(`The host told no address to open: ${output}`)))
+    stderr.on('data', collect)
   })
 }
 

@@ -41,7 +41,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     let count = 0
     let tablesRun = 0
     let startedMs = 0
-    const heard = listen()
+    const statements = listen()
 
     beforeAll(async () => {
       startedMs = performance.now()
@@ -52,14 +52,14 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       console.info(`isolation on ${name}: ${count} cells of ${operations.length} operations in ${seconds} s`)
       await proveBooks(prove.on.world.store)
       await prove.on.world.drop()
-      heard.stop()
+      statements.stop()
     })
 
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
-      const asked = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
+      const probes = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
       // Each operation gets a different selection, so that each credential and each target meets many operations.
-      const cells = sampleOf(asked, 24, tablesRun++)
+      const cells = sampleOf(probes, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
       expect(wrong).toEqual([])
@@ -77,9 +77,9 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     test("none of these requests changed the stranger's records", async () => {
       const before = prove.strangersRowsBefore
       const after = await prove.strangersRows()
-      const gone = before.filter((row) => !after.includes(row))
-      const made = after.filter((row) => !before.includes(row))
-      expect({ gone, made }).toEqual({ gone: [], made: [] })
+      const removedRows = before.filter((row) => !after.includes(row))
+      const addedRows = after.filter((row) => !before.includes(row))
+      expect({ gone: removedRows, made: addedRows }).toEqual({ gone: [], made: [] })
     })
 
     test.each(ofAll)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
@@ -91,8 +91,8 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
 
     /** Both databases get the same statements, so one run is enough. */
     test.runIf(database === sqlite)('each statement names the party of its rows', () => {
-      expect(heard.texts.size).toBeGreaterThan(100)
-      expect(faults(heard.texts)).toEqual([])
+      expect(statements.texts.size).toBeGreaterThan(100)
+      expect(faults(statements.texts)).toEqual([])
       expect(faults(['select * from "wallets" where "status" = ?', 'select * from "clock"'])).toEqual([
         'wallets of which party? select * from "wallets" where "status" = ?',
       ])

@@ -17,29 +17,29 @@ const usd = { currency: 'USD' }
 const merchant = { name: 'Books' }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
-async function made({ world }: Grounds, path: string, attributes: object, key: string): Promise<any> {
+async function createAt({ world }: Grounds, path: string, attributes: object, key: string): Promise<any> {
   const answer = await world.post(path, attributes, { key })
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
   return answer.json.data
 }
 
 const pay = (on: Grounds, place: Place, amount: number, counterparty: object) =>
-  made(on, '/payments', { amount, counterparty }, place.apiKey)
+  createAt(on, '/payments', { amount, counterparty }, place.apiKey)
 const payShop = (on: Grounds, place: Place, amount = 10) =>
   pay(on, place, amount, { type: 'party_id', value: on.shop.partyId })
 
 async function issue(on: Grounds, { agentKey, acting }: Place): Promise<string> {
-  return (await made(on, '/agent-cards', { merchant, maximumAmount: 5000, ...usd, ...acting }, agentKey)).id
+  return (await createAt(on, '/agent-cards', { merchant, maximumAmount: 5000, ...usd, ...acting }, agentKey)).id
 }
 
 async function buy(on: Grounds, place: Place): Promise<string> {
   const path = `/simulations/agent-cards/${await issue(on, place)}/authorize`
-  return (await made(on, path, { amount: 100, ...usd, merchant, ...place.acting }, place.agentKey)).id
+  return (await createAt(on, path, { amount: 100, ...usd, merchant, ...place.acting }, place.agentKey)).id
 }
 
 const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
-  return (await made(on, '/subscriptions', terms, apiKey)).id
+  return (await createAt(on, '/subscriptions', terms, apiKey)).id
 }
 
 const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', price: 1800 }
@@ -48,9 +48,9 @@ const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', pr
 export const shopCheckout: Maker = async (on, place) => {
   const { agentKey, acting } = place
   const card = { merchant: { name: shop.name }, maximumAmount: shop.price, ...usd, ...acting }
-  await made(on, '/agent-cards', card, agentKey)
+  await createAt(on, '/agent-cards', card, agentKey)
   const cart = { items: [{ productId: shop.item }], ...acting }
-  return { checkoutId: (await made(on, `/simulations/shops/${shop.id}/checkouts`, cart, agentKey)).id }
+  return { checkoutId: (await createAt(on, `/simulations/shops/${shop.id}/checkouts`, cart, agentKey)).id }
 }
 
 /** Returns the card details as entered into the shop's form. */
@@ -63,7 +63,7 @@ export const typedCard = ({ world: { system } }: Grounds) => {
 export const shopOrder: Maker = async (on, place) => {
   const { checkoutId } = await shopCheckout(on, place)
   const path = `/simulations/shop-checkouts/${checkoutId}/pay`
-  const { attributes } = await made(on, path, { ...typedCard(on), ...place.acting }, place.agentKey)
+  const { attributes } = await createAt(on, path, { ...typedCard(on), ...place.acting }, place.agentKey)
   return { orderId: attributes.orderId }
 }
 
@@ -75,7 +75,7 @@ export const filledAsIs: Maker = async ({ world: { store, system } }) => {
 }
 /** Saves a snapshot of the present state. */
 export const snapshot: Maker = async (on) => {
-  const { attributes } = await made(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
+  const { attributes } = await createAt(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
   return { name: attributes.name }
 }
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
@@ -83,31 +83,32 @@ export const wallet: Maker = async (_, { walletId }) => ({ walletId })
 export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
 /** Makes a wallet that nothing else uses, so that it may be frozen. */
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
-  walletId: (await made(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
+  walletId: (await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
 /** Attaches the agent to another wallet, from which it can be detached because it doesn't need it. */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
-  const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
-  await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
+  const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
+  await createAt(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { walletId: id, agentId }
 }
 /** Creates a second wallet that the agent may use, as the destination of a transfer from the first. */
 export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
-  const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
-  await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
+  const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
+  await createAt(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { sourceWalletId: walletId, destWalletId: id }
 }
 /** Makes a transfer within the party, from the wallet that its agent may use. */
 export const transfer: Maker = async (on, place) => ({
-  transferId: (await made(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey))
-    .id,
+  transferId: (
+    await createAt(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey)
+  ).id,
 })
 export const agentOf: Maker = async (_, { agentId }) => ({ agentId })
 export const card: Maker = async (on, place) => ({ cardId: await issue(on, place) })
 export const frozenCard: Maker = async (on, place) => {
   const cardId = await issue(on, place)
-  await made(on, `/agent-cards/${cardId}/freeze`, { ...place.acting }, place.agentKey)
+  await createAt(on, `/agent-cards/${cardId}/freeze`, { ...place.acting }, place.agentKey)
   return { cardId }
 }
 export const purchase: Maker = async (on, place) => ({ cardTransactionId: await buy(on, place) })
@@ -115,7 +116,7 @@ export const purchase: Maker = async (on, place) => ({ cardTransactionId: await 
 export const captured: Maker = async (on, place) => {
   const cardTransactionId = await buy(on, place)
   const path = `/simulations/card-transactions/${cardTransactionId}/capture`
-  await made(on, path, { amount: 100, ...usd, ...place.acting }, place.agentKey)
+  await createAt(on, path, { amount: 100, ...usd, ...place.acting }, place.agentKey)
   return { cardTransactionId }
 }
 
@@ -140,7 +141,7 @@ export const event: Maker = async (on, place) => {
 /** Links the party's two bank accounts, and returns the first. */
 export const externalAccount: Maker = async (on, { apiKey }) => {
   const processorToken = 'processor-sandbox-accounts'
-  const [{ id }] = await made(on, '/external-accounts/processor-token', { processorToken }, apiKey)
+  const [{ id }] = await createAt(on, '/external-accounts/processor-token', { processorToken }, apiKey)
   return { externalAccountId: id }
 }
 
@@ -151,8 +152,9 @@ export const walletAndBank: Maker = async (on, place) => ({
 })
 /** Makes a withdrawal that its bank has not settled. */
 export const withdrawal: Maker = async (on, place) => ({
-  transferId: (await made(on, '/transfers/withdraw', { amount: 10, ...(await walletAndBank(on, place)) }, place.apiKey))
-    .id,
+  transferId: (
+    await createAt(on, '/transfers/withdraw', { amount: 10, ...(await walletAndBank(on, place)) }, place.apiKey)
+  ).id,
 })
 export const settledWithdrawal: Maker = async (on, place) => {
   const { transferId = '' } = await withdrawal(on, place)
@@ -186,7 +188,7 @@ export const receivedRequestAndWallet: Maker = async (on, place) => ({
 })
 
 async function askFor(on: Grounds, payer: object, key: string): Promise<string> {
-  return (await made(on, '/payment-requests', { amount: 10, payer }, key)).id
+  return (await createAt(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 
 /** Creates an approval of a payment by the party itself, which its agent may decide too. */
@@ -212,7 +214,7 @@ export const askedOfCustomer: Maker = async (on, place) => {
   const { partyId: customerPartyId } = await addPlainParty(world, { party: { limits: '{"perTransaction":1}' } })
   await addDelegation(world, { customerPartyId, agentPartyId, agentId, permissions: JSON.stringify(delegable) })
   const counterparty = { type: 'party_id', value: shop.partyId }
-  await made(on, '/payments', { amount: reviewedCents, counterparty, customerPartyId }, agentKey)
+  await createAt(on, '/payments', { amount: reviewedCents, counterparty, customerPartyId }, agentKey)
   const { data } = (await world.get(`/approvals?customerPartyId=${customerPartyId}`, { key: agentKey })).json
   return { approvalId: data[0].id }
 }
@@ -220,26 +222,26 @@ export const askedOfCustomer: Maker = async (on, place) => {
 export const pending: Maker = async (on, place) => ({ subscriptionId: await subscribe(on, place) })
 export const active: Maker = async (on, place) => {
   const subscriptionId = await subscribe(on, place)
-  await made(on, `/simulations/subscriptions/${subscriptionId}/checkout`, { card: 'approves' }, place.apiKey)
+  await createAt(on, `/simulations/subscriptions/${subscriptionId}/checkout`, { card: 'approves' }, place.apiKey)
   return { subscriptionId, paymentNumber: '2' }
 }
 
 export const invitation: Maker = async (on, { agentId, apiKey }) => {
   const agents = [{ agentId, permissions: ['payments.read'] }]
-  const asked = { recipients: [{ type: 'email', value: somebody() }], agents }
-  return { invitationId: (await made(on, '/customers/invitations', asked, apiKey))[0].id }
+  const invitation = { recipients: [{ type: 'email', value: somebody() }], agents }
+  return { invitationId: (await createAt(on, '/customers/invitations', invitation, apiKey))[0].id }
 }
 
 export const link: Maker = async (on, { agentId, apiKey }) => {
-  const asked = { name: 'Anyone', proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
-  return { linkId: (await made(on, '/customers/invitation-links', asked, apiKey)).id }
+  const invitation = { name: 'Anyone', proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
+  return { linkId: (await createAt(on, '/customers/invitation-links', invitation, apiKey)).id }
 }
 
 export const agent: Maker = async (on, { apiKey }) => ({
-  agentId: (await made(on, '/agents', { name: 'Clerk' }, apiKey)).id,
+  agentId: (await createAt(on, '/agents', { name: 'Clerk' }, apiKey)).id,
 })
 export const apiKey: Maker = async (on, place) => ({
-  keyId: (await made(on, '/api-keys', { name: 'Spare', scopes: [] }, place.apiKey)).id,
+  keyId: (await createAt(on, '/api-keys', { name: 'Spare', scopes: [] }, place.apiKey)).id,
 })
 
 export const agentKey: Maker = async (on, { agentId, apiKey: key }) => {
@@ -290,14 +292,14 @@ export const member: Maker = async ({ world }, { partyId }) => ({
 
 export const partyInvitation: Maker = async (on, { apiKey }) => {
   const invitations = [{ email: somebody(), role: 'MEMBER' }]
-  return { invitationId: (await made(on, '/party-invitations', { invitations }, apiKey))[0].id }
+  return { invitationId: (await createAt(on, '/party-invitations', { invitations }, apiKey))[0].id }
 }
 
 /** Returns an unused handle. */
 export const unusedHandle = () => `handle${people++}`
 
 /** Returns a card of the calling agent; at the other places, a payment by the party itself. */
-export const deed: Maker = async (on, place) =>
+export const recordedAct: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
@@ -305,8 +307,8 @@ export const deed: Maker = async (on, place) =>
 /** Pays a recipient without an account, who gets a message. At the caller's own place, its agent pays. */
 export const mailed: Maker = async (on, place) => {
   const attributes = { amount: 10, counterparty: { type: 'email', value: somebody() } }
-  const own = place.name === 'own'
-  return { resourceId: (await made(on, '/payments', attributes, own ? place.agentKey : place.apiKey)).id }
+  const isOwn = place.name === 'own'
+  return { resourceId: (await createAt(on, '/payments', attributes, isOwn ? place.agentKey : place.apiKey)).id }
 }
 
 /** Returns well-formed ids of records that don't exist. */
@@ -320,7 +322,7 @@ export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
   const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
-  return { webhookId: (await made(on, '/webhooks', attributes, apiKey)).id }
+  return { webhookId: (await createAt(on, '/webhooks', attributes, apiKey)).id }
 }
 /** Creates a webhook with a waiting delivery. */
 export const toldWebhook: Maker = async (on, place) => {

@@ -111,7 +111,7 @@ export async function groundsIn(world: World): Promise<Grounds> {
   if (agentId === null) throw new Error('The seeded key is an agent key.')
   const walletId = (await world.get('/wallets')).json.data[0].id as string
   const { agentKey, apiKey } = world
-  const own: Place = { name: 'own', partyId, agentId, walletId, agentKey, apiKey, acting: {} }
+  const ownPlace: Place = { name: 'own', partyId, agentId, walletId, agentKey, apiKey, acting: {} }
   const grant = { agentPartyId: partyId, agentId }
   const [granted, ungranted, stranger, shop] = [
     await addParty(world),
@@ -122,7 +122,7 @@ export async function groundsIn(world: World): Promise<Grounds> {
   await addDelegation(world, { ...grant, customerPartyId: granted.partyId, permissions: JSON.stringify(delegable) })
   await addDelegation(world, { ...grant, customerPartyId: ungranted.partyId, permissions: uselessGrant })
   const places = {
-    own,
+    own: ownPlace,
     granted: { ...granted, name: 'granted', agentKey, acting: { customerPartyId: granted.partyId } },
     ungranted: { ...ungranted, name: 'ungranted', acting: {} },
     stranger: { ...stranger, name: 'stranger', acting: {} },
@@ -149,11 +149,11 @@ export async function groundsIn(world: World): Promise<Grounds> {
       await db.updateTable('parties').set({ limits }).where('id', '=', place.partyId).execute()
     })
   }
-  return { world, places, credentials: await allCredentials(world, own), shop }
+  return { world, places, credentials: await allCredentials(world, ownPlace), shop }
 }
 
-async function allCredentials(world: World, own: Place): Promise<Grounds['credentials']> {
-  const { partyId, agentId } = own
+async function allCredentials(world: World, ownPlace: Place): Promise<Grounds['credentials']> {
+  const { partyId, agentId } = ownPlace
   const revoked = await addKey(world, { partyId, agentId: null, scopes })
   await revokeKey(world, (await world.whoami(revoked)).keyId)
   const expired = await addKey(world, { partyId, agentId, scopes: null })
@@ -163,15 +163,15 @@ async function allCredentials(world: World, own: Place): Promise<Grounds['creden
     await db.updateTable('credentials').set({ expiresAtMs: now }).where('id', '=', keyId).execute()
   })
   return {
-    'party key with all scopes': own.apiKey,
+    'party key with all scopes': ownPlace.apiKey,
     'party key without scopes': await addKey(world, { partyId, agentId: null, scopes: [] }),
-    'agent key': own.agentKey,
-    'exchanged token': await exchanged(world, own.agentKey),
+    'agent key': ownPlace.agentKey,
+    'exchanged token': await exchanged(world, ownPlace.agentKey),
     'user token': (await addUserToken(world, partyId)).token,
     'revoked key': revoked,
     'expired key': expired,
     'key of the other environment': await addProductionKey(world, partyId, agentId),
-    ...(await grantTokens(world, own)),
+    ...(await grantTokens(world, ownPlace)),
   }
 }
 

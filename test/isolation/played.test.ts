@@ -131,8 +131,11 @@ onEachDatabase('a party that answers for itself', (database) => {
     const { data } = (await world.get(`/approvals?customerPartyId=${customerPartyId}`)).json
     await post(`/simulations/approvals/${data[0].id}/approve`)
     await post(`/simulations/payments/${id}/complete-claim`)
-    const asked = await post('/payment-requests', { amount: 500, payer: { type: 'party_id', value: customerPartyId } })
-    await post(`/simulations/payment-requests/${asked.data.id}/fulfill`)
+    const paymentRequest = await post('/payment-requests', {
+      amount: 500,
+      payer: { type: 'party_id', value: customerPartyId },
+    })
+    await post(`/simulations/payment-requests/${paymentRequest.data.id}/fulfill`)
     await post(`/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`)
     // The seeded customer has no accounts, like `nobody`.
     const seeded = (await world.get('/customers')).json.data[0].id

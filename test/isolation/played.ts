@@ -69,11 +69,11 @@ async function connect({ site: { world }, player, played }: Stage, more: { limit
 
 export async function invite(stage: Stage) {
   const { player, played } = stage
-  const [made] = await asParty(stage, '/customers/invitations', {
+  const [invitation] = await asParty(stage, '/customers/invitations', {
     recipients: [{ type: 'party_id', value: played.partyId }],
     agents: [{ agentId: player.agentId, permissions: delegable }],
   })
-  return made
+  return invitation
 }
 
 async function reviewed(stage: Stage): Promise<string> {

@@ -19,7 +19,7 @@ export interface Prober {
   strangersRows(): Promise<string[]>
 }
 
-export interface Asked {
+export interface ProbeRequest {
   /** `null` sends no credential. */
   key: string | null
   ids: Ids
@@ -51,7 +51,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   const { world, places, credentials } = on
   const shared = await sharedTargets(on)
 
-  const ask = (operation: OperationDefinition, sample: Sample, asked: Asked) => send(on, operation, sample, asked)
+  const ask = (operation: OperationDefinition, sample: Sample, request: ProbeRequest) =>
+    send(on, operation, sample, request)
   const describe = ({ operation, credential, target, filter }: Cell) =>
     `${operation.name}, ${credential}, ${target}${filter === undefined ? '' : ` by ${filter}`}`
 
@@ -59,12 +60,18 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { operation, sample, credential, target, filter, expected } = of
     const place = placeOf(target)
     const acting = sample.reach === 'acting' && filter === undefined ? actedFor[target] : undefined
-    const fresh = operation.effect !== 'read' && expected < 300
-    const ids = fresh ? await sample.make(on, places[place]) : (shared[place].get(sample) ?? {})
+    const needsNewSample = operation.effect !== 'read' && expected < 300
+    const ids = needsNewSample ? await sample.make(on, places[place]) : (shared[place].get(sample) ?? {})
     const query = filter === undefined ? {} : { [filter]: ids[filter] ?? '' }
     const word = target.endsWith('by partyId') ? 'partyId' : 'customerPartyId'
-    const asked: Asked = { key: credentials[credential], ids, query, word, acting: acting && places[acting].partyId }
-    const answer = await ask(operation, sample, asked)
+    const request: ProbeRequest = {
+      key: credentials[credential],
+      ids,
+      query,
+      word,
+      acting: acting && places[acting].partyId,
+    }
+    const answer = await ask(operation, sample, request)
     const wrong: string[] = []
     if (answer.status !== expected) wrong.push(`expected ${expected}, got ${answer.status} ${answer.text}`)
     if (operation.result === 'page' && answer.status === 200) {
@@ -73,10 +80,10 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
       // A party may know whether somebody is its customer, and the customer's grant; it may not even know that a
       // stranger exists.
-      const unknown = missing(on, { ...ids, acting: asked.acting ?? '' })
-      const whom = asked.acting && places[place].name === 'stranger' ? unknown.acting : asked.acting
+      const unknown = missing(on, { ...ids, acting: request.acting ?? '' })
+      const actedParty = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
-      const toNothing = await ask(operation, sample, { ...asked, ids: unknown, acting: whom, query: narrowed })
+      const toNothing = await ask(operation, sample, { ...request, ids: unknown, acting: actedParty, query: narrowed })
       if (masked(answer) !== masked(toNothing)) {
         wrong.push(`a missing one answers ${masked(toNothing)}, this one ${masked(answer)}`)
       }
@@ -189,18 +196,23 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
 }
 
 /** Sends an operation's request, with the ids where the operation takes them, and the customer if it accepts one. */
-export async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
-  const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
+export async function send(
+  { world, ...on }: Grounds,
+  operation: OperationDefinition,
+  sample: Sample,
+  request: ProbeRequest,
+) {
+  const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = request
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? sample.named?.[name] ?? '')
   const customer = acting === undefined ? {} : { [word]: acting }
   const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
-  const query = new URLSearchParams({ ...sample.query, ...asked.query, ...(inBody ? {} : customer) })
+  const query = new URLSearchParams({ ...sample.query, ...request.query, ...(inBody ? {} : customer) })
   const relationships = relationshipsFor(operation, ids)
   const body = attributes && { attributes: { ...attributes, ...(inBody ? customer : {}) }, relationships }
   return world.send(operation.method, query.size === 0 ? path : `${path}?${query}`, {
     key,
-    ...(asked.headers === undefined ? {} : { headers: asked.headers }),
+    ...(request.headers === undefined ? {} : { headers: request.headers }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(body === undefined ? {} : { body: JSON.stringify({ data: body }) }),
   })

@@ -259,7 +259,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
   revokeAgentKey: owners(make.agentKey),
-  listActivity: ofParty(make.deed, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
+  listActivity: ofParty(make.recordedAct, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
   listSandboxMessages: ofParty(make.mailed, { shown: ['resourceId'] }),
   getParty: self('scoped'),
   updateParty: self('owners', { attributes: () => ({ displayName: 'Renamed' }) }),

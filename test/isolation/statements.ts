@@ -26,8 +26,8 @@ export function partiesUnsaid(text: string): string[] {
     const by = declared && keyOf('postgres', declared)[0]
     if (by === undefined || !/partyId$/i.test(by)) return []
     const column = `(?:"${alias}"\\.)?"${by}"`
-    const said = verb === 'into' ? `"${table}" \\([^)]*${column}` : `${column} (?:=|in) |= ${column}`
-    return new RegExp(said).test(text) ? [] : [table]
+    const pattern = verb === 'into' ? `"${table}" \\([^)]*${column}` : `${column} (?:=|in) |= ${column}`
+    return new RegExp(pattern).test(text) ? [] : [table]
   })
 }
 

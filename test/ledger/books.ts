@@ -41,13 +41,15 @@ export async function proveBooks(store: Store): Promise<Books> {
     expect(posting.length).toBeGreaterThan(1)
   }
   for (const wallet of wallets) {
-    const own = entries.filter((entry) => entry.walletId === wallet.id)
+    const walletEntries = entries.filter((entry) => entry.walletId === wallet.id)
     const fold = {
-      availableCents: sum(own.filter((entry) => entry.account === 'available')),
-      heldCents: sum(own.filter((entry) => entry.account === 'held')),
+      availableCents: sum(walletEntries.filter((entry) => entry.account === 'available')),
+      heldCents: sum(walletEntries.filter((entry) => entry.account === 'held')),
     }
     expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(fold)
-    const takenBack = own.filter(({ account, reason }) => account === 'available' && reason === 'deposit_returned')
+    const takenBack = walletEntries.filter(
+      ({ account, reason }) => account === 'available' && reason === 'deposit_returned',
+    )
     expect(wallet.returnedCents).toBe(0 - sum(takenBack))
     expect(fold.availableCents).toBeGreaterThanOrEqual(-wallet.returnedCents)
     const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
@@ -59,8 +61,8 @@ export async function proveBooks(store: Store): Promise<Books> {
     expect(purchase.refundedCents).toBeLessThanOrEqual(purchase.capturedCents)
     expect(purchase.refundedCents).toBe(refunds.reduce((total, { amountCents }) => total + amountCents, 0))
     expect(purchase.heldCents).toBe(purchase.status === 'authorized' ? purchase.amountCents : 0)
-    const own = entries.filter((entry) => entry.sourceId === purchase.id && entry.account === 'held')
-    expect(sum(own), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
+    const purchaseEntries = entries.filter((entry) => entry.sourceId === purchase.id && entry.account === 'held')
+    expect(sum(purchaseEntries), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
     const network = entries.filter(
       ({ account, sourceId }) =>
         account === 'card_network' && [purchase.id, ...refunds.map(({ id }) => id)].includes(sourceId ?? ''),

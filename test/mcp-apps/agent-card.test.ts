@@ -122,10 +122,10 @@ test('the view is announced by a screen reader', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   await host.view.getByText('Updates automatically.').waitFor()
   const { agentId } = await world.whoami()
-  const heard = (await host.view.locator('main').ariaSnapshot())
+  const snapshot = (await host.view.locator('main').ariaSnapshot())
     .replace(structuredContent?.data.id ?? '', '(card)')
     .replace(String(agentId), '(agent)')
-  expect(heard).toMatchInlineSnapshot(`
+  expect(snapshot).toMatchInlineSnapshot(`
     "- main:
       - paragraph: Card for one purchase
       - heading "Books" [level=1]

@@ -52,11 +52,11 @@ const news = () => host.view.getByRole('status')
 test('an approval shows the amount, the payee, the requester and the reason', async () => {
   const { paymentId, id } = await review()
   await host.view.getByText(other.partyId).waitFor()
-  const heard = (await host.view.locator('main').ariaSnapshot())
+  const snapshot = (await host.view.locator('main').ariaSnapshot())
     .replace(paymentId, '(payment)')
     .replace(id, '(approval)')
     .replace(other.partyId, '(payee)')
-  expect(heard).toMatchInlineSnapshot(`
+  expect(snapshot).toMatchInlineSnapshot(`
     "- main:
       - paragraph: Payment in review
       - heading "Payment of $20.00" [level=1]
@@ -142,10 +142,10 @@ test('the requesting agent learns that somebody else has to decide', async () =>
 })
 
 test('an approval is approved once the person whom the server asks agrees, and not before', async () => {
-  const asked: string[] = []
+  const requests: string[] = []
   let confirm = false
   const answer = ({ message }: Question) => {
-    asked.push(message)
+    requests.push(message)
     world.system.pass(1_000)
     return confirm ? { action: 'accept' as const, content: { confirm } } : { action: 'decline' as const }
   }
@@ -161,6 +161,6 @@ test('an approval is approved once the person whom the server asks agrees, and n
   await approve.click()
   await asking.view.getByRole('status').getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
-  expect(asked).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
+  expect(requests).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
   await asking.close()
 })

@@ -8,10 +8,10 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const sandbox = appResources('sandbox')
 
 describe('the tools with a view', () => {
-  const shown = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
+  const toolNames = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
 
   test('are those about one card, one purchase or one approval', () => {
-    expect(shown).toEqual([
+    expect(toolNames).toEqual([
       'get_approval',
       'approve_approval',
       'deny_approval',
@@ -28,7 +28,7 @@ describe('the tools with a view', () => {
   })
 
   test("name it under the protocol's key and under the earlier one", () => {
-    for (const name of shown) {
+    for (const name of toolNames) {
       const { ui, ...meta } = toolUiMeta(name) ?? {}
       expect(sandbox.map(({ uri }) => uri)).toContain(ui?.resourceUri)
       expect(meta).toEqual({ [RESOURCE_URI_META_KEY]: ui?.resourceUri })

@@ -151,11 +151,11 @@ describe('a purchase, handled by clicking,', () => {
     const { id, cardId } = await authorized()
     await button('Capture $42.50').waitFor()
     const { agentId } = await world.whoami()
-    const heard = (await host.view.locator('main').ariaSnapshot())
+    const snapshot = (await host.view.locator('main').ariaSnapshot())
       .replace(id, '(purchase)')
       .replace(cardId, '(card)')
       .replace(String(agentId), '(agent)')
-    expect(heard).toMatchInlineSnapshot(`
+    expect(snapshot).toMatchInlineSnapshot(`
       "- main:
         - paragraph: Card purchase
         - heading "$42.50 at Books" [level=1]
@@ -387,12 +387,12 @@ describe('views in hosts that differ:', () => {
     await press('Capture $42.50')
     await news().getByText('Captured').waitFor()
     // The previous test's view may still have polled its own purchase.
-    const own = [cardId, structuredContent?.data.id]
-    const calls = host.calls.filter(({ arguments: given }) =>
-      own.includes(String(given.cardTransactionId ?? given.cardId)),
+    const ownIds = [cardId, structuredContent?.data.id]
+    const calls = host.calls.filter(({ arguments: args }) =>
+      ownIds.includes(String(args.cardTransactionId ?? args.cardId)),
     )
     expect(calls.map(({ name }) => name)).toEqual(expect.arrayContaining(['get_card_transaction', 'get_agent_card']))
-    expect(calls.map(({ arguments: given }) => given.customerPartyId)).toEqual(calls.map(() => customerPartyId))
+    expect(calls.map(({ arguments: args }) => args.customerPartyId)).toEqual(calls.map(() => customerPartyId))
   })
 
   test('the merchant’s name stays text', async () => {

@@ -197,9 +197,9 @@ test('a host that does not read fills no memory, delays nobody, and can resume',
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)
-  const came = await stalled.whatCame()
-  expect(came).not.toContain('flooded')
-  const lastId = [...came.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]
+  const received = await stalled.whatCame()
+  expect(received).not.toContain('flooded')
+  const lastId = [...received.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]
   const resumed = await allEvents(await host.send('GET', undefined, { 'Last-Event-ID': String(lastId) }))
   expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
 })

@@ -214,10 +214,10 @@ describe('hosts in browsers', () => {
   test.each([origin, 'http://localhost:6274', 'http://127.0.0.1:1'])(
     'of %s may send requests and read answers',
     async (from) => {
-      const asked = await fetch(hosting.url, { method: 'OPTIONS', headers: { ...headers, Origin: from } })
-      expect(asked.status).toBe(204)
-      expect(asked.headers.get('access-control-allow-origin')).toBe(from)
-      expect(asked.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id')
+      const preflight = await fetch(hosting.url, { method: 'OPTIONS', headers: { ...headers, Origin: from } })
+      expect(preflight.status).toBe(204)
+      expect(preflight.headers.get('access-control-allow-origin')).toBe(from)
+      expect(preflight.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id')
       const response = await rawHost(hosting.url).post(initializeMessage(), { Origin: from })
       expect(response.status).toBe(200)
       expect(response.headers.get('access-control-allow-origin')).toBe(from)

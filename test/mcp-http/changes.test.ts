@@ -137,16 +137,16 @@ test('signals go from process to process, and again when their connections are l
   const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }
   const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
   try {
-    const heard: string[] = []
-    const unsubscribe = there.subscribe('a', () => heard.push('a'))
-    there.subscribe('b', () => heard.push('b'))
-    here.subscribe('a', () => heard.push('an echo'))
+    const notices: string[] = []
+    const unsubscribe = there.subscribe('a', () => notices.push('a'))
+    there.subscribe('b', () => notices.push('b'))
+    here.subscribe('a', () => notices.push('an echo'))
     const signal = async (topic: string) => {
-      heard.length = 0
+      notices.length = 0
       await expect
         .poll(() => {
           here.send(topic)
-          return heard.includes(topic)
+          return notices.includes(topic)
         })
         .toBe(true)
     }
@@ -160,11 +160,11 @@ test('signals go from process to process, and again when their connections are l
     await signal('a')
     unsubscribe()
     await signal('b')
-    heard.length = 0
+    notices.length = 0
     here.send('a')
     await signal('b')
-    expect(heard).not.toContain('a')
-    expect(heard).not.toContain('an echo')
+    expect(notices).not.toContain('a')
+    expect(notices).not.toContain('an echo')
   } finally {
     await Promise.all([here.close(), there.close()])
     await drop()

@@ -38,8 +38,8 @@ export const origin = 'https://inspector.example'
 export async function createHosting(options: HostingOptions = {}): Promise<Hosting> {
   const { system = realSystem, limits, createServer = testServer } = options
   const { scopesFor = () => [], isSecret = () => false, allowedOrigins = [origin] } = options
-  const own = options.sessions === undefined ? await openStore({ url: 'sqlite::memory:', system }) : undefined
-  const sessions = options.sessions ?? createMcpSessions(own as Store)
+  const ownStore = options.sessions === undefined ? await openStore({ url: 'sqlite::memory:', system }) : undefined
+  const sessions = options.sessions ?? createMcpSessions(ownStore as Store)
   const credentials = new Map([principal('alice'), principal('bob')])
   const logged: string[] = []
   const record = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -81,7 +81,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   const close = async () => {
     await endpoint.close()
     await listener.close()
-    await own?.close()
+    await ownStore?.close()
   }
   return { url: `${listener.url}/mcp`, endpoint, credentials, logged, close }
 }

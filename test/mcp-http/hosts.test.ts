@@ -76,14 +76,14 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
   })
 
   test('uses one instance id for everything in a connection, which the host may choose', async () => {
-    const [own, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
-    const issue = async (host: typeof own) =>
+    const [ownHost, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
+    const issue = async (host: typeof ownHost) =>
       instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)
-    const instance = await issue(own)
+    const instance = await issue(ownHost)
     expect(instance).toMatch(/^run_/)
-    expect(await issue(own)).toBe(instance)
+    expect(await issue(ownHost)).toBe(instance)
     expect(await issue(chosen)).toBe('chosen run')
-    await own.close()
+    await ownHost.close()
     await chosen.close()
   })
 

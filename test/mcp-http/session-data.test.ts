@@ -20,7 +20,7 @@ const operations = Object.values(catalogue).filter((operation) => secretFields(o
  * Returns a server that answers like the operation of the called tool, over a stream. The tool `question` sends the
  * person to a page.
  */
-function telling(): Server {
+function notifyingServer(): Server {
   const server = new Server({ name: 'telling', version: '1' }, { capabilities: { tools: {}, resources: {} } })
   const progress = ({ mcpReq }: ServerContext) =>
     mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
@@ -67,7 +67,13 @@ onEachDatabase('the stored data of a session', (database) => {
       },
     }
     const limits = { sweepMs: 5 }
-    hosting = await createHosting({ sessions, system, createServer: telling, isSecret: isSecretMessage, limits })
+    hosting = await createHosting({
+      sessions,
+      system,
+      createServer: notifyingServer,
+      isSecret: isSecretMessage,
+      limits,
+    })
     host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: { url: {} } } })
   })
@@ -75,7 +81,7 @@ onEachDatabase('the stored data of a session', (database) => {
     await hosting.close()
     await drop()
   })
-  const kept = () => store.read(({ db }) => db.selectFrom('mcpEvents').select('message').execute())
+  const storedEvents = () => store.read(({ db }) => db.selectFrom('mcpEvents').select('message').execute())
 
   test('an answer with a secret reaches its host and is stored nowhere', async () => {
     expect(operations.map(({ name }) => name)).toEqual(
@@ -84,11 +90,11 @@ onEachDatabase('the stored data of a session', (database) => {
     for (const [id, { name }] of operations.entries()) {
       const events = eventsOf(await host.call(id, name))
       const first = (await events.next()).value
-      let stored = JSON.stringify(await kept())
+      let stored = JSON.stringify(await storedEvents())
       let text = ''
       for await (const { message } of events) {
         text += JSON.stringify(message)
-        stored += JSON.stringify(await kept())
+        stored += JSON.stringify(await storedEvents())
       }
       expect(text).toContain(canary)
       expect(stored).not.toContain(canary)
@@ -107,21 +113,21 @@ onEachDatabase('the stored data of a session', (database) => {
     const events = eventsOf(await host.call(1, 'question'))
     const first = (await events.next()).value.id
     await events.next()
-    const { id: asked } = (await events.next()).value.message
+    const { id: questionId } = (await events.next()).value.message
     await events.return(undefined)
-    expect(JSON.stringify(await kept())).not.toContain(canary)
+    expect(JSON.stringify(await storedEvents())).not.toContain(canary)
     const resumed = eventsOf(await host.send('GET', undefined, { 'Last-Event-ID': String(first) }))
     await resumed.next()
     const again = (await resumed.next()).value.message
-    expect(again).toMatchObject({ id: asked, params: { url: `https://pay.example/${canary}` } })
-    await host.post({ jsonrpc: '2.0', id: asked, result: { action: 'accept' } })
+    expect(again).toMatchObject({ id: questionId, params: { url: `https://pay.example/${canary}` } })
+    await host.post({ jsonrpc: '2.0', id: questionId, result: { action: 'accept' } })
     expect(JSON.stringify((await resumed.next()).value.message)).toContain('accept')
   })
 
   test('fully delivered streams are soon deleted, and a host that resumes one is told to stop', async () => {
     const events = await allEvents(await host.call(1, 'plain'))
     expect(events.at(-1)?.message.result.structuredContent.data.attributes.name).toBe('plain')
-    await expect.poll(kept).toEqual([])
+    await expect.poll(storedEvents).toEqual([])
     const late = await host.send('GET', undefined, { 'Last-Event-ID': String(events[1]?.id) })
     expect(late.status).toBe(204)
   })
@@ -135,7 +141,7 @@ onEachDatabase('the stored data of a session', (database) => {
     })
     aheadMs = 11 * 60_000
     hosting = await createHosting({ sessions: createMcpSessions(store), system, limits: { sweepMs: 5 } })
-    await expect.poll(kept).toEqual([])
+    await expect.poll(storedEvents).toEqual([])
   })
 
   test('an answer without a question is not stored, whatever process it names', async () => {
@@ -147,8 +153,9 @@ onEachDatabase('the stored data of a session', (database) => {
     await events.next()
     const { id } = (await events.next()).value.message
     const mail = () => store.read(({ db }) => db.selectFrom('mcpMail').selectAll().execute())
-    const made = [String(id).replace(/.$/, (end) => (end === '0' ? '1' : '0')), 'AAAAAAAA.1', `${id}x`, 5, '']
-    for (const wrong of made) await asking.post({ jsonrpc: '2.0', id: wrong, result: { filler: 'x'.repeat(60_000) } })
+    const forgedIds = [String(id).replace(/.$/, (end) => (end === '0' ? '1' : '0')), 'AAAAAAAA.1', `${id}x`, 5, '']
+    for (const wrong of forgedIds)
+      await asking.post({ jsonrpc: '2.0', id: wrong, result: { filler: 'x'.repeat(60_000) } })
     expect(await mail()).toEqual([])
     await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)

@@ -17,12 +17,12 @@ onEachDatabase('a host that watches a resource', (database) => {
   let site: Site
   let listener: Listener
   let other: OtherParty
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
 
   beforeAll(async () => {
     world = await createWorld(database)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
     const { service, store, system } = world
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const publicUrl = () => listener.url
@@ -71,7 +71,7 @@ onEachDatabase('a host that watches a resource', (database) => {
   const uriOf = (id: string) => `payments://${kinds[id.slice(0, 3)]}/${id}`
 
   test('is notified of changes by another credential; hosts that cannot read the record are not', async () => {
-    const { partyId } = own
+    const { partyId } = ownAgent
     const wallets = await world.get('/wallets', { key: world.apiKey })
     const second = await addAgent(world, partyId, wallets.json.data[0].id, delegable)
     const blindKey = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
@@ -101,10 +101,10 @@ onEachDatabase('a host that watches a resource', (database) => {
 
   test('is notified of a payer’s agreement, of a person’s decision, and of due effects', async () => {
     const self = payer(world)
-    await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
     const paymentId = (await self.pay(1001, { type: 'party_id', value: other.partyId })).json.data.id
     const approvalId = (await self.approvalOf(paymentId)).id as string
-    await self.setLimits('agents', own.agentId, null)
+    await self.setLimits('agents', ownAgent.agentId, null)
     const subscriptionId = await merchant(world).create(weekly)
     const mark = await world.issueCard()
     const host = await watching(world.agentKey, [mark, approvalId, subscriptionId])

@@ -129,9 +129,9 @@ function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/
   const records = Array.from({ length: 10 }, (_, at) => {
-    const own = (text: string) => (shared.test(text) ? text : text.replace(/^([a-z]{3}_\w+)\w$/, `$1${at}`))
+    const unsharedText = (text: string) => (shared.test(text) ? text : text.replace(/^([a-z]{3}_\w+)\w$/, `$1${at}`))
     const record = JSON.parse(JSON.stringify(data[0]), (name, value) =>
-      typeof value !== 'string' ? value : /At$/.test(name) ? value.replace(':04:', `:1${at}:`) : own(value),
+      typeof value !== 'string' ? value : /At$/.test(name) ? value.replace(':04:', `:1${at}:`) : unsharedText(value),
     )
     return { ...record, id: record.id.replace(/.$/, String(at)) }
   })
@@ -142,7 +142,7 @@ function tenOf(operation: OperationDefinition): Body {
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
 /** The limits of tools whose page of ten may be larger than others, because no other tool shows these details. */
-const most: Readonly<Record<string, number>> = {
+const maxCharacters: Readonly<Record<string, number>> = {
   list_approvals: 690,
   list_card_transactions: 550,
   create_agent_customer_invitation: 530,
@@ -176,7 +176,7 @@ describe('a list is a table', () => {
       if (dollars !== undefined) expect(row).toContain(inDollars(dollars))
     }
     expect(rest.at(-1)).toBe('There are more: repeat the call with cursor bmV4dC1wYWdl')
-    expect(tokensOf(text), text).toBeLessThanOrEqual(most[name] ?? 500)
+    expect(tokensOf(text), text).toBeLessThanOrEqual(maxCharacters[name] ?? 500)
     expect(tokensOf(text)).toBeLessThan(tokensOf(JSON.stringify(body)) * 0.7)
   })
 
@@ -278,10 +278,10 @@ describe('money', () => {
   test('in dollars is asked about, never taken for cents', async () => {
     expect(withAmount.length).toBeGreaterThan(9)
     for (const [operation, name] of withAmount) {
-      for (const given of [42.5, '42.50', '$42.50', ' $42.5 ']) {
+      for (const amount of [42.5, '42.50', '$42.50', ' $42.5 ']) {
         const { isError, content } = await mcp.host.callTool(operation.name, {
           ...argumentsOf(operation),
-          [name]: given,
+          [name]: amount,
         })
         expect(isError).toBe(true)
         expect(content[0]?.text).toMatch(new RegExp(`^${name} must be .* of cents, got .*\\. Dollars\\? Then 4250\\.`))

@@ -72,8 +72,8 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
 
   test('a change empties the fields in clear, and none by null', async () => {
     const { host } = await opened({ key: world.apiKey })
-    const made = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
-    const walletId = made.structuredContent?.data.id
+    const walletResult = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
+    const walletId = walletResult.structuredContent?.data.id
     const update = async (input: object) => {
       const { structuredContent, content } = await host.callTool('update_wallet', { walletId, ...input })
       return structuredContent?.data.attributes.description ?? (structuredContent ? null : content[0]?.text)
@@ -194,7 +194,7 @@ test('over REST all wrong values are reported too, the first as the source', asy
 
 test('the instructions name offered tools only, and agree with the catalogue', () => {
   const all = Object.values<OperationDefinition>(catalogue)
-  for (const known of namedTools) expect(all.find(({ name }) => name === known.name)).toMatchObject(known)
+  for (const toolName of namedTools) expect(all.find(({ name }) => name === toolName.name)).toMatchObject(toolName)
   const names = all.map((operation) => operation.name)
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
     for (const toolsets of [['default'], ['payments'], ['agents'], everyTool('sandbox').toolsets] as const) {

@@ -27,7 +27,7 @@ const withoutPages = ({ url }: Request) => {
 }
 
 describe.each(hosts)('masked card details, $host', ({ open }) => {
-  const shown = async (who: ReturnType<typeof person> | undefined, withPage = true) => {
+  const showDetails = async (who: ReturnType<typeof person> | undefined, withPage = true) => {
     const { host, sent, logged, close } = await connected(world, open, {
       ...(withPage ? {} : { between: withoutPages }),
       cardDetails: 'masked',
@@ -56,7 +56,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
 
   test('the person sees the number on a page, the model only its last four digits', async () => {
     const who = person([{ action: 'accept' }])
-    const { cardId, pages, next, host } = await shown(who)
+    const { cardId, pages, next, host } = await showDetails(who)
     expect(who.asked).toMatchObject([
       { mode: 'url', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:4010\/cards\/[\w-]{43,}$/) },
     ])
@@ -66,13 +66,13 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
   })
 
   test('the person declines, and a host cannot open pages', async () => {
-    expect((await shown(person([no]))).next).toContain('did not want to see')
+    expect((await showDetails(person([no]))).next).toContain('did not want to see')
     for (const [who, withPage] of [
       [undefined, true],
       [person([no], { form: {} }), true],
       [person([no]), false],
     ] as const) {
-      const { pages, cardId, next } = await shown(who, withPage)
+      const { pages, cardId, next } = await showDetails(who, withPage)
       expect(pages).toEqual(withPage ? [] : [cardId])
       expect(next).toContain('the dashboard at https://pay.example')
     }

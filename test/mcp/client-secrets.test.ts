@@ -15,12 +15,12 @@ onEachDatabase('the client secret of a subscription,', (database) => {
 
   test.each(hosts)('is in no answer over MCP, to $host: the address of the checkout is', async ({ open }) => {
     const { host, close } = await connected(world, open)
-    const made = await host.callTool('create_subscription', monthly)
-    const { id } = (made.structuredContent as { data: { id: string } }).data
+    const subscription = await host.callTool('create_subscription', monthly)
+    const { id } = (subscription.structuredContent as { data: { id: string } }).data
     const { checkoutUrl, clientSecret } = (await world.get(`/subscriptions/${id}`)).json.data.attributes
     expect(clientSecret).toContain('_secret_')
     const texts = [
-      made,
+      subscription,
       await host.callTool('get_subscription', { subscriptionId: id }),
       await host.callTool('list_subscriptions', {}),
       await host.requests.readResource({ uri: `payments://subscriptions/${id}` }),

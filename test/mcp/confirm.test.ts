@@ -134,7 +134,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       const { result, sent } = await approving(who, approvalId, options)
       expect(result.structuredContent?.data.attributes.status).toBe('approved')
       const url = `https://pay.example/approvals/${approvalId}/review`
-      expect(who.asked.map((asked) => [asked.mode, asked.url])).toEqual([
+      expect(who.asked.map((elicitation) => [elicitation.mode, elicitation.url])).toEqual([
         ['url', url],
         ['url', url],
       ])
@@ -296,12 +296,12 @@ onEachDatabase('a person who must confirm a call', (database) => {
   test('an answer that is sent twice pays once', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
-    const asked = await call(payment)
-    expect(asked).toMatchObject({
+    const firstAnswer = await call(payment)
+    expect(firstAnswer).toMatchObject({
       resultType: 'input_required',
       inputRequests: { decision: { method: 'elicitation/create' } },
     })
-    const answer = { requestState: asked.requestState, inputResponses: { decision: yes } }
+    const answer = { requestState: firstAnswer.requestState, inputResponses: { decision: yes } }
     const paid = await call(payment, answer)
     const again = await call(payment, answer)
     expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
@@ -336,9 +336,9 @@ onEachDatabase('a person who must confirm a call', (database) => {
     const { host } = await connectedTo(at, pinned, { key: at.apiKey, person: who, stateSecrets, ...options })
     const client = host.requests as unknown as Client
     // biome-ignore lint/suspicious/noExplicitAny: either of two results, compared whole.
-    const call = (given: object, answer: object = {}): Promise<any> =>
+    const call = (input: object, answer: object = {}): Promise<any> =>
       client.request(
-        { method: 'tools/call', params: { name: 'create_payment', arguments: given, ...answer } },
+        { method: 'tools/call', params: { name: 'create_payment', arguments: input, ...answer } },
         { allowInputRequired: true },
       )
     return { call }

@@ -7,7 +7,7 @@ import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { type GivenOptions, serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
-import type { Asked, Host, hosts, Person, PersonAnswer } from './hosts.ts'
+import type { Elicitation, Host, hosts, Person, PersonAnswer } from './hosts.ts'
 
 export const instanceId = 'run 7/a'
 
@@ -69,7 +69,7 @@ export async function connected(
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
     createServer: (cut) => {
-      const given = { client: async () => client, log, instanceId: () => instanceId, system }
+      const clientOptions = { client: async () => client, log, instanceId: () => instanceId, system }
       const faults: CallFaults = {
         plan: plan ?? noFaults.plan,
         cut: (id) => {
@@ -77,7 +77,7 @@ export async function connected(
           onCut?.()
         },
       }
-      const server = createMcpServer(serverOptions({ ...given, faults, ...options }))
+      const server = createMcpServer(serverOptions({ ...clientOptions, faults, ...options }))
       servers.push(server)
       return server
     },
@@ -107,17 +107,17 @@ export async function connected(
  * Returns a person who gives these answers in order, repeating the last one, and the questions that they were asked.
  */
 export function person(
-  answers: (PersonAnswer | ((asked: Asked) => PersonAnswer | Promise<PersonAnswer>))[],
+  answers: (PersonAnswer | ((elicitation: Elicitation) => PersonAnswer | Promise<PersonAnswer>))[],
   modes: Person['modes'] = { form: {}, url: {} },
 ) {
-  const asked: Asked[] = []
+  const elicitations: Elicitation[] = []
   const answer: Person['answer'] = (question) => {
-    asked.push(question)
-    const next = answers[Math.min(asked.length, answers.length) - 1]
+    elicitations.push(question)
+    const next = answers[Math.min(elicitations.length, answers.length) - 1]
     if (next === undefined) throw new Error('nobody is there')
     return typeof next === 'function' ? next(question) : next
   }
-  return { modes, answer, asked }
+  return { modes, answer, asked: elicitations }
 }
 
 export const yes: PersonAnswer = { action: 'accept', content: { confirm: true } }

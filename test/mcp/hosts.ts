@@ -55,7 +55,7 @@ export interface ToolResult {
 }
 
 /** A question to the person at the host. */
-export interface Asked {
+export interface Elicitation {
   mode?: 'form' | 'url'
   message: string
   url?: string
@@ -70,7 +70,7 @@ export interface PersonAnswer {
 /** The person at the host, and the ways in which the host can ask them. */
 export interface Person {
   modes: { form?: Record<string, never>; url?: Record<string, never> }
-  answer(asked: Asked): PersonAnswer | Promise<PersonAnswer>
+  answer(elicitation: Elicitation): PersonAnswer | Promise<PersonAnswer>
 }
 
 const identity = { name: 'test-host', version: '1' }
@@ -83,7 +83,9 @@ function earlierHost(person?: Person): Host {
     jsonSchemaValidator: resultSchemas as never,
   })
   if (person !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person.answer(params as Asked)) }))
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({
+      ...(await person.answer(params as Elicitation)),
+    }))
   }
   let version: string | undefined
   return {
@@ -121,7 +123,7 @@ function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person):
   })
   if (person !== undefined) {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
-      ...(await person.answer(params as Asked)),
+      ...(await person.answer(params as Elicitation)),
     }))
   }
   return {

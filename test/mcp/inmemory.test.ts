@@ -8,10 +8,10 @@ import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import {
-  broken,
   card,
   cardId,
   cardTransactionId,
+  cutConnection,
   issue,
   json,
   keys,
@@ -109,7 +109,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('repeats a call whose outcome is unknown with the key of its error', async () => {
-    const failing = broken('ECONNRESET')
+    const failing = cutConnection('ECONNRESET')
     const { host, seen } = await connected(open, [failing, failing, failing, failing, ok])
     const error = errorOf(await host.callTool('issue_agent_card', issue))
     const { idempotencyKey } = error as { idempotencyKey: string }

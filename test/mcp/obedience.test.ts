@@ -24,9 +24,9 @@ interface Ending {
 
 const longest = 6
 
-async function obey(connection: Connected, tool: string, given: Values): Promise<Ending> {
+async function obey(connection: Connected, tool: string, firstInput: Values): Promise<Ending> {
   const ending: Ending = { how: 'person', codes: [], seen: [] }
-  let input = given
+  let input = firstInput
   for (let step = 0; step < longest; step++) {
     const result = await connection.host.callTool(tool, input)
     if (result.isError !== true) return { ...ending, how: 'done' }
@@ -59,13 +59,13 @@ function afterwards(input: Values, next: string): Values | `look ${string}` | 'p
   }
   if (/^(Have|Tell|Ask|Give|Choose|Add)\b/.test(next)) return 'person'
   const { idempotencyKey: _, ...changed } = input
-  for (const [, name = '', from, most] of next.matchAll(
+  for (const [, name = '', from, maximum] of next.matchAll(
     /correct (?:or leave out )?([\w.]+)(?:, (?:(\d+) to |at most )(\d+))?/gi,
   )) {
-    if (most !== undefined) changed[name] = Number(most)
+    if (maximum !== undefined) changed[name] = Number(maximum)
     else if (/leave out/.test(next)) delete changed[name]
     else return 'person'
-    expect(Number(from ?? 0)).toBeLessThanOrEqual(Number(most ?? 0))
+    expect(Number(from ?? 0)).toBeLessThanOrEqual(Number(maximum ?? 0))
   }
   for (const [, name = ''] of next.matchAll(/(?<!or )leave out (\w+)/gi)) delete changed[name]
   for (const [, to = '', name = ''] of next.matchAll(/send (\w+) instead of (\w+)/gi)) {
@@ -147,12 +147,12 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     const purchase = async (cents: number) => {
       await fund()
       const cardId = dataOf(await host.callTool('issue_agent_card', card)).id
-      const made = await host.callTool('simulate_card_authorization', {
+      const authorization = await host.callTool('simulate_card_authorization', {
         cardId,
         merchant: card.merchant,
         ...dollars(cents),
       })
-      return dataOf(made).id
+      return dataOf(authorization).id
     }
     const steps = fc.record({
       tool: fc.constantFrom('issue', 'capture', 'refund', 'pay', 'reverse twice', 'cancel'),

@@ -25,8 +25,8 @@ async function host(chosen: (typeof hosts)[number] = hosts[2], options = {}): Pr
   return connection.host
 }
 
-async function textOf({ requests }: Host, name: string, given?: Record<string, string>): Promise<string> {
-  const { messages } = await requests.getPrompt({ name, ...(given === undefined ? {} : { arguments: given }) })
+async function textOf({ requests }: Host, name: string, values?: Record<string, string>): Promise<string> {
+  const { messages } = await requests.getPrompt({ name, ...(values === undefined ? {} : { arguments: values }) })
   expect(messages).toMatchObject([{ role: 'user', content: { type: 'text' } }])
   return (messages as { content: { text: string } }[]).map(({ content }) => content.text).join('\n')
 }
@@ -36,7 +36,9 @@ const tools = new Set(Object.values(catalogue).map(({ name }) => name as string)
 describe.each(hosts)('prompts, $host', (chosen) => {
   test('are listed, with a title and their arguments', async () => {
     const { prompts } = await (await host(chosen)).requests.listPrompts()
-    expect(prompts.map(({ name, title, arguments: given }) => [name, title, given?.map(({ name }) => name)])).toEqual([
+    expect(
+      prompts.map(({ name, title, arguments: parameters }) => [name, title, parameters?.map(({ name }) => name)]),
+    ).toEqual([
       ['buy_with_card', 'Buy something with a card', ['merchant', 'maximum', 'item']],
       ['pay_somebody', 'Pay somebody', ['recipient', 'amount', 'reason']],
       ['review_approvals', 'Review approvals', ['approvalId']],
@@ -67,8 +69,8 @@ describe.each(hosts)('prompts, $host', (chosen) => {
 
   test('report mistakes in their arguments', async () => {
     const { requests } = await host(chosen)
-    const refusal = async (name: string, given: Record<string, string>) =>
-      await requests.getPrompt({ name, arguments: given }).then(
+    const refusal = async (name: string, values: Record<string, string>) =>
+      await requests.getPrompt({ name, arguments: values }).then(
         () => 'accepted',
         (error: { code: number; message: string }) => `${error.code} ${error.message}`,
       )

@@ -26,8 +26,8 @@ afterEach(async () => {
 async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
-  const given = { key: world.apiKey, confirm, person: who, ...options }
-  const { host, sent, close } = await connected(world, hosts[3].open, given)
+  const hostOptions = { key: world.apiKey, confirm, person: who, ...options }
+  const { host, sent, close } = await connected(world, hosts[3].open, hostOptions)
   closing.push(close)
   const result = await host.callTool(tool, input)
   return {
@@ -202,12 +202,12 @@ test('banks, requests, people and webhooks: the question names the subject and t
 
   const other = await addParty(world)
   const payer = { type: 'party_id', value: String((await world.whoami()).partyId) }
-  const asked = await world.post(
+  const paymentRequest = await world.post(
     '/payment-requests',
     { amount: 700, payer, description: 'Lunch' },
     { key: other.apiKey },
   )
-  const paymentRequestId = asked.json.data.id
+  const paymentRequestId = paymentRequest.json.data.id
   const source = { type: 'external_account', externalAccountId: account.id }
   const fulfilled = await askedOf('fulfill_payment_request', { paymentRequestId, paymentSource: source })
   expect(fulfilled.lines?.[0]).toMatch(/^Pay \$7\.00 requested by “.+”$/)
@@ -237,8 +237,8 @@ test('banks, requests, people and webhooks: the question names the subject and t
 
 test('changing a webhook, or replacing its secret, names its address', async () => {
   const url = 'https://hooks.example.com/in'
-  const made = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
-  const webhookId = made.json.data.id
+  const webhook = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
+  const webhookId = webhook.json.data.id
   const changed = await askedOf('update_webhook', { webhookId, url: 'https://other.example.com/' })
   expect(changed.lines?.slice(0, 2)).toEqual([
     `Change the webhook ${webhookId}, which sends to “${url}”`,

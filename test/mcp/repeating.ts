@@ -31,11 +31,11 @@ export const unavailable: Way = async (send, refuse) => {
 
 /** Holds a request, before or after the service gets it, and reports its arrival. */
 export function held(when: 'before' | 'after') {
-  const [there, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
   const way: Way = async (send) => {
     const early = when === 'after' ? await send() : undefined
-    there.resolve()
+    arrived.resolve()
     await released.promise
     const answer = early ?? (await send())
     done.resolve()
@@ -46,7 +46,7 @@ export function held(when: 'before' | 'after') {
     released.resolve()
     return done.promise
   }
-  return { way, there: there.promise, release }
+  return { way, there: arrived.promise, release }
 }
 
 /** A host's connection to the service. `open` starts a host again, with its own process if each host has one. */

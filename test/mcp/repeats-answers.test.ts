@@ -19,7 +19,7 @@ const [host] = hosts
 onEachDatabase('a repeated call without a key that the API knows', (database) => {
   let world: World
   let inDatabase: CallMemory
-  let made = 0
+  let callCount = 0
   const open: Connected[] = []
   beforeAll(async () => {
     world = await createWorld(database)
@@ -40,7 +40,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     return (input: object, signal?: AbortSignal) =>
       connection.host.callTool('create_api_key', input, signal && { signal })
   }
-  const newKey = () => ({ name: `Key ${++made}`, scopes: ['payments.read'] })
+  const newKey = () => ({ name: `Key ${++callCount}`, scopes: ['payments.read'] })
   const keyIn = (result: ToolResult) => {
     const { data } = result.structuredContent ?? {}
     return JSON.stringify(data)
@@ -77,21 +77,21 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect(await keysOf(key.name)).toBe(1)
 
     const another = newKey()
-    const [there, released, controller] = [
+    const [arrived, released, controller] = [
       Promise.withResolvers<void>(),
       Promise.withResolvers<void>(),
       new AbortController(),
     ]
     const slow = await opened(inDatabase, async (request) => {
       if (request.method !== 'POST') return undefined
-      there.resolve()
+      arrived.resolve()
       await released.promise
       return await world.service.fetch(request)
     })
-    const given = expect(slow(another, controller.signal)).rejects.toThrow()
-    await there.promise
+    const abortedCall = expect(slow(another, controller.signal)).rejects.toThrow()
+    await arrived.promise
     controller.abort('it takes too long')
-    await given
+    await abortedCall
     const repeat = other(another)
     released.resolve()
     expect(isRepeat(await repeat)).toBe(true)

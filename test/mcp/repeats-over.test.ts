@@ -55,10 +55,10 @@ const deny = async ({ world, owner }: Scene, made: Made) => {
   await owner('POST', `/approvals/${approval.id}/deny`)
 }
 const bank = async ({ owner }: Scene) => {
-  const made = await owner('POST', '/external-accounts/processor-token', {
+  const account = await owner('POST', '/external-accounts/processor-token', {
     processorToken: 'processor-sandbox-accounts',
   })
-  return { externalAccountId: (made as unknown as Made[])[0]?.id }
+  return { externalAccountId: (account as unknown as Made[])[0]?.id }
 }
 const simulated = (path: string) => (scene: Scene, made: Made) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
@@ -269,20 +269,20 @@ const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
 /** Follows the advice in `next`, with one call. */
-async function follow(scene: Scene, host: Host, tool: string, given: Record<string, unknown>, advice: string) {
+async function follow(scene: Scene, host: Host, tool: string, input: Record<string, unknown>, advice: string) {
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
-  if (key !== undefined) return host.callTool(tool, { ...given, idempotencyKey: key })
+  if (key !== undefined) return host.callTool(tool, { ...input, idempotencyKey: key })
   if (advice.includes(`call ${tool} again with a later expiresAt`)) {
-    return host.callTool(tool, { ...given, expiresAt: await inHours(scene, 24) })
+    return host.callTool(tool, { ...input, expiresAt: await inHours(scene, 24) })
   }
   const [, agentId, ofAgent] =
     /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey: ofAgent })
-  const asked = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(
+  const advised = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(
     advice,
   )
-  if (asked !== null) {
-    const [, url, events = '', idempotencyKey] = asked
+  if (advised !== null) {
+    const [, url, events = '', idempotencyKey] = advised
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
   }
   if (advice.includes('call list_agents')) return host.callTool('list_agents')
@@ -290,7 +290,7 @@ async function follow(scene: Scene, host: Host, tool: string, given: Record<stri
   const [, list] = /Call (list_\w+) and decide again/.exec(advice) ?? []
   if (list !== undefined) return host.callTool(list)
   if (advice.includes('pass a new idempotencyKey')) {
-    return host.callTool(tool, { ...given, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })
+    return host.callTool(tool, { ...input, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })
   }
   throw new Error(`Nothing to follow in: ${advice}`)
 }
@@ -350,12 +350,12 @@ onEachDatabase('the repeat of a call', (database) => {
   }
 
   test('of a payment that was claimed since shows its present status', async () => {
-    const given = { amount: amount(), counterparty: unknown() }
+    const input = { amount: amount(), counterparty: unknown() }
     const door = await opened('HTTP', 'agent')
-    const first = await (await door.open()).callTool('create_payment', given)
+    const first = await (await door.open()).callTool('create_payment', input)
     expect(madeBy(first).attributes.status).toBe('PENDING_CLAIM')
     await simulated('payments/{id}/complete-claim')(scene, madeBy(first))
-    const repeat = await (await door.open()).callTool('create_payment', given)
+    const repeat = await (await door.open()).callTool('create_payment', input)
     expect([madeBy(repeat).id, madeBy(repeat).attributes.status]).toEqual([madeBy(first).id, 'COMPLETED'])
     const { claimLink } = madeBy(first).attributes
     expect([claimLink, madeBy(repeat).attributes.claimLink]).toEqual([expect.any(String), claimLink])
@@ -363,18 +363,18 @@ onEachDatabase('the repeat of a call', (database) => {
   })
 
   test('by its own key gets the recorded answer, with a remark on its present state', async () => {
-    const given = {
+    const input = {
       ...(await guarded.issue_agent_card?.arguments(scene)),
       idempotencyKey: `card ${count++} of the test`,
     }
     const at = await (await opened('stdio, embedded', 'agent')).open()
-    const first = await at.callTool('issue_agent_card', given)
+    const first = await at.callTool('issue_agent_card', input)
     await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
-    const replay = await at.callTool('issue_agent_card', given)
+    const replay = await at.callTool('issue_agent_card', input)
     expect(replay.structuredContent).toMatchObject({ replayed: true, data: first.structuredContent?.data })
     const text = String(replay.content[0]?.text)
     expect(text).toContain(`${madeBy(first).id}, which is used now.`)
-    const another = await follow(scene, at, 'issue_agent_card', given, text)
+    const another = await follow(scene, at, 'issue_agent_card', input, text)
     expect(madeBy(another).id).not.toBe(madeBy(first).id)
     expect(madeBy(another).attributes.status).toBe('active')
   })
@@ -387,10 +387,10 @@ onEachDatabase('the repeat of a call', (database) => {
       repeats: { windowMs: 900_000, run: undefined, memory },
       between: ({ method }) => (method === 'GET' ? Response.json(forbidden, { status: 403 }) : undefined),
     })
-    const given = (await guarded.issue_agent_card?.arguments(scene)) ?? {}
-    const first = await connection.host.callTool('issue_agent_card', given)
+    const input = (await guarded.issue_agent_card?.arguments(scene)) ?? {}
+    const first = await connection.host.callTool('issue_agent_card', input)
     await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
-    const repeat = await connection.host.callTool('issue_agent_card', given)
+    const repeat = await connection.host.callTool('issue_agent_card', input)
     expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
     await connection.close()
   })
@@ -402,16 +402,16 @@ onEachDatabase('the repeat of a call', (database) => {
   describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
     test('gets an answer with a next step that works in one call, at another host and after a restart', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
-      const given = await argumentsOf(scene)
+      const input = await argumentsOf(scene)
       const door = await opened(kind, by)
-      const first = await (await door.open()).callTool(tool, given)
+      const first = await (await door.open()).callTool(tool, input)
       expect(first.isError, first.content[0]?.text).toBeFalsy()
       const ended = ends[end]
       await ended?.(scene, madeBy(first))
       scene.world.system.pass(60_000)
 
       const other = await door.open()
-      const repeat = await other.callTool(tool, given)
+      const repeat = await other.callTool(tool, input)
       const isLost = kind.includes('remote') && isUnkeyed(tool)
       if (ended === undefined && !isLost) {
         expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
@@ -423,11 +423,11 @@ onEachDatabase('the repeat of a call', (database) => {
             new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
           )
         // Repeating the call once more changes nothing; only following the advice does.
-        expect(errorOf(await (await door.open()).callTool(tool, given)).detail).toBe(detail)
+        expect(errorOf(await (await door.open()).callTool(tool, input)).detail).toBe(detail)
       }
       const advice =
         repeat.isError === true ? `${errorOf(repeat).detail} ${errorOf(repeat).next}` : String(repeat.content[0]?.text)
-      const followed = await follow(scene, other, tool, given, advice)
+      const followed = await follow(scene, other, tool, input, advice)
       expect(followed.isError, followed.content[0]?.text).toBeFalsy()
       expect(isRepeat(followed)).toBe(false)
       if (!/list_\w+/.test(advice) && tool !== 'rotate_webhook_secret') {

@@ -182,8 +182,8 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('is not sent if the call cannot be recorded', async () => {
-    const broken = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
-    const { call, sent } = await opened({ repeats: broken })
+    const brokenMemory = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
+    const { call, sent } = await opened({ repeats: brokenMemory })
     expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([])
   })

@@ -68,16 +68,16 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
 }
 
 /** Cancels a call at the host while its request is in progress. */
-async function givenUp(pay: Scene['pay'], host: Host, there: Promise<void>): Promise<void> {
+async function givenUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
   call.catch(() => {})
-  await there
+  await arrived
   controller.abort('it takes too long')
   await expect(call).rejects.toThrow()
 }
 
-const said =
+const repeatText =
   /^This is the answer to the same call \d+ s ago; nothing was done now\. To do it once more on purpose, pass a new idempotencyKey\./
 const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 
@@ -133,9 +133,9 @@ onEachDatabase('a repeated call', (database) => {
         expect(times).toBe(1)
         expect(repeats).toHaveLength(1)
         const { repeated, ...answered } = (repeats[0]?.structuredContent ?? {}) as Record<string, unknown>
-        expect(repeated).toEqual({ at: expect.any(String), next: expect.stringMatching(said) })
+        expect(repeated).toEqual({ at: expect.any(String), next: expect.stringMatching(repeatText) })
         expect(answered).not.toHaveProperty('replayed')
-        expect(repeats[0]?.content[0]?.text).toMatch(said)
+        expect(repeats[0]?.content[0]?.text).toMatch(repeatText)
       })
     })
   })

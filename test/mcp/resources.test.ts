@@ -129,9 +129,9 @@ onEachDatabase('resources,', (database) => {
       const { partyId, agentId } = await world.whoami()
       const walletId = (await world.get('/wallets')).json.data[0].id
       const ends: (() => void)[] = []
-      const follow = async (heard: (resourceIds: readonly string[]) => void) => {
+      const follow = async (onChange: (resourceIds: readonly string[]) => void) => {
         const onChanges = (events: readonly { resourceId: string }[]) =>
-          heard(events.map(({ resourceId }) => resourceId))
+          onChange(events.map(({ resourceId }) => resourceId))
         const following = world.service.waits.follow({ watched: () => [partyId], onChanges })
         ends.push(following.end)
         await following.begin(partyId)

@@ -35,16 +35,17 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ...options,
     })
     closing.push(connection.close)
-    const kept = async () => (await entriesOf(at.world, instanceId)).filter(({ supportId }) => supportId === null)
-    return { host: connection.host, kept, instanceId }
+    const storedEntries = async () =>
+      (await entriesOf(at.world, instanceId)).filter(({ supportId }) => supportId === null)
+    return { host: connection.host, kept: storedEntries, instanceId }
   }
 
   const short = ({ kind, outcome, operation, detail: { remark } }: Noted) => ({ kind, outcome, operation, remark })
   const operation = 'create_payment'
-  const asked = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
-  const byForm = asked('Asked with a form in the host.')
-  const byLink = asked('Asked on a page whose address the model got.')
-  const byPage = asked('Asked on a page that the host was to open.')
+  const questionEntry = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
+  const byForm = questionEntry('Asked with a form in the host.')
+  const byLink = questionEntry('Asked on a page whose address the model got.')
+  const byPage = questionEntry('Asked on a page that the host was to open.')
   const onPage = (outcome: string, { name, email }: { name: string; email: string }) => {
     return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
   }
@@ -55,9 +56,9 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ['disagreed', no],
       ['disagreed', unticked],
     ] as const)('a form, %s', async (outcome, answer) => {
-      const { host, kept, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
+      const { host, kept: storedEntries, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
-      const entries = await kept()
+      const entries = await storedEntries()
       const remark = 'The person at the host answered the form.'
       expect(entries.map(short)).toEqual([byForm, { kind: 'decision', outcome, operation, remark }])
       expect((await runOf(at.world, instanceId)).host).toBe('test-host 1')
@@ -68,28 +69,28 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     })
 
     test('a form that nobody was shown is followed by a link', async () => {
-      const { host, kept } = await run(chosen, { person: person([dismissed], { form: {} }) })
+      const { host, kept: storedEntries } = await run(chosen, { person: person([dismissed], { form: {} }) })
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
       await host.callTool(operation, { decision })
-      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('disagreed', at.site.owner)])
+      expect((await storedEntries()).map(short)).toEqual([byForm, byLink, onPage('disagreed', at.site.owner)])
     })
 
     test.each([
       ['agreed', 'yes'],
       ['disagreed', 'no'],
     ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
-      const { host, kept } = await run(chosen)
+      const { host, kept: storedEntries } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
       const { decision } = pendingOf(await host.callTool(operation, payment))
       // Repeating the call asks the same question.
       await host.callTool(operation, payment)
-      expect((await kept()).map(short)).toEqual([byLink])
+      expect((await storedEntries()).map(short)).toEqual([byLink])
       await at.decide(decision, decided)
-      expect((await kept()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
+      expect((await storedEntries()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
       await host.callTool(operation, { decision })
       await host.callTool(operation, { decision })
-      expect((await kept()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
+      expect((await storedEntries()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
     })
 
     test.each([
@@ -103,18 +104,18 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
           return yes
         },
       }
-      const { host, kept } = await run(chosen, { person })
+      const { host, kept: storedEntries } = await run(chosen, { person })
       await host.callTool(operation, at.payment(4_500 + (decided === 'yes' ? 1 : 0)))
-      expect((await kept()).map(short)).toEqual([byPage, onPage(outcome, at.site.owner)])
+      expect((await storedEntries()).map(short)).toEqual([byPage, onPage(outcome, at.site.owner)])
     })
 
     test('a call that is refused before it is sent', async () => {
-      const { host, kept } = await run(chosen)
+      const { host, kept: storedEntries } = await run(chosen)
       const secret = at.world.agentKey
       await host.callTool(operation, { amount: 'much', description: `with ${secret}, 4242 4242 4242 4242` })
       await host.callTool('no_such_tool', {}).catch(() => {})
       await host.callTool(operation, { decision: 'dcn_none' })
-      const entries = await kept()
+      const entries = await storedEntries()
       expect(entries.map(({ kind, outcome, operation, code }) => [kind, outcome, operation, code])).toEqual([
         ['call', 'refused', operation, 'invalid_value'],
         ['call', 'refused', 'no_such_tool', 'unknown_tool'],
@@ -127,18 +128,22 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     })
 
     test('calls without a grant are refused here', async () => {
-      const { host, kept } = await run(chosen, { allows: ({ permission }) => permission !== 'payments.create' })
+      const { host, kept: storedEntries } = await run(chosen, {
+        allows: ({ permission }) => permission !== 'payments.create',
+      })
       await host.callTool(operation, at.payment(1)).catch(() => {})
-      expect((await kept()).map(({ outcome, operation }) => [outcome, operation])).toEqual([['refused', operation]])
+      expect((await storedEntries()).map(({ outcome, operation }) => [outcome, operation])).toEqual([
+        ['refused', operation],
+      ])
     })
 
     test('a fault at the MCP endpoint', async () => {
       const planned = ['error', 'slow', 'hang', 'reset', 'effect_then_lost', 'effect_then_503'] as const
       for (const kind of planned) {
-        const { host, kept } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
+        const { host, kept: storedEntries } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
         const signal = AbortSignal.timeout(300)
         await host.callTool('list_wallets', {}, { signal }).catch(() => {})
-        const entries = (await kept()).map(({ kind, outcome, fault }) => ({ kind, outcome, fault }))
+        const entries = (await storedEntries()).map(({ kind, outcome, fault }) => ({ kind, outcome, fault }))
         expect(entries, kind).toEqual([{ ...faultsTold[kind], fault: kind }])
       }
     })
@@ -152,14 +157,14 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         [no, 'disagreed'],
       ] as const) {
         let refusals = 2
-        const { host, kept } = await run(chosen, {
+        const { host, kept: storedEntries } = await run(chosen, {
           person: person([answer], { url: {} }),
           confirm: { mode: 'never', aboveCents: 0 },
           between: ({ url, method }) =>
             method === 'POST' && url.endsWith('/payments') && refusals-- > 0 ? refusal() : undefined,
         })
         await host.callTool(operation, at.payment(4_700))
-        expect((await kept()).map(({ kind, outcome }) => [kind, outcome])).toEqual([
+        expect((await storedEntries()).map(({ kind, outcome }) => [kind, outcome])).toEqual([
           ['question', 'asked'],
           ['decision', outcome],
         ])
@@ -169,16 +174,16 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     test('a card that is returned masked', async () => {
       const cardId = await at.world.issueCard()
       const runNote = async (who?: Person) => {
-        const { host, kept } = await run(chosen, {
+        const { host, kept: storedEntries } = await run(chosen, {
           cardDetails: 'masked',
           ...(who === undefined ? {} : { person: who }),
         })
         await host.callTool('get_agent_card_details', { cardId })
-        return (await kept()).map(({ kind, outcome }) => [kind, outcome])
+        return (await storedEntries()).map(({ kind, outcome }) => [kind, outcome])
       }
-      const asked = ['question', 'asked']
-      expect(await runNote(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
-      expect(await runNote(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      const questionKind = ['question', 'asked']
+      expect(await runNote(person([yes], { url: {} }))).toEqual([questionKind, ['decision', 'agreed']])
+      expect(await runNote(person([no], { url: {} }))).toEqual([questionKind, ['decision', 'disagreed']])
       expect(await runNote()).toEqual([['happened', 'happened']])
     })
 
@@ -187,7 +192,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         const { keyId: id, partyId } = await at.world.whoami(at.world.apiKey)
         return databaseMemories(at.world.service, at.world.store)({ id, partyId })
       }
-      const { host, kept } = await run(chosen, {
+      const { host, kept: storedEntries } = await run(chosen, {
         key: at.world.apiKey,
         toolsets: undefined,
         repeats: { windowMs: 900_000, run: `run ${runs}`, memory },
@@ -200,7 +205,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         await host.callTool('create_invitation_link', link),
       ]
       expect(answers.map(({ isError, content }) => isError && content[0]?.text)).toEqual([undefined, undefined])
-      expect((await kept()).map(({ kind, outcome, operation }) => [kind, outcome, operation])).toEqual([
+      expect((await storedEntries()).map(({ kind, outcome, operation }) => [kind, outcome, operation])).toEqual([
         ['call', 'repeated', 'create_invitation_link'],
       ])
     })
@@ -222,15 +227,15 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const customerPartyId = await world.customerPartyId()
     await self.setLimits('agents', agentId ?? '', { perTransaction: 100 })
     await self.setLimits('delegations', await self.delegationId(customerPartyId), { perTransaction: 100 })
-    const asked = async (instanceId: string, more: object, query = '') => {
+    const notesOf = async (instanceId: string, more: object, query = '') => {
       const id = created(await self.pay(150, { type: 'party_id', value: shop.partyId }, more, { instanceId }))
       return (await self.approvalOf(id, {}, query)).id as string
     }
-    const params = { approvalId: await asked('run a', {}) }
+    const params = { approvalId: await notesOf('run a', {}) }
     for (const _ of [1, 2]) await world.service.actAs(owner, 'approveApproval', { params })
-    const denied = { approvalId: await asked('run b', {}) }
+    const denied = { approvalId: await notesOf('run b', {}) }
     for (const _ of [1, 2]) await world.service.actAs(owner, 'denyApproval', { params: denied })
-    const ofCustomer = await asked('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
+    const ofCustomer = await notesOf('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
     const path = `/simulations/approvals/${ofCustomer}/approve`
     for (const _ of [1, 2]) ok(await world.send('POST', path, { idempotencyKey: 'once', instanceId: 'run d' }))
     const byOwner = `${owner.name} (${owner.email}) decided.`
@@ -239,7 +244,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       'run b': ['disagreed', 'deny_approval', byOwner],
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
-    const [later, notes] = [await asked('run e', {}), [] as RunNote[]]
+    const [later, notes] = [await notesOf('run e', {}), [] as RunNote[]]
     const { host, close } = await connected(world, hosts[3].open, {
       ...{ person: person([no], { url: {} }), key: world.apiKey, publicUrl: 'https://pay.example', confirm: always },
       note: (runNote) => notes.push(runNote),

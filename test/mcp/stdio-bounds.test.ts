@@ -46,17 +46,17 @@ function connected({ reads }: { reads: boolean }) {
 
 test('a host that does not read its answers is not read either, and gets all of them once it reads', async () => {
   const host = connected({ reads: false })
-  const asked = 3_000
-  for (let id = 0; id < asked; id++) {
+  const requestCount = 3_000
+  for (let id = 0; id < requestCount; id++) {
     host.send({ id, method: 'tools/list' })
     // A pipe delivers a limited amount in a turn of the event loop.
     if (id % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await expect.poll(() => host.stdin.isPaused()).toBe(true)
-  expect(host.served()).toBeLessThan(asked / 2)
+  expect(host.served()).toBeLessThan(requestCount / 2)
   expect(host.stdin.readableLength).toBeGreaterThan(0)
   host.read()
-  await expect.poll(() => host.answers().length).toBe(asked + 1)
+  await expect.poll(() => host.answers().length).toBe(requestCount + 1)
 })
 
 test('a line that is too long gets an error and is not stored, and the next line is served', async () => {

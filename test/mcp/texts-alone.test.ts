@@ -13,7 +13,7 @@ type Caller = (name: string, input?: object) => Promise<string>
 /**
  * Returns a text's value for a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id.
  */
-function said(text: string, name: string): string {
+function fieldIn(text: string, name: string): string {
   const fields = text.replace(/^\w+ \S+/, '')
   const found = new RegExp(`(?:^|· |, |\\()${name.replaceAll('.', '\\.')} (?:“([^”]*)”|(\\S+))`, 'm').exec(fields)
   if (found === null) throw new Error(`no ${name} in: ${text}`)
@@ -65,31 +65,31 @@ onEachDatabase('with the texts alone', (database) => {
 
   test('a card is used, captured, refunded, and the activity shows it', async () => {
     const wallet = await agent('list_wallets')
-    const available = cents(said(wallet, 'balance.available'))
+    const available = cents(fieldIn(wallet, 'balance.available'))
     expect(available).toBe(250_000)
     const merchant = { name: 'Corner “Books” | Café' }
     const card = await agent('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' })
-    expect(said(card, 'wallet')).toBe(idIn(wallet))
+    expect(fieldIn(card, 'wallet')).toBe(idIn(wallet))
     const cardId = idIn(card)
     const details = await agent('get_agent_card_details', { cardId })
-    const shown = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
+    const cardDetails = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
     for (const name of ['number', 'cvv', 'expirationMonth', 'expirationYear']) {
-      expect(said(details, name)).toBe(String(shown[name]))
+      expect(fieldIn(details, name)).toBe(String(cardDetails[name]))
     }
     const authorized = await agent('simulate_card_authorization', { cardId, amount: 4_250, currency: 'USD', merchant })
-    expect(said(authorized, 'status')).toBe('authorized')
+    expect(fieldIn(authorized, 'status')).toBe('authorized')
     const cardTransactionId = idIn(authorized)
-    const held = cents(said(authorized, 'held'))
+    const held = cents(fieldIn(authorized, 'held'))
     const captured = await agent('simulate_card_capture', { cardTransactionId, amount: held, currency: 'USD' })
     const refunded = await agent('simulate_card_refund', {
       cardTransactionId,
-      amount: cents(said(captured, 'captured')) - 1_000,
+      amount: cents(fieldIn(captured, 'captured')) - 1_000,
       currency: 'USD',
     })
-    expect(said(refunded, 'purchase')).toBe(cardTransactionId)
+    expect(fieldIn(refunded, 'purchase')).toBe(cardTransactionId)
     const again = await agent('simulate_card_authorization', { cardId, amount: 1, currency: 'USD', merchant })
-    expect(said(again, 'decline.code')).toBe('single_use_card_used')
-    expect(said(again, 'decline.detail')).toContain('Issue a new card')
+    expect(fieldIn(again, 'decline.code')).toBe('single_use_card_used')
+    expect(fieldIn(again, 'decline.detail')).toContain('Issue a new card')
     const listed = rowsOf(await agent('list_card_transactions', { cardId }))
     expect(listed.map(({ id }) => id)).toEqual([idIn(again), idIn(refunded), cardTransactionId])
     expect(listed.map(({ status, amount }) => `${status} ${amount}`)).toEqual([
@@ -97,7 +97,7 @@ onEachDatabase('with the texts alone', (database) => {
       'refunded $32.50',
       'captured $42.50',
     ])
-    expect(cents(said(await agent('get_wallet', { walletId: idIn(wallet) }), 'balance.available'))).toBe(
+    expect(cents(fieldIn(await agent('get_wallet', { walletId: idIn(wallet) }), 'balance.available'))).toBe(
       available - 1_000,
     )
     const activity = rowsOf(await owner('list_activity', { resourceId: cardTransactionId }))
@@ -108,13 +108,13 @@ onEachDatabase('with the texts alone', (database) => {
   })
 
   test("only a card above its wallet's balance has a warning", async () => {
-    const available = said(await agent('list_wallets'), 'balance.available')
+    const available = fieldIn(await agent('list_wallets'), 'balance.available')
     const merchant = { name: 'Boats' }
     const beyond = await agent('issue_agent_card', { merchant, maximumAmount: cents(available) + 1 })
     expect(beyond).toContain(
       `The wallet has ${cents(available)} (${available}) available, less than this card's maximum`,
     )
-    expect(said(beyond, 'status')).toBe('active')
+    expect(fieldIn(beyond, 'status')).toBe('active')
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
@@ -126,10 +126,10 @@ onEachDatabase('with the texts alone', (database) => {
       return service.carry()(request, signal)
     }
     const { fetch } = service
-    const beside = { baseUrl: 'http://sandbox.test', credential: () => agentKey, instanceId: 'beside', system }
-    const client = createClient({ fetch, carry, ...beside })
+    const clientOptions = { baseUrl: 'http://sandbox.test', credential: () => agentKey, instanceId: 'beside', system }
+    const client = createClient({ fetch, carry, ...clientOptions })
     const { host, close } = await connected(world, hosts[0].open, { client: async () => client })
-    const available = cents(said(await agent('list_wallets'), 'balance.available'))
+    const available = cents(fieldIn(await agent('list_wallets'), 'balance.available'))
     const issue = async (maximumAmount: number) => {
       const { content } = await host.callTool('issue_agent_card', { merchant: { name: 'Boats' }, maximumAmount })
       return [
@@ -151,48 +151,51 @@ onEachDatabase('with the texts alone', (database) => {
       amount: 1_050,
       counterparty: { type: 'email', value: 'jo@example.com' },
     })
-    expect([said(paid, 'status'), said(paid, 'amount')]).toEqual(['PENDING_CLAIM', '$10.50'])
-    expect(new URL(said(paid, 'claimLink')).protocol).toMatch(/^http/)
-    await owner('update_agent', { agentId: said(whoami, 'agentId'), limits: { perTransaction: 2_000 } })
+    expect([fieldIn(paid, 'status'), fieldIn(paid, 'amount')]).toEqual(['PENDING_CLAIM', '$10.50'])
+    expect(new URL(fieldIn(paid, 'claimLink')).protocol).toMatch(/^http/)
+    await owner('update_agent', { agentId: fieldIn(whoami, 'agentId'), limits: { perTransaction: 2_000 } })
     const waiting = await agent('create_payment', {
       amount: 2_500,
       counterparty: { type: 'email', value: 'jo@example.com' },
     })
-    expect(said(waiting, 'status')).toBe('IN_REVIEW')
+    expect(fieldIn(waiting, 'status')).toBe('IN_REVIEW')
     const approval = await owner('list_approvals', { status: 'pending' })
-    expect(said(approval, 'target.id')).toBe(idIn(waiting))
-    expect([said(approval, 'limitAmount'), said(approval, 'actualAmount')]).toEqual(['$20.00', '$25.00'])
-    expect(said(await owner('approve_approval', { approvalId: idIn(approval) }), 'status')).toBe('approved')
-    expect(said(await agent('get_payment', { paymentId: idIn(waiting) }), 'status')).toBe('PENDING_CLAIM')
+    expect(fieldIn(approval, 'target.id')).toBe(idIn(waiting))
+    expect([fieldIn(approval, 'limitAmount'), fieldIn(approval, 'actualAmount')]).toEqual(['$20.00', '$25.00'])
+    expect(fieldIn(await owner('approve_approval', { approvalId: idIn(approval) }), 'status')).toBe('approved')
+    expect(fieldIn(await agent('get_payment', { paymentId: idIn(waiting) }), 'status')).toBe('PENDING_CLAIM')
     expect(rowsOf(await agent('list_payments')).map(({ id }) => id)).toEqual([idIn(waiting), idIn(paid)])
-    await owner('update_agent', { agentId: said(whoami, 'agentId'), clear: ['limits'] })
+    await owner('update_agent', { agentId: fieldIn(whoami, 'agentId'), clear: ['limits'] })
   })
 
   test('a subscription is canceled and an invitation revoked', async () => {
     const every = { unit: 'month', count: 1 }
-    const made = await agent('create_subscription', { description: 'Gym', every, amount: 2_000, taxAmount: 0 })
-    expect(said(made, 'checkoutUrl')).toContain(`/checkout/${idIn(made)}`)
-    const subscriptionId = idIn(made)
+    const subscription = await agent('create_subscription', { description: 'Gym', every, amount: 2_000, taxAmount: 0 })
+    expect(fieldIn(subscription, 'checkoutUrl')).toContain(`/checkout/${idIn(subscription)}`)
+    const subscriptionId = idIn(subscription)
     const active = await agent('simulate_subscription_checkout', { subscriptionId, card: 'approves' })
-    expect([said(active, 'nextPayment.amount'), said(active, 'nextPayment.paymentNumber')]).toEqual(['$20.00', '2'])
-    expect(said(await agent('cancel_subscription', { subscriptionId }), 'status')).toBe('canceled')
-    const agentId = said(await agent('whoami'), 'agentId')
+    expect([fieldIn(active, 'nextPayment.amount'), fieldIn(active, 'nextPayment.paymentNumber')]).toEqual([
+      '$20.00',
+      '2',
+    ])
+    expect(fieldIn(await agent('cancel_subscription', { subscriptionId }), 'status')).toBe('canceled')
+    const agentId = fieldIn(await agent('whoami'), 'agentId')
     const invited = await owner('create_customer_invitation', {
       recipients: [{ type: 'email', value: 'kim@example.com' }],
       agents: [{ agentId, permissions: ['payments.read'] }],
     })
-    expect(new URL(said(invited, 'url')).pathname).toContain('/connect/')
+    expect(new URL(fieldIn(invited, 'url')).pathname).toContain('/connect/')
     const revoked = await owner('revoke_customer_invitation', { invitationId: idIn(invited) })
-    expect(said(revoked, 'effectiveStatus')).toBe('CANCELED')
+    expect(fieldIn(revoked, 'effectiveStatus')).toBe('CANCELED')
   })
 
   test('keys that are shown once are whole, and work', async () => {
-    const agentId = said(await agent('whoami'), 'agentId')
-    const made = [
-      said(await owner('create_agent_key', { agentId }), 'agentKey'),
-      said(await owner('create_api_key', { name: 'Another' }), 'apiKey'),
+    const agentId = fieldIn(await agent('whoami'), 'agentId')
+    const records = [
+      fieldIn(await owner('create_agent_key', { agentId }), 'agentKey'),
+      fieldIn(await owner('create_api_key', { name: 'Another' }), 'apiKey'),
     ]
-    for (const key of made) expect((await world.get('/whoami', { key })).status).toBe(200)
+    for (const key of records) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
   test('a list returns ten records by default or as many as limit says, and the cursor of the next page', async () => {

@@ -46,7 +46,7 @@ describe('a host that drops bounds, formats and defaults', () => {
     uri: /\bas https:\/\/example\.com\b/,
   }
   /** The wording for each keyword's value. */
-  const said: Readonly<Record<string, (value: unknown) => RegExp>> = {
+  const patternsOf: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
     maxLength: (value) => new RegExp(`\\b(at most|\\d+ to) ${value} characters\\b`),
@@ -59,7 +59,7 @@ describe('a host that drops bounds, formats and defaults', () => {
   test.each(tools)('still finds them in the descriptions of $title', ({ tool }) => {
     for (const [path, schema] of within(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
-        expect(schema.description, `${path} ${keyword}`).toMatch(said[keyword]?.(schema[keyword]) ?? /never/)
+        expect(schema.description, `${path} ${keyword}`).toMatch(patternsOf[keyword]?.(schema[keyword]) ?? /never/)
       }
     }
   })
@@ -82,7 +82,7 @@ describe('a host that drops bounds, formats and defaults', () => {
         // The currency's only value is listed.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
-        else expect(offered.get(path), `${path} ${keyword}`).toMatch(said[keyword]?.(value) ?? /never/)
+        else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternsOf[keyword]?.(value) ?? /never/)
       }
     }
   })
@@ -110,24 +110,27 @@ describe("OpenAI's strict functions", () => {
    * properties.
    */
   function strict(schema: Schema, path: string): Schema {
-    const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword))) as Schema
-    for (const keyword of Object.keys(kept)) if (!keywords.includes(keyword)) throw new Error(`${path}: ${keyword}`)
-    if (kept.type === undefined && kept.anyOf === undefined) throw new Error(`${path}: no type`)
-    if ([kept.type].flat().includes('object')) {
-      if (kept.additionalProperties !== false) throw new Error(`${path}: an open object`)
-      const required = kept.required ?? []
-      const entries = Object.entries(kept.properties ?? {}).map(([name, property]) => {
+    const plainSchema = Object.fromEntries(
+      Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword)),
+    ) as Schema
+    for (const keyword of Object.keys(plainSchema))
+      if (!keywords.includes(keyword)) throw new Error(`${path}: ${keyword}`)
+    if (plainSchema.type === undefined && plainSchema.anyOf === undefined) throw new Error(`${path}: no type`)
+    if ([plainSchema.type].flat().includes('object')) {
+      if (plainSchema.additionalProperties !== false) throw new Error(`${path}: an open object`)
+      const required = plainSchema.required ?? []
+      const entries = Object.entries(plainSchema.properties ?? {}).map(([name, property]) => {
         const inner = strict(property, `${path}/${name}`)
         return [name, required.includes(name) ? inner : nullable(inner)]
       })
-      Object.assign(kept, { properties: Object.fromEntries(entries), required: entries.map(([name]) => name) })
+      Object.assign(plainSchema, { properties: Object.fromEntries(entries), required: entries.map(([name]) => name) })
     }
-    if ([kept.type].flat().includes('array')) {
-      if (kept.items === undefined) throw new Error(`${path}: a list of anything`)
-      kept.items = strict(kept.items, `${path}/*`)
+    if ([plainSchema.type].flat().includes('array')) {
+      if (plainSchema.items === undefined) throw new Error(`${path}: a list of anything`)
+      plainSchema.items = strict(plainSchema.items, `${path}/*`)
     }
-    if (kept.anyOf !== undefined) kept.anyOf = kept.anyOf.map((either) => strict(either, path))
-    return kept
+    if (plainSchema.anyOf !== undefined) plainSchema.anyOf = plainSchema.anyOf.map((either) => strict(either, path))
+    return plainSchema
   }
 
   function nullable(schema: Schema): Schema {
@@ -214,8 +217,8 @@ describe('a host that validates arguments before it sends them', () => {
 
   test.each(ofAmounts)('sends $title with a currency as over REST, or without', ({ tool, operation }) => {
     const { properties = {}, required = [] } = taken(operation)
-    const asked = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
-    const input = Object.fromEntries(asked.map(([name, property]) => [name, filled(property)]))
+    const requiredFields = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
+    const input = Object.fromEntries(requiredFields.map(([name, property]) => [name, filled(property)]))
     expect(input.currency).toBe('USD')
     expect(ajv.getValidator(tool.inputSchema as never)(input).errorMessage).toBeUndefined()
     expect(tool.inputSchema.required ?? []).not.toContain('currency')

@@ -89,8 +89,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const detail = name === 'list_activity' ? ['detail'] : []
     const isOther = (argument: string) => argument === 'partyId' && names.includes('customerPartyId')
     const listed = names.filter((argument) => !isOther(argument))
-    const shown = listed.filter((argument) => !operation.unlisted?.includes(argument))
-    expect(properties).toEqual([...shown, ...clear, ...detail, ...key])
+    const listedArguments = listed.filter((argument) => !operation.unlisted?.includes(argument))
+    expect(properties).toEqual([...listedArguments, ...clear, ...detail, ...key])
     expect(names).toEqual(expect.arrayContaining([...(operation.unlisted ?? [])]))
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)

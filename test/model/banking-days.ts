@@ -29,11 +29,11 @@ function weekdayOf(ms: number): number {
   return (Math.floor(ms / dayMs) + thursday) % 7
 }
 
-const known = new Map<number, ReadonlySet<string>>()
+const holidaysByYear = new Map<number, ReadonlySet<string>>()
 
 /** The dates of a year's holidays, in the order in which the Federal Reserve lists them. */
 function holidaysOf(year: number): ReadonlySet<string> {
-  const found = known.get(year)
+  const found = holidaysByYear.get(year)
   if (found !== undefined) return found
   const holidays = new Set([
     observed(year, 1, 1),
@@ -48,7 +48,7 @@ function holidaysOf(year: number): ReadonlySet<string> {
     nth(year, 11, thursday, 4),
     observed(year, 12, 25),
   ])
-  known.set(year, holidays)
+  holidaysByYear.set(year, holidays)
   return holidays
 }
 
@@ -63,10 +63,10 @@ function observed(year: number, month: number, day: number): string {
   return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)
 }
 
-function nth(year: number, month: number, weekday: number, which: number): string {
+function nth(year: number, month: number, weekday: number, position: number): string {
   const first = dayMsOf(year, month, 1)
   const ahead = (weekday - weekdayOf(first) + 7) % 7
-  return dateOf(first + (ahead + 7 * (which - 1)) * dayMs)
+  return dateOf(first + (ahead + 7 * (position - 1)) * dayMs)
 }
 
 function last(year: number, month: number, weekday: number): string {

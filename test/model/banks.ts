@@ -77,7 +77,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
     expected: short ? 409 : 200,
     done: ({ id, attributes }) => {
       const way = deposits ? 'standard' : method
-      const made: Transfer = {
+      const transfer: Transfer = {
         id,
         kind,
         amount,
@@ -88,11 +88,11 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
         method: way,
         next: null,
       }
-      self.transfers.push(made)
-      if (over.length > 0) self.approvals.push({ id: '', of: made, status: 'pending', over })
-      else submit(self, made, nowMs)
-      expect(attributes.status).toBe(made.status)
-      const due = made.next === null ? null : new Date(made.next.atMs).toISOString()
+      self.transfers.push(transfer)
+      if (over.length > 0) self.approvals.push({ id: '', of: transfer, status: 'pending', over })
+      else submit(self, transfer, nowMs)
+      expect(attributes.status).toBe(transfer.status)
+      const due = transfer.next === null ? null : new Date(transfer.next.atMs).toISOString()
       expect(attributes.expectedAvailableAt).toBe(due)
     },
   }

@@ -119,14 +119,17 @@ const viewMove = ({ counterparty: _, atMs, ...move }: Party['moves'][number]) =>
 function requestLists(self: Party, { requests }: State, by: List['by']): List[] {
   const awaited = ({ status }: { status: string }) => status === 'OPEN' || status === 'PROCESSING'
   const sent = { path: '/payment-requests', by, show: withAmount }
-  const [own, asked] = [requests.filter(({ from }) => from === self), requests.filter(({ payer }) => payer === self)]
+  const [ownRequests, receivedRequests] = [
+    requests.filter(({ from }) => from === self),
+    requests.filter(({ payer }) => payer === self),
+  ]
   const incoming = { ...sent, path: '/payment-requests/incoming' }
   return [
-    { ...sent, expected: own.filter(awaited).map(idAmountStatus).reverse() },
-    ...filtered(sent, own, idAmountStatus, [[{ includeCompleted: 'true', includeCanceled: 'true' }, () => true]]).slice(
-      1,
-    ),
-    { ...incoming, expected: asked.filter(awaited).map(idAmountStatus).reverse() },
+    { ...sent, expected: ownRequests.filter(awaited).map(idAmountStatus).reverse() },
+    ...filtered(sent, ownRequests, idAmountStatus, [
+      [{ includeCompleted: 'true', includeCanceled: 'true' }, () => true],
+    ]).slice(1),
+    { ...incoming, expected: receivedRequests.filter(awaited).map(idAmountStatus).reverse() },
   ]
 }
 
@@ -261,9 +264,9 @@ function customers(self: Party): List[] {
   const { agentId } = self
   const its = <T extends { agentId: string }>(all: T[]) => all.filter((one) => one.agentId === agentId).reverse()
   const granted = its(self.grants).map(({ customerId: id, status }) => ({ id, status }))
-  const asked = its(self.invitations)
+  const ownInvitations = its(self.invitations)
     .filter(({ status }) => status !== 'ACCEPTED')
     .map(({ person, status }) => ({ id: emailOf(self, person), status }))
   const path = `/agents/${agentId}/customers`
-  return [...lists, { path, by: 'party', show: withStatus, expected: [...granted, ...asked] }]
+  return [...lists, { path, by: 'party', show: withStatus, expected: [...granted, ...ownInvitations] }]
 }

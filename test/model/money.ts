@@ -111,8 +111,8 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     // Funds are checked before limits: nobody needs to decide on a payment without funds.
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
-      const known = typeof to !== 'number' || joined.has(to)
-      const payment: Payment = { id, amount, status: 'IN_REVIEW', by, to: payee, known, createdAtMs: state.nowMs }
+      const isKnown = typeof to !== 'number' || joined.has(to)
+      const payment: Payment = { id, amount, status: 'IN_REVIEW', by, to: payee, isKnown, createdAtMs: state.nowMs }
       sendOrReview(self, payment, over, state)
       expect(attributes.status).toBe(payment.status)
     },
@@ -129,7 +129,7 @@ export function sendOrReview(self: Party, payment: Payment, over: number[], stat
 /** Moves the money to a known payee, and holds it for anybody else. */
 function send(self: Party, payment: Payment, state: State): void {
   self.purchases.balance.available -= payment.amount
-  if (payment.known) arrive(self, payment, state)
+  if (payment.isKnown) arrive(self, payment, state)
   else payment.status = 'PENDING_CLAIM'
 }
 

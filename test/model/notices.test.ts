@@ -18,7 +18,7 @@ const subscribed: Action[] = [
   { type: 'subscribe', unit: 'week', count: 1, parts: 1 },
   { type: 'checkout', pick, card: 'approves' },
 ]
-const asked: Action = { type: 'ask', by: 'agent', amount: 200, of: 0 }
+const askAction: Action = { type: 'ask', by: 'agent', amount: 200, of: 0 }
 const at = (kind: 'deposit' | 'withdrawal', ...does: ('settle' | 'fail' | 'return')[]): Action[] => [
   { type: 'link', by: 'agent', token: 'some-rejected' },
   { type: 'transfer', by: 'agent', kind, pick, amount: 200, method: 'standard' },
@@ -54,7 +54,7 @@ const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   })
 
 /** Each breaks a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
-const broken: { name: string; history: Action[]; fault: Fault }[] = [
+const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   { name: 'pays twice', history: [pay(100)], fault: doubling(/\/payments$/) },
   {
     name: 'asks nobody about a payment beyond a limit',
@@ -114,17 +114,17 @@ const broken: { name: string; history: Action[]; fault: Fault }[] = [
   },
   {
     name: 'lets a request be paid twice',
-    history: [asked, { type: 'playPayer', pick, does: 'fulfill' }],
+    history: [askAction, { type: 'playPayer', pick, does: 'fulfill' }],
     fault: doubling(/\/fulfill$/),
   },
   {
     name: 'keeps a request open that was declined',
-    history: [asked, { type: 'playPayer', pick, does: 'decline' }],
+    history: [askAction, { type: 'playPayer', pick, does: 'decline' }],
     fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
   },
   {
     name: 'lets a request stay open for ever',
-    history: [asked, daysLater(30)],
+    history: [askAction, daysLater(30)],
     fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
   },
   {
@@ -166,7 +166,7 @@ const broken: { name: string; history: Action[]; fault: Fault }[] = [
 ]
 
 describe.each(databasesForLong)('on $name, the model', (database) => {
-  test.each(sampleOf(broken, 4))('notices a service that $name', async ({ history, fault }) => {
+  test.each(sampleOf(brokenModels, 4))('notices a service that $name', async ({ history, fault }) => {
     const world = await createWorld(database)
     const { service } = world
     const noticed = async (fetch: Fetch) => {

@@ -47,8 +47,8 @@ export const fulfill: Planner<'fulfill'> = (self, { by, pick }, state) => {
     expected: isOpen(one) && amount <= self.purchases.balance.available ? 200 : 409,
     done: ({ id, attributes }) => {
       one.status = 'PROCESSING'
-      const made = { id, amount, status: 'IN_REVIEW', by, to, known: true, createdAtMs: state.nowMs }
-      const payment: Payment = { ...made, request: one }
+      const request = { id, amount, status: 'IN_REVIEW', by, to, isKnown: true, createdAtMs: state.nowMs }
+      const payment: Payment = { ...request, request: one }
       sendOrReview(self, payment, over, state)
       expect(attributes.status).toBe(payment.status)
     },
@@ -83,7 +83,7 @@ export const playPayer: Planner<'playPayer'> = (self, { pick, does }, state) => 
     done: ({ id }) => {
       one.status = does === 'fulfill' ? 'COMPLETED' : 'DECLINED'
       if (does === 'decline') return
-      const paid = { id, amount, status: 'COMPLETED', by: 'party', to: self, known: true } as const
+      const paid = { id, amount, status: 'COMPLETED', by: 'party', to: self, isKnown: true } as const
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
       const move = { of: id, amount, type: 'payment', atMs: state.nowMs } as const

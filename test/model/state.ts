@@ -74,7 +74,7 @@ export interface Payment {
   by: 'agent' | 'party'
   to: Payee
   /** Whether the payee was known when the payment was created. */
-  known: boolean
+  isKnown: boolean
   createdAtMs: number
   /** The request that it pays. */
   request?: PaymentRequest

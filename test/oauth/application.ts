@@ -79,10 +79,10 @@ export interface Choice {
 
 /** Answers the consent page as a signed-in person. Returns the page, or the address that the browser was sent to. */
 export async function consent(browser: Browser, url: string, choice: Choice = {}): Promise<Page> {
-  const asked = await signedIn(browser, await browser.get(url))
-  const agent = choice.agent ?? /name="agent" value="(agt_[0-9a-f]{32})"/.exec(asked.text)?.[1] ?? 'user'
+  const consentPage = await signedIn(browser, await browser.get(url))
+  const agent = choice.agent ?? /name="agent" value="(agt_[0-9a-f]{32})"/.exec(consentPage.text)?.[1] ?? 'user'
   const { decision = 'allow', name = '' } = choice
-  return browser.submit(asked, { agent, agentName: name, decision }, new URL(asked.url).pathname)
+  return browser.submit(consentPage, { agent, agentName: name, decision }, new URL(consentPage.url).pathname)
 }
 
 /** Signs in the sandbox's owner, with proof of identity, if the page asks for it. Returns the next page. */

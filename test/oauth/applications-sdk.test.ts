@@ -70,13 +70,13 @@ test('the SDK’s PrivateKeyJwtProvider signs in, and the host buys a card', asy
 
 test.each(['secret', 'key'])('login --client-credentials stores the path of the %s, and renews by it', async (kind) => {
   const proofFile = join(directory, kind)
-  const given = kind === 'secret' ? await withSecretIn(proofFile) : await keyedIn(proofFile)
+  const credentialOptions = kind === 'secret' ? await withSecretIn(proofFile) : await keyedIn(proofFile)
   const system = fakeSystem({ now: Date.now() })
   const store = createTokenStore({ directory: join(directory, `of-${kind}`), system })
   const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
-  await signInAsApplication(options, given)
+  await signInAsApplication(options, credentialOptions)
   const text = readFileSync(store.path, 'utf8')
-  expect(JSON.parse(text).logins[served.url]).toMatchObject({ ...given, refreshToken: null })
+  expect(JSON.parse(text).logins[served.url]).toMatchObject({ ...credentialOptions, refreshToken: null })
   expect(text).not.toContain(readFileSync(proofFile, 'utf8').trim())
   const credential = createStoredCredential(options)
   const first = await credential()

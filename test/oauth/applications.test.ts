@@ -38,9 +38,9 @@ onEachDatabase('an application that signs in by itself', (database) => {
   }
 
   const ask = async (form: Form, headers: Record<string, string> = {}) => {
-    const given = { grant_type: 'client_credentials', ...form }
+    const fields = { grant_type: 'client_credentials', ...form }
     const body = new URLSearchParams(
-      Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined),
+      Object.entries(fields).filter((one): one is [string, string] => one[1] !== undefined),
     )
     const request = new Request(`${address}/oauth/token`, { method: 'POST', body, headers })
     const response = await world.service.fetch(request)
@@ -66,8 +66,8 @@ onEachDatabase('an application that signs in by itself', (database) => {
     const claims = (change: Change = {}): JWTPayload => {
       const seconds = Math.floor(Date.now() / 1000)
       const { clientId } = application
-      const own = { iss: clientId, sub: clientId, aud: address, jti: crypto.randomUUID() }
-      return { ...own, iat: seconds, exp: seconds + 60, ...change } as JWTPayload
+      const ownClaims = { iss: clientId, sub: clientId, aud: address, jti: crypto.randomUUID() }
+      return { ...ownClaims, iat: seconds, exp: seconds + 60, ...change } as JWTPayload
     }
     const signed = (change: Change = {}, key: Parameters<SignJWT['sign']>[0] = privateKey, by = alg) =>
       new SignJWT(claims(change)).setProtectedHeader({ alg: by }).sign(key)

@@ -24,15 +24,15 @@ onEachDatabase('sign-in through an identity provider', (database) => {
   let keys: Awaited<ReturnType<typeof newKey>>
   /** The answer of the provider at the address of its keys. */
   let published: () => Response | Promise<Response>
-  let asked: string[]
+  let requestedUrls: string[]
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     keys = await newKey('first')
     published = () => Response.json({ keys: [keys.jwk] })
-    asked = []
+    requestedUrls = []
     const publicFetch = async (input: unknown) => {
-      asked.push(String(input))
+      requestedUrls.push(String(input))
       return published()
     }
     world = await createWorld(database, { system: dateSystem(), publicFetch: publicFetch as typeof fetch })
@@ -50,8 +50,8 @@ onEachDatabase('sign-in through an identity provider', (database) => {
 
   const claims = ({ clientId }: Pick<Trusted, 'clientId'>, change: Change = {}): JWTPayload => {
     const iat = Math.floor(Date.now() / 1000)
-    const own = { iss: trust.issuer, sub: 'clerk', aud: address, client_id: clientId, resource }
-    return { ...own, jti: crypto.randomUUID(), iat, exp: iat + 300, ...change } as JWTPayload
+    const ownClaims = { iss: trust.issuer, sub: 'clerk', aud: address, client_id: clientId, resource }
+    return { ...ownClaims, jti: crypto.randomUUID(), iat, exp: iat + 300, ...change } as JWTPayload
   }
   const signed = (
     by: Pick<Trusted, 'clientId'>,
@@ -108,7 +108,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     ok(await world.post('/agent-cards', card, { key }))
     const buyer = await present(issuer, await signed(issuer, { groups: ['staff', 'buyers'] }))
     expect((await world.get('/whoami', { key: String(buyer.json.access_token) })).json.data.attributes.agentId).toBe(id)
-    expect(asked).toEqual([trust.jwksUri])
+    expect(requestedUrls).toEqual([trust.jwksUri])
   })
 
   test('the token has no more than the trust, the assertion and the request allow, and ends after 15 minutes', async () => {
@@ -233,7 +233,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       expect(json.error_description).not.toContain(assertion)
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_grant'))
-    expect(asked.every((url) => url === trust.jwksUri)).toBe(true)
+    expect(requestedUrls.every((url) => url === trust.jwksUri)).toBe(true)
     // An assertion alone, without the secret of its application, is worth nothing.
     const assertion = await signed(issuer)
     const stolen = await present({ ...issuer, clientSecret: other.clientSecret }, assertion)
@@ -320,7 +320,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const headers = { 'content-type': 'application/json' }
     const request = new Request(`${address}/oauth/register`, { method: 'POST', body, headers })
     expect(await (await world.service.fetch(request)).json()).toMatchObject({ error: 'invalid_client_metadata' })
-    expect(asked).toEqual([])
+    expect(requestedUrls).toEqual([])
   })
 
   test('keys are read from the public internet only, or from this machine', async () => {

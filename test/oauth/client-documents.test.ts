@@ -97,7 +97,7 @@ describe('applications with metadata documents', () => {
     const headers = { authorization: `Bearer ${next.access_token}` }
     expect((await open.service.fetch(new Request(`${server.issuer}/whoami`, { headers }))).status).toBe(200)
     expect((await browser.get('/connections')).text).toContain('A published application')
-    expect(site.asked).toEqual(['/client.json'])
+    expect(site.requestedUrls).toEqual(['/client.json'])
   })
 
   test('are refused if their document is wrong', async () => {
@@ -108,14 +108,14 @@ describe('applications with metadata documents', () => {
       expect([path, await statusOf(siteAddress + path)]).toEqual([path, 400])
     }
     // The redirect was not followed.
-    expect(site.asked).toContain('/moved.json')
-    expect(site.asked).not.toContain('/client.json')
+    expect(site.requestedUrls).toContain('/moved.json')
+    expect(site.requestedUrls).not.toContain('/client.json')
   })
 
   test('may contain other addresses, which are not fetched', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
-    expect(site.asked).toEqual(['/with-sector.json'])
+    expect(site.requestedUrls).toEqual(['/with-sector.json'])
   })
 
   test('of endless length are not read to the end', async () => {
@@ -139,7 +139,7 @@ describe('applications with metadata documents', () => {
     ]) {
       expect([id, await statusOf(id)]).toEqual([id, 400])
     }
-    expect(site.asked).toEqual([])
+    expect(site.requestedUrls).toEqual([])
   })
 
   test('are fetched 60 times a minute for one client address, independently of others', async () => {
@@ -151,11 +151,11 @@ describe('applications with metadata documents', () => {
       (await openBrowser(at(address)).get((await authorizationUrl(published(siteAddress + path))).url)).status
     for (let count = 0; count < 60; count++) expect(await from('192.0.2.1', `/${count}.json`)).toBe(200)
     expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
-    expect(site.asked).toHaveLength(60)
+    expect(site.requestedUrls).toHaveLength(60)
     expect(await from('192.0.2.2', '/client.json')).toBe(200)
     // A document that was fetched is not fetched again.
     expect(await from('192.0.2.1', '/0.json')).toBe(200)
-    expect(site.asked).toHaveLength(61)
+    expect(site.requestedUrls).toHaveLength(61)
   })
 })
 
@@ -199,7 +199,7 @@ describe('a document that an application publishes', () => {
     const attempt = await authorizationUrl(application)
     const back = await consent(openBrowser(open), attempt.url)
     let { refresh_token } = await exchangeCode(application, attempt, back.url)
-    expect(site.asked).toHaveLength(1)
+    expect(site.requestedUrls).toHaveLength(1)
     reachable = false
     const later = open.restarted()
     expect((await opened(later)).status).toBe(200)
@@ -209,7 +209,7 @@ describe('a document that an application publishes', () => {
     expect((await opened(open.restarted())).status).toBe(400)
     reachable = true
     expect((await opened(open.restarted())).status).toBe(200)
-    expect(site.asked).toHaveLength(2)
+    expect(site.requestedUrls).toHaveLength(2)
   })
 
   test('that cannot be read is named with advice, and logged once', async () => {
@@ -242,8 +242,8 @@ describe('a document that an application publishes', () => {
       await start()
       const at = open.restarted({ clientMetadata, publicUrl: () => publicUrl })
       const found = await at.service.fetch(new Request(`${publicUrl}/.well-known/oauth-authorization-server`))
-      const { client_id_metadata_document_supported: said } = (await found.json()) as Record<string, unknown>
-      expect(said).toBe(announced)
+      const { client_id_metadata_document_supported: isSupported } = (await found.json()) as Record<string, unknown>
+      expect(isSupported).toBe(announced)
       const application = {
         ...(await createApplication(at, {}, `${publicUrl}/mcp`, publicUrl)),
         client: { client_id: id },

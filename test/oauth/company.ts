@@ -13,8 +13,8 @@ export interface Company {
 export async function openCompany({ world, url }: Served): Promise<Company> {
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
-  const given = { store: world.store, publicUrl: () => url, log }
-  const listener = await listenForSignIns({ port: 0, withIdp: true }, given)
+  const dependencies = { store: world.store, publicUrl: () => url, log }
+  const listener = await listenForSignIns({ port: 0, withIdp: true }, dependencies)
   if (listener === undefined) throw new Error('The identity provider did not start.')
   return listener
 }

@@ -166,8 +166,8 @@ describe('access tokens', () => {
         subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
       }
       expect((await post('/oauth/token', exchange)).status, name).toBe(400)
-      const asked = await post('/oauth/introspect', { token }, { authorization: `Bearer ${world.apiKey}` })
-      expect(await asked.json(), name).toEqual({ active: false })
+      const introspection = await post('/oauth/introspect', { token }, { authorization: `Bearer ${world.apiKey}` })
+      expect(await introspection.json(), name).toEqual({ active: false })
     }
     expect(world.logged.join('\n')).not.toContain(await forger.sign())
   })

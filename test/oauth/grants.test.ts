@@ -124,10 +124,10 @@ onEachDatabase('a connection', (database) => {
   test.each([null, 'login', 'consent', 'login consent'])(
     'requested with prompt=%s can be refreshed, whether or not the refresh lists offline_access',
     async (prompt) => {
-      const asked = 'payments:read cards:agent offline_access'
-      const hosted = await connect(world, { scope: asked, change: { prompt } })
+      const requestedScopes = 'payments:read cards:agent offline_access'
+      const hosted = await connect(world, { scope: requestedScopes, change: { prompt } })
       let { refresh_token } = hosted.tokens
-      for (const named of [asked, undefined, 'offline_access payments:read']) {
+      for (const named of [requestedScopes, undefined, 'offline_access payments:read']) {
         vi.setSystemTime(Date.now() + 15 * 60_000)
         const next = await refresh(refresh_token, hosted, named)
         expect(await statusOf(next.access_token)).toBe(200)

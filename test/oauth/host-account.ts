@@ -1,9 +1,9 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 
-/** An AI host's login for one connection, in memory. `asked` is the address to which the host sent the person. */
+/** An AI host's login for one connection, in memory. `authorizationUrl` is the address to which the host sent the person. */
 export interface HostAccount {
   provider: OAuthClientProvider & never
-  asked: string | undefined
+  authorizationUrl: string | undefined
   forgetRefreshToken(): void
 }
 
@@ -11,12 +11,12 @@ export interface HostAccount {
 const redirectUrl = 'http://127.0.0.1:1/callback'
 
 export function createHostAccount(name: string): HostAccount {
-  const kept: Record<string, unknown> = {}
+  const stored: Record<string, unknown> = {}
   const account = {
-    asked: undefined as string | undefined,
+    authorizationUrl: undefined as string | undefined,
     forgetRefreshToken: () => {
-      const { refresh_token: _, ...tokens } = kept.tokens as Record<string, unknown>
-      kept.tokens = tokens
+      const { refresh_token: _, ...tokens } = stored.tokens as Record<string, unknown>
+      stored.tokens = tokens
     },
     provider: {
       redirectUrl,
@@ -27,26 +27,26 @@ export function createHostAccount(name: string): HostAccount {
         response_types: ['code'],
         token_endpoint_auth_method: 'none',
       },
-      clientInformation: () => kept.client,
+      clientInformation: () => stored.client,
       saveClientInformation: (client: unknown) => {
-        kept.client = client
+        stored.client = client
       },
-      tokens: () => kept.tokens,
+      tokens: () => stored.tokens,
       saveTokens: (tokens: unknown) => {
-        kept.tokens = tokens
+        stored.tokens = tokens
       },
       redirectToAuthorization: (url: URL) => {
-        account.asked = url.href
+        account.authorizationUrl = url.href
       },
       saveCodeVerifier: (verifier: string) => {
-        kept.verifier = verifier
+        stored.verifier = verifier
       },
-      codeVerifier: () => String(kept.verifier),
+      codeVerifier: () => String(stored.verifier),
       state: () => `state-${Math.random()}`,
       saveDiscoveryState: (state: unknown) => {
-        kept.discovery = state
+        stored.discovery = state
       },
-      discoveryState: () => kept.discovery,
+      discoveryState: () => stored.discovery,
     },
   }
   return account as unknown as HostAccount

@@ -38,15 +38,15 @@ describe.each(hosts)('$name', ({ open }) => {
     const mcpUrl = new URL(`${served.url}/mcp/x/default,customers`)
     // The newer clients add offline_access, because the authorization server lists it.
     const scopes = () => {
-      const asked = new URL(String(account.asked)).searchParams.get('scope')?.split(' ') ?? []
-      return asked.filter((scope) => scope !== 'offline_access').sort()
+      const requestedScopes = new URL(String(account.authorizationUrl)).searchParams.get('scope')?.split(' ') ?? []
+      return requestedScopes.filter((scope) => scope !== 'offline_access').sort()
     }
     let host = open(mcpUrl, account)
     await expect(host.connect()).rejects.toThrow()
     const defaults = ['cards:agent', 'customers:read', 'payments:read', 'payments:write']
     expect(scopes()).toEqual(defaults)
     const context = await browser.newContext()
-    await host.finish(await allow(context, String(account.asked)))
+    await host.finish(await allow(context, String(account.authorizationUrl)))
     await host.close()
     host = open(mcpUrl, account)
     await host.connect()
@@ -58,7 +58,7 @@ describe.each(hosts)('$name', ({ open }) => {
     account.forgetRefreshToken()
     await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
     expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
-    await host.finish(await allow(context, String(account.asked)))
+    await host.finish(await allow(context, String(account.authorizationUrl)))
     await host.close()
     host = open(mcpUrl, account)
     await host.connect()
@@ -76,7 +76,7 @@ describe.each(hosts)('$name', ({ open }) => {
     let host = open(mcpUrl, account)
     await expect(host.connect()).rejects.toThrow()
     const context = await browser.newContext()
-    const answer = await allow(context, String(account.asked), 'Chosen agent')
+    const answer = await allow(context, String(account.authorizationUrl), 'Chosen agent')
     await host.finish(answer)
     await host.close()
     host = open(mcpUrl, account)
@@ -96,7 +96,7 @@ describe.each(hosts)('$name', ({ open }) => {
     await takeBackCards(context)
     await expect(host.call('issue_agent_card', card)).rejects.toThrow()
     await expect(host.call('list_wallets')).resolves.not.toHaveProperty('isError', true)
-    const more = new URL(String(account.asked))
+    const more = new URL(String(account.authorizationUrl))
     expect(more.searchParams.get('scope')?.split(' ')).toEqual(
       expect.arrayContaining(['cards:agent', 'payments:write']),
     )
@@ -110,9 +110,9 @@ describe.each(hosts)('$name', ({ open }) => {
     await disconnectAll(context)
     account.forgetRefreshToken()
     // The refusal tells the host where to sign in again.
-    const asked = account.asked
+    const authorizationUrl = account.authorizationUrl
     await expect(host.call('whoami')).rejects.toThrow()
-    expect(account.asked).not.toBe(asked)
+    expect(account.authorizationUrl).not.toBe(authorizationUrl)
     await host.close().catch(() => {})
     await context.close()
   })

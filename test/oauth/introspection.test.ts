@@ -95,9 +95,9 @@ describe('introspection', () => {
 
   test('shows a refresh token to its own application only', async () => {
     const { refresh_token } = connected.tokens
-    const own = { client_id: connected.application.client.client_id }
+    const clientFields = { client_id: connected.application.client.client_id }
     const other = { client_id: (await createApplication(world)).client.client_id }
-    expect((await ask(refresh_token, '', own)).json).toMatchObject({ active: true, ...own })
+    expect((await ask(refresh_token, '', clientFields)).json).toMatchObject({ active: true, ...clientFields })
     expect((await ask(refresh_token, '', other)).json).not.toMatchObject({ active: true })
     expect((await ask(refresh_token)).json).not.toMatchObject({ active: true })
   })

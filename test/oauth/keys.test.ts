@@ -140,9 +140,9 @@ describe('signing keys', () => {
       }
       return transactions
     }
-    const known = () => forger.own.kid
-    await ask(known)
-    const plain = await ask(known)
+    const ownKid = () => forger.own.kid
+    await ask(ownKid)
+    const plain = await ask(ownKid)
     pass(2000)
     expect(await ask((count) => `unknown ${count}`)).toBe(plain + 1)
   })

@@ -24,15 +24,15 @@ function certificate(): { key: string; cert: string } | null {
   }
 }
 
-const made = certificate()
+const tlsFiles = certificate()
 
-describe.skipIf(made === null)('a site on this machine or its network', () => {
+describe.skipIf(tlsFiles === null)('a site on this machine or its network', () => {
   let port: number
   let open: FetchingService
-  const asked: string[] = []
-  const server = createServer(made ?? {}, (request, response) => {
+  const requestedUrls: string[] = []
+  const server = createServer(tlsFiles ?? {}, (request, response) => {
     const id = `https://${request.headers.host}${request.url}`
-    asked.push(id)
+    requestedUrls.push(id)
     response.end(
       JSON.stringify({
         client_id: id,
@@ -58,21 +58,21 @@ describe.skipIf(made === null)('a site on this machine or its network', () => {
   })
 
   test('answers permitted callers', async () => {
-    asked.length = 0
+    requestedUrls.length = 0
     expect((await fetch(`https://127.0.0.1:${port}/client.json`)).status).toBe(200)
     expect((await fetch(`https://localhost:${port}/client.json`)).status).toBe(200)
-    expect(asked).toHaveLength(2)
+    expect(requestedUrls).toHaveLength(2)
   })
 
   test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
     'gets no request as %s',
     async (host) => {
-      asked.length = 0
+      requestedUrls.length = 0
       const { server: authorization, resource, world } = await createApplication(open)
       const client = { client_id: `https://${host}:${port}/client.json` }
       const { url } = await authorizationUrl({ server: authorization, resource, world, client })
       expect((await openBrowser(open).get(url)).status).toBe(400)
-      expect(asked).toEqual([])
+      expect(requestedUrls).toEqual([])
     },
   )
 })

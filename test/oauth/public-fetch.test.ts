@@ -23,14 +23,14 @@ async function counting() {
 
 /** Starts a proxy that records the targets of requests, and refuses them. */
 async function refusingProxy() {
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const server = createHttpServer().on('connect', (request, socket) => {
-    asked.push(String(request.url))
+    requestedUrls.push(String(request.url))
     socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closers.push(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requestedUrls }
 }
 
 describe('documents at addresses from strangers', () => {

@@ -39,7 +39,7 @@ export async function openFetchingService(
 
 /** A real site behind the name https://app.example, and every address that was requested from it. */
 export interface Site {
-  asked: string[]
+  requestedUrls: string[]
   fetch: typeof fetch
   close(): Promise<void>
 }
@@ -47,15 +47,15 @@ export interface Site {
 export const siteAddress = 'https://app.example'
 
 export async function openSite(answer: RequestListener): Promise<Site> {
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const server = createServer((request, response) => {
-    asked.push(String(request.url))
+    requestedUrls.push(String(request.url))
     answer(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
-    asked,
+    requestedUrls,
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)

@@ -63,8 +63,8 @@ describe('registration', () => {
     ['native', ['com.example.app:/callback']],
     ['web', ['https://app.example/callback']],
   ])('%s is the type of an application that is answered at %s, whatever it says', async (type, redirect_uris) => {
-    for (const said of [{}, { application_type: 'web' }]) {
-      const { json } = await register(world, { redirect_uris, ...said })
+    for (const typeFields of [{}, { application_type: 'web' }]) {
+      const { json } = await register(world, { redirect_uris, ...typeFields })
       expect(json).toMatchObject({ application_type: type, redirect_uris })
     }
   })
@@ -116,9 +116,9 @@ describe('registration', () => {
   })
 
   test('fetches nothing that an application names', async () => {
-    const asked: string[] = []
+    const requestedUrls: string[] = []
     const open = await openFetchingService(async (input) => {
-      asked.push(String(input))
+      requestedUrls.push(String(input))
       return Response.json([])
     })
     const uri = 'https://app.example/anything'
@@ -126,7 +126,7 @@ describe('registration', () => {
     await register(open, metadata)
     const application = await createApplication(open, { sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri })
     await connect(open, { application })
-    expect(asked).toEqual([])
+    expect(requestedUrls).toEqual([])
     await open.close()
   })
 })

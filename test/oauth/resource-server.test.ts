@@ -211,10 +211,14 @@ test('a user who can neither pick nor create an agent connects an application th
   const application = await createApplication(world)
   const attempt = await authorizationUrl(application, { scope: 'payments:read payments:write account:read' })
   const signIn = await browser.get(attempt.url)
-  const asked = await browser.submit(signIn, { email: user.email, password: 'correct horse battery' }, '/sign-in')
-  expect(asked.text).toMatch(/acts as you/i)
-  expect(asked.text).toContain('See your agents and keys')
-  const back = await browser.submit(asked, { agent: 'user', decision: 'allow' }, new URL(asked.url).pathname)
+  const consentPage = await browser.submit(signIn, { email: user.email, password: 'correct horse battery' }, '/sign-in')
+  expect(consentPage.text).toMatch(/acts as you/i)
+  expect(consentPage.text).toContain('See your agents and keys')
+  const back = await browser.submit(
+    consentPage,
+    { agent: 'user', decision: 'allow' },
+    new URL(consentPage.url).pathname,
+  )
   const tokens = await exchangeCode(application, attempt, back.url)
   const { session, call } = await open(tokens.access_token)
   const { attributes } = (await call('whoami')).json.result.structuredContent.data

@@ -18,8 +18,8 @@ export async function begin(side: Side, change: Change = {}) {
     prompt: 'consent',
     ...change,
   }
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null)
-  const url = client.buildAuthorizationUrl(side.application, Object.fromEntries(given))
+  const present = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null)
+  const url = client.buildAuthorizationUrl(side.application, Object.fromEntries(present))
   if (change.client_id === null) url.searchParams.delete('client_id')
   return { url: url.href, verifier, state: parameters.state ?? null }
 }

@@ -24,13 +24,13 @@ interface Answer {
   text: string
 }
 
-const own = { origin: address, 'sec-fetch-site': 'same-origin' }
+const sameOriginHeaders = { origin: address, 'sec-fetch-site': 'same-origin' }
 
 /** Sends a form of the sign-in page, with the page's headers unless `headers` overrides them. */
 async function send(
   path: string,
   fields: Record<string, string>,
-  { headers = own, service = world.service, origin = address, from }: Sending = {},
+  { headers = sameOriginHeaders, service = world.service, origin = address, from }: Sending = {},
 ): Promise<Answer> {
   const body = new URLSearchParams(fields)
   const request = new Request(`${origin}${path}`, { method: 'POST', body, headers })
@@ -153,26 +153,40 @@ onEachDatabase('signing in', (database) => {
 
   test('is open to a browser that signed in before, even at a blocked address', async () => {
     const from = '192.0.2.1'
-    const known = browserOf(await send('/sign-in', { email, password }, { from }))
+    const knownBrowser = browserOf(await send('/sign-in', { email, password }, { from }))
     const wrong = async (headers: Record<string, string>, count = 10) => {
       for (let tried = 0; tried < count; tried++)
         await send('/sign-in', { email, password: 'wrong' }, { from, headers })
     }
-    await wrong(own)
+    await wrong(sameOriginHeaders)
     expect((await send('/sign-in', { email, password }, { from })).status).toBe(429)
     expect(
-      (await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: 'payments_browser=made-up' } }))
-        .status,
+      (
+        await send(
+          '/sign-in',
+          { email, password },
+          { from, headers: { ...sameOriginHeaders, cookie: 'payments_browser=made-up' } },
+        )
+      ).status,
     ).toBe(429)
-    const again = await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })
+    const again = await send(
+      '/sign-in',
+      { email, password },
+      { from, headers: { ...sameOriginHeaders, cookie: knownBrowser } },
+    )
     expect(again.status).toBe(303)
     // Each sign-in gives the browser a new cookie; the old one is useless.
-    expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })).status).toBe(429)
+    expect(
+      (await send('/sign-in', { email, password }, { from, headers: { ...sameOriginHeaders, cookie: knownBrowser } }))
+        .status,
+    ).toBe(429)
     const cookie = browserOf(again)
     // The cookie signs nobody in, allows no extra tries at another account, and has its own limit of tries.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
-    await wrong({ ...own, cookie })
-    expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie } })).status).toBe(429)
+    await wrong({ ...sameOriginHeaders, cookie })
+    expect(
+      (await send('/sign-in', { email, password }, { from, headers: { ...sameOriginHeaders, cookie } })).status,
+    ).toBe(429)
     const rows = await world.store.read(({ db }) => db.selectFrom('knownBrowsers').selectAll().execute())
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
@@ -190,7 +204,7 @@ onEachDatabase('signing in', (database) => {
     await closed()
     const statuses = async () => {
       const answers = cookies.map((cookie) =>
-        send('/sign-in', { email, password: 'wrong' }, { from, headers: { ...own, cookie } }),
+        send('/sign-in', { email, password: 'wrong' }, { from, headers: { ...sameOriginHeaders, cookie } }),
       )
       return (await Promise.all(answers)).map(({ status }) => status)
     }
@@ -206,7 +220,9 @@ onEachDatabase('signing in', (database) => {
     await insertRefusals(email, 499)
     expect((await send('/sign-in', { email, password: 'wrong' }, from(0))).status).toBe(401)
     expect((await send('/sign-in', { email, password }, from(1))).status).toBe(429)
-    expect((await send('/sign-in', { email, password }, { ...from(2), headers: { ...own, cookie } })).status).toBe(303)
+    expect(
+      (await send('/sign-in', { email, password }, { ...from(2), headers: { ...sameOriginHeaders, cookie } })).status,
+    ).toBe(303)
   })
 
   test('counts only consecutive wrong passwords, for each user separately', async () => {
@@ -266,18 +282,20 @@ describe('signing in', () => {
 
   test('stores a cheap hash only of a generated password, and a try takes as long as for others', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
-    const made = String((await world.service.seedPassword(undefined)).password)
+    const password = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
     expect(row?.hash).toMatch(/^made\$[\w-]{22}\$[0-9a-f]{64}$/)
     const hashes = countHashes()
-    expect((await send('/sign-in', { email, password: `${made}x` })).status).toBe(401)
-    expect((await send('/sign-in', { email, password: made })).status).toBe(303)
+    expect((await send('/sign-in', { email, password: `${password}x` })).status).toBe(401)
+    expect((await send('/sign-in', { email, password: password })).status).toBe(303)
     expect(hashes()).toBe(2)
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
   })
 
   test('can be tried 30 times a minute from an address, and 300 times from all addresses', async () => {
-    const known = { headers: { ...own, cookie: browserOf(await send('/sign-in', { email, password })) } }
+    const knownBrowser = {
+      headers: { ...sameOriginHeaders, cookie: browserOf(await send('/sign-in', { email, password })) },
+    }
     const accounts = ['a@example.com', 'b@example.com', 'c@example.com']
     for (const account of accounts) await setPassword(await addUser(account))
     const wrong = async (count: number, from: string) => {
@@ -294,7 +312,7 @@ describe('signing in', () => {
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
-    expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...known })).status).toBe(303)
+    expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...knownBrowser })).status).toBe(303)
   })
 
   test('answers alike for an unknown person, after checking the password for as long', async () => {
@@ -305,9 +323,9 @@ describe('signing in', () => {
       answers.push(await send('/sign-in', { email: who, password: 'wrong' }))
     }
     expect(hashes()).toBe(3)
-    const shown = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
-    expect(shown[1]).toEqual(shown[0])
-    expect(shown[2]).toEqual(shown[0])
+    const pageTexts = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
+    expect(pageTexts[1]).toEqual(pageTexts[0])
+    expect(pageTexts[2]).toEqual(pageTexts[0])
     // Accounts that don't exist close in the same way.
     const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
@@ -317,12 +335,12 @@ describe('signing in', () => {
     const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
     expect(await opens(await click())).toBe(true)
     const elsewhere = 'https://payments.example'
-    const there = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
+    const foreignOrigin = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
     const refused = [
       await click({ service: deployed({ environment: 'production' }) }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: there }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: there, origin: elsewhere }),
-      await click({ origin: 'http://sandbox.test', headers: { ...own, origin: 'http://sandbox.test' } }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignOrigin }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignOrigin, origin: elsewhere }),
+      await click({ origin: 'http://sandbox.test', headers: { ...sameOriginHeaders, origin: 'http://sandbox.test' } }),
     ]
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
@@ -330,7 +348,7 @@ describe('signing in', () => {
   test('with one click works at this machine only, whatever host name is used', async () => {
     const body = new URLSearchParams({ as: 'owner' })
     const press = (caller?: Caller) => {
-      const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: own })
+      const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: sameOriginHeaders })
       return world.service.fetch(request, caller)
     }
     expect((await press({ local: false, address: '192.0.2.1' })).status).toBe(403)
@@ -368,19 +386,19 @@ describe('signing in', () => {
     const browser = openBrowser(world)
     await browser.submit(await browser.get('/sign-in'), { as: 'owner' }, '/sign-in')
     const page = await browser.get('/connections')
-    const kept = new Map(browser.cookies)
+    const oldCookies = new Map(browser.cookies)
     const token =
       /action="\/sign-out">\s*<input type="hidden" name="formToken" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
     await browser.submit(page, { formToken: token }, '/sign-out')
     const thief = openBrowser(world)
-    for (const [name, value] of kept) thief.cookies.set(name, value)
+    for (const [name, value] of oldCookies) thief.cookies.set(name, value)
     expect(new URL((await thief.get('/connections')).url).pathname).toBe('/sign-in')
   })
 
   test('signing in again ends the earlier session of that browser', async () => {
     const first = await send('/sign-in', { email, password })
     const cookie = cookieOf(first).split(';')[0] ?? ''
-    const second = await send('/sign-in', { email, password }, { headers: { ...own, cookie } })
+    const second = await send('/sign-in', { email, password }, { headers: { ...sameOriginHeaders, cookie } })
     expect([await opens(first), await opens(second)]).toEqual([false, true])
   })
 

@@ -106,8 +106,8 @@ test('serves the API, its pages and files, sign-in and the views, and reaches a 
     await host.close()
     const remote = new Client({ name: 'test', version: '1' })
     const args = [join(unpacked, 'server/cli.js')]
-    const there = { XDG_DATA_HOME: directory, PAYMENTS_BASE_URL: server.url, PAYMENTS_KEY: key }
-    await remote.connect(new StdioClientTransport({ command: process.execPath, args, env: there }))
+    const remoteEnv = { XDG_DATA_HOME: directory, PAYMENTS_BASE_URL: server.url, PAYMENTS_KEY: key }
+    await remote.connect(new StdioClientTransport({ command: process.execPath, args, env: remoteEnv }))
     const { structuredContent } = await remote.callTool({ name: 'whoami', arguments: {} })
     expect(structuredContent).toMatchObject({ data: { attributes: { actorType: 'agent' } } })
     await remote.close()

@@ -57,10 +57,10 @@ test('the image has the Node.js version of the project, and runs what the bundle
 })
 
 test('every variable of the image, the compose file and the unit is a setting', () => {
-  const known: string[] = settings.map(({ variable }) => variable)
+  const variables: string[] = settings.map(({ variable }) => variable)
   const named = [dockerfile, read('compose.yaml'), read('deploy/payments-mcp.service'), read('docs/operating.md')]
   expect(
-    named.flatMap((text) => text.match(/\bPAYMENTS_[A-Z_]+/g) ?? []).filter((name) => !known.includes(name)),
+    named.flatMap((text) => text.match(/\bPAYMENTS_[A-Z_]+/g) ?? []).filter((name) => !variables.includes(name)),
   ).toEqual([])
 })
 

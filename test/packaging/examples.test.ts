@@ -34,8 +34,8 @@ test('the tests that docs/testing.md shows pass', () => {
   expect(blocks).toHaveLength(2)
   for (const [index, [, text = '']] of blocks.entries()) writeFileSync(join(folder, `shown-${index}.test.ts`), text)
   run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
-  const shown = run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run', 'shown')
-  expect(shown).toMatch(/Tests +2 passed/)
+  const testRun = run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run', 'shown')
+  expect(testRun).toMatch(/Tests +2 passed/)
 })
 
 test('the sandbox that README.md shows works', () => {
@@ -91,8 +91,8 @@ const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules'
 function copied(example: string, ...others: Place[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
-  const own = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }
-  for (const { name, path } of [own, ...others]) {
+  const packageFolder = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }
+  for (const { name, path } of [packageFolder, ...others]) {
     const place = join(folder, 'node_modules', name)
     mkdirSync(dirname(place), { recursive: true })
     symlinkSync(path, place)

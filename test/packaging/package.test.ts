@@ -53,13 +53,13 @@ test('the packed file contains the compiled code, its assets, and nothing else',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
   // Pictures are only in the repository.
-  const beside = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
+  const siblingFiles = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
     [
       ...atTheTop,
-      ...['docs', 'schemas', 'worlds'].flatMap((folder) => beside(folder).map((name) => `${folder}/${name}`)),
-      ...beside('skills').map((name) => `skills/${name}/SKILL.md`),
+      ...['docs', 'schemas', 'worlds'].flatMap((folder) => siblingFiles(folder).map((name) => `${folder}/${name}`)),
+      ...siblingFiles('skills').map((name) => `skills/${name}/SKILL.md`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),
@@ -95,9 +95,9 @@ describe('docs/hosts.md configures', () => {
   })
 
   test('the configurations in README.md', () => {
-    const shown = configurations(read('README.md')).map(({ start }) => start)
-    expect(shown).toHaveLength(1)
-    expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(shown))
+    const commands = configurations(read('README.md')).map(({ start }) => start)
+    expect(commands).toHaveLength(1)
+    expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(commands))
   })
 
   const launches = distinct(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))

@@ -245,8 +245,8 @@ onEachDatabase('the page of an approval', (database) => {
   test('takes no decision from another site, from another form, or without one', async () => {
     const { path, id } = await waiting()
     const visitor = await site.visitor(site.owner)
-    const [own, decision] = [await formOf(visitor, path), 'approve']
-    const fields = { ...own, decision }
+    const [ownForm, decision] = [await formOf(visitor, path), 'approve']
+    const fields = { ...ownForm, decision }
     const elsewhere = await formOf(visitor, (await waiting()).path)
     const answers = [
       await visitor.post(path, fields, { Origin: 'https://evil.example' }),

@@ -61,14 +61,14 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
   test('counts the calls and payments that wait for the party of the person, and no others', async () => {
     const { site, stranger } = on
     const countOn = (text: string) => /class="count">(\d+\+?)</.exec(text)?.[1] ?? '0'
-    const shown = (await open('/decisions')).match(/<section aria-labelledby="(?:decision|approval)-/g) ?? []
-    expect(shown.length).toBeGreaterThan(1)
-    expect(countOn(await open('/console'))).toBe(String(shown.length))
+    const entries = (await open('/decisions')).match(/<section aria-labelledby="(?:decision|approval)-/g) ?? []
+    expect(entries.length).toBeGreaterThan(1)
+    expect(countOn(await open('/console'))).toBe(String(entries.length))
     expect(countOn(await open('/console', await site.visitor(stranger)))).toBe('0')
     const visitor = await site.visitor(site.owner)
     await visitor.open(paths['GET /decide/:decisionId'])
     await visitor.send(paths['GET /decide/:decisionId'], { decision: 'no' })
-    expect(countOn(await open('/console'))).toBe(String(shown.length - 1))
+    expect(countOn(await open('/console'))).toBe(String(entries.length - 1))
   })
 
   test('signs out, and signing in again leads to the console', async () => {

@@ -61,14 +61,14 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(page.text).toContain('Show the number')
     expect(page.text).not.toMatch(/4242/)
 
-    const shown = await visitor.send(path)
-    expect(shown).toMatchObject({ status: 200, location: null })
+    const cardView = await visitor.send(path)
+    expect(cardView).toMatchObject({ status: 200, location: null })
     const { json } = await site.world.get(`/agent-cards/${cardId}/details`)
     const { expirationMonth, expirationYear, cvv } = json.data.attributes
     const month = String(expirationMonth).padStart(2, '0')
-    for (const text of [number, `${month} / ${expirationYear}`, cvv]) expect(shown.text).toContain(`>${text}<`)
-    expect(shown.text).not.toMatch(/<main[\s\S]*<form/)
-    for (const { headers, text } of [page, shown]) {
+    for (const text of [number, `${month} / ${expirationYear}`, cvv]) expect(cardView.text).toContain(`>${text}<`)
+    expect(cardView.text).not.toMatch(/<main[\s\S]*<form/)
+    for (const { headers, text } of [page, cardView]) {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('content-security-policy')).toMatch(
         /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';/,
@@ -126,17 +126,17 @@ onEachDatabase('the page of a card’s number', (database) => {
       expect((await look((await newPage(attributes)).path, user)).shown.text).toContain(number)
     }
     const unknown = `/cards/${'x'.repeat(43)}`
-    const there = await newPage()
+    const otherPage = await newPage()
     for (const user of [customersUser, stranger]) {
       const visitor = await site.visitor(user)
-      const opened = await visitor.open(there.path)
+      const opened = await visitor.open(otherPage.path)
       expect(opened.status).toBe(404)
       const missing = await visitor.open(unknown)
       expect(missing.status).toBe(404)
-      expect(withoutTokens(opened.text, there.path)).toBe(withoutTokens(missing.text, unknown))
+      expect(withoutTokens(opened.text, otherPage.path)).toBe(withoutTokens(missing.text, unknown))
       expect(await visitor.open('/cards/short')).toMatchObject({ status: 404 })
     }
-    expect((await look(there.path)).shown.text).toContain(number)
+    expect((await look(otherPage.path)).shown.text).toContain(number)
   })
 
   test('shows the number only to its own form, sent by the signed-in person', async () => {

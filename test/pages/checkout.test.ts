@@ -63,14 +63,14 @@ describe('a payer', () => {
     const before = await site.balance()
     const tab = await open(url)
     await expect.poll(() => tab.page.title()).toBe('Pay Sandbox Organization')
-    const shown = await tab.page.getByRole('main').textContent()
+    const mainText = await tab.page.getByRole('main').textContent()
     for (const words of [
       'Sandbox Organization',
       'Gym membership',
       '$20.00 every month until you cancel',
       '$1.50 tax',
     ]) {
-      expect(shown).toContain(words)
+      expect(mainText).toContain(words)
     }
     await tab.form.getByText('By paying you agree that').waitFor()
     // The page around the form already says everything.

@@ -21,9 +21,9 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const { id, attributes: answered } = (await world.post('/payments', attributes)).json.data
     return { id: id as string, link: answered.claimLink as string, value }
   }
-  const own = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+  const sameOriginHeaders = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
   const tokenOn = (text: string) => /name="formToken" value="(\w+)"/.exec(text)?.[1] ?? ''
-  const claim = (link: string, formToken: string, headers: Record<string, string> = own) =>
+  const claim = (link: string, formToken: string, headers: Record<string, string> = sameOriginHeaders) =>
     page(link, { method: 'POST', headers, body: new URLSearchParams({ formToken, decision: 'claim' }) })
   const payment = async (id: string) => (await world.get(`/payments/${id}`)).json.data
   const total = async () => (await world.get('/wallets', { key: world.apiKey })).json.data[0].attributes.balance.total
@@ -70,12 +70,16 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const { id, link } = await pay()
     const token = tokenOn((await page(link)).text)
     expect((await claim(link, 'f'.repeat(64))).status).toBe(403)
-    expect((await claim(link, token, { ...own, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
+    expect((await claim(link, token, { ...sameOriginHeaders, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
     const other = await pay()
     expect((await claim(other.link, token)).text).toContain('out of date')
     const away = await world.service.fetch(new Request(link), { local: false, address: '192.0.2.1' })
     expect(await away.text()).not.toContain('<form')
-    const wrong = await page(link, { method: 'POST', headers: own, body: new URLSearchParams({ formToken: token }) })
+    const wrong = await page(link, {
+      method: 'POST',
+      headers: sameOriginHeaders,
+      body: new URLSearchParams({ formToken: token }),
+    })
     expect(wrong.status).toBe(400)
     expect((await payment(id)).attributes.status).toBe('PENDING_CLAIM')
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)

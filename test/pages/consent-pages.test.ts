@@ -20,7 +20,7 @@ onEachDatabase('the consent pages', (database) => {
   })
   afterAll(() => site.world.drop())
   beforeEach(() => {
-    site.asked = asking({ uid: `uid-${++count}` })
+    site.consentRequest = asking({ uid: `uid-${++count}` })
     site.answers.length = 0
   })
 
@@ -69,7 +69,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(other.status).toBe(400)
     expect(other.text).toContain('start again there')
     await visitor.open(here())
-    site.asked = undefined
+    site.consentRequest = undefined
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 400 })
     expect(site.answers).toEqual([])
   })
@@ -92,7 +92,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
     expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
     // The same application can ask again, and get another choice.
-    site.asked = asking({ uid: `uid-${++count}` })
+    site.consentRequest = asking({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
 
@@ -129,7 +129,7 @@ onEachDatabase('the consent pages', (database) => {
     }
     expect(await visitor.send(here(), fields)).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: 'Books' }])
-    site.asked = asking({ uid: `uid-${++count}` })
+    site.consentRequest = asking({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain(`<bdi>Buys ${'b'.repeat(495)}</bdi>`)
   })
 
@@ -148,13 +148,13 @@ onEachDatabase('the consent pages', (database) => {
   ])('asks again after %s, and keeps what was entered', async (_, fields, words, focused) => {
     const visitor = await visitorAs()
     await visitor.open(here())
-    const kept = { agentDescription: 'For <b> & "books"', ...fields }
-    const { status, text } = await visitor.send(here(), { decision: 'allow', ...kept })
+    const agentFields = { agentDescription: 'For <b> & "books"', ...fields }
+    const { status, text } = await visitor.send(here(), { decision: 'allow', ...agentFields })
     expect(status).toBe(422)
     expect(text).toContain('<title>Error: Connect Assistant</title>')
     expect(text).toMatch(new RegExp(`id="problem" role="alert">[^<]*${words}`))
     expect(text.match(/<(?:input|textarea)[^>]* autofocus/g)).toMatchObject([expect.stringContaining(focused)])
-    if (kept.agentDescription.startsWith('For'))
+    if (agentFields.agentDescription.startsWith('For'))
       expect(text).toContain('\nFor &lt;b&gt; &amp; &quot;books&quot;</textarea>')
     expect(site.answers).toEqual([])
   })
@@ -193,12 +193,12 @@ onEachDatabase('the consent pages', (database) => {
       expect(await visitor.send(here(), fields, headers)).toMatchObject({ status: 403 })
     }
     const ofOther = await site.signIn.of(await site.sessionOf(site.owner))
-    const own = await site.signIn.of(visitor.cookies.get('payments_session'))
+    const session = await site.signIn.of(visitor.cookies.get('payments_session'))
     const tokens = [
       '',
       ofOther?.formToken(`consent uid-${count}`),
-      own?.formToken('consent uid-0'),
-      own?.formToken('sign out'),
+      session?.formToken('consent uid-0'),
+      session?.formToken('sign out'),
     ]
     for (const formToken of tokens) {
       expect(await visitor.post(here(), { ...fields, formToken: formToken ?? '' })).toMatchObject({ status: 403 })
@@ -221,7 +221,7 @@ describe('the self-description of an application', () => {
   afterAll(() => site.world.drop())
 
   async function pageFor(client: NonNullable<Parameters<typeof asking>[0]>['client'] = {}) {
-    site.asked = asking(client === undefined ? {} : { client })
+    site.consentRequest = asking(client === undefined ? {} : { client })
     const visitor = createVisitor(site.app(), { session: await site.sessionOf(site.owner) })
     return visitor.open(path)
   }
@@ -284,9 +284,9 @@ describe('the self-description of an application', () => {
     ['fillers', '\u3164\u2800', '<bdi>assistant.example</bdi>'],
     ['zero width', 'A\u200bB\u2060', '<bdi>A\ufffdB\ufffd</bdi>'],
     ['stacked marks', `a${'\u0336'.repeat(5000)}`, `<bdi>a${'\u0336'.repeat(3)}</bdi>`],
-  ])('a hostile name stays text, and short: %s', async (_, name, shown) => {
+  ])('a hostile name stays text, and short: %s', async (_, name, displayedName) => {
     const { text } = await pageFor({ name })
-    expect(text).toContain(`<h1>${shown} asks to connect</h1>`)
+    expect(text).toContain(`<h1>${displayedName} asks to connect</h1>`)
     expect(text).not.toMatch(/<script|\u202e|\u2066/)
     expect(text.length).toBeLessThan(8000)
   })

@@ -163,14 +163,14 @@ function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
     wallets: [{ id: 'wal_1', name: text, availableCents: 1 }],
     approvalId: null,
   }
-  const asked = {
+  const incomingRequest = {
     ...{ id: 'prq_1', status, requester: text, payer: text, amountCents: 1, description: text, expiresAtMs: atMs },
     ...{ answerer: 'own user' as const, joins: true, takesCards: true, lastDecline: null, inReview: false },
     ...{ formToken: 'token', viewer },
   }
   const forms = { ...form, personToken: 'token', mayAgree: true, account: accountOf(user(text)) }
   const refused = { problem: null, fields: {} }
-  return requestPage(asked, requestWords(asked), { forms, refused, sandbox: true })
+  return requestPage(incomingRequest, requestWords(incomingRequest), { forms, refused, sandbox: true })
 }
 
 function partyInvitation(text: string, status: 'PENDING' | 'ACCEPTED', signedInAs: string | null): Html {

@@ -152,6 +152,6 @@ test('the policy of a shop’s page blocks injected scripts and requests', async
     .toBeGreaterThan(2)
   await expect.poll(() => page.evaluate("'hacked' in window")).toBe(false)
   expect(page.url()).toBe(`${site.listener.url}/shops/hostile`)
-  const asked = tab.sent.slice(before).filter(({ url, body }) => url.startsWith(elsewhere) && body !== '')
-  expect(asked).toEqual([])
+  const requests = tab.sent.slice(before).filter(({ url, body }) => url.startsWith(elsewhere) && body !== '')
+  expect(requests).toEqual([])
 })

@@ -44,10 +44,10 @@ describe('the checkout over HTTP', () => {
   let path: string
   beforeAll(async () => {
     world = await createWorld(sqlite)
-    const made = await subscribe(world)
-    id = made.id
-    secret = made.secret
-    path = made.path
+    const subscription = await subscribe(world)
+    id = subscription.id
+    secret = subscription.secret
+    path = subscription.path
   })
   afterAll(() => world.drop())
 
@@ -293,14 +293,14 @@ describe('the checkout over HTTP', () => {
   })
 
   test('a failing page says so, without internal details', async () => {
-    const broken = await createWorld(sqlite)
-    const lost = await subscribe(broken)
-    await broken.drop()
-    const { response, text } = await get(broken, lost.path)
+    const brokenWorld = await createWorld(sqlite)
+    const lost = await subscribe(brokenWorld)
+    await brokenWorld.drop()
+    const { response, text } = await get(brokenWorld, lost.path)
     expect(response.status).toBe(503)
     expect(text).toMatch(/Something went wrong[\s\S]*req_[0-9a-f]{32}/)
     expect(text).not.toMatch(/sqlite|database|\.ts/i)
-    expectRefusal(await ask(broken, 'session', { clientSecret: secret }), 'service_unavailable')
+    expectRefusal(await ask(brokenWorld, 'session', { clientSecret: secret }), 'service_unavailable')
   })
 })
 

@@ -9,7 +9,7 @@ import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser
 let shop: Server
 let shopUrl: string
 /** The shop's page and its script. */
-let shown: { html: string; script: string }
+let served: { html: string; script: string }
 let site: Site
 let browser: TestBrowser
 let context: BrowserContext
@@ -19,11 +19,11 @@ beforeAll(async () => {
   browser = await startBrowser()
   shop = createServer((request, response) => {
     if (request.url === '/shop.js') {
-      response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(shown.script)
+      response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(served.script)
       return
     }
-    const own = `default-src 'none'; script-src 'self' ${site.listener.url}; frame-src ${site.listener.url}`
-    response.writeHead(200, { 'Content-Type': 'text/html', 'Content-Security-Policy': own }).end(shown.html)
+    const policy = `default-src 'none'; script-src 'self' ${site.listener.url}; frame-src ${site.listener.url}`
+    response.writeHead(200, { 'Content-Type': 'text/html', 'Content-Security-Policy': policy }).end(served.html)
   })
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
   shopUrl = `http://localhost:${(shop.address() as AddressInfo).port}`
@@ -40,7 +40,7 @@ beforeEach(async () => {
 
 async function visit(clientSecret: string, framed = ''): Promise<Tab> {
   const library = `<script src="${site.listener.url}/checkout/library.js"></script>`
-  shown = {
+  served = {
     html: `<!doctype html><html lang="en"><title>Shop</title><div id="card"></div>${framed || library}<script src="/shop.js"></script>`,
     script: framed
       ? ''

@@ -70,13 +70,13 @@ test('the payer signs in from the page, comes back to it, and pays from a wallet
   const { world } = site
   const context = await browser.newContext()
   const page = await context.newPage()
-  const asked = await world.post(
+  const paymentRequest = await world.post(
     '/payment-requests',
     { amount: 300, payer: { type: 'party_id', value: (await world.whoami()).partyId } },
     { key: (await addParty(world)).apiKey },
   )
-  expect(asked.status, asked.text).toBe(201)
-  await page.goto(here(asked.json.data.attributes.paymentLinkUrl))
+  expect(paymentRequest.status, paymentRequest.text).toBe(201)
+  await page.goto(here(paymentRequest.json.data.attributes.paymentLinkUrl))
   await page.getByRole('link', { name: 'sign in' }).click()
   const { email, password } = await world.service.seedPassword('a password of the owner')
   await page.getByLabel('Email').fill(String(email))

@@ -54,7 +54,7 @@ afterAll(async () => {
 beforeEach(() => {
   site.answers.length = 0
   const redirectUri = `${application.url}/callback`
-  site.asked = asking({ uid: `uid-${++count}`, client: { redirectUri } })
+  site.consentRequest = asking({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
 /** Opens a page in a browser in which the user is signed in; `null` for nobody. */
@@ -233,7 +233,8 @@ test('another site can neither frame it nor send its form', async () => {
 test('the form redirects to nothing but the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
   // The answer goes to another address than the one for which the page was made.
-  if (site.asked !== undefined) site.asked.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
+  if (site.consentRequest !== undefined)
+    site.consentRequest.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
   await page.getByRole('button', { name: 'Deny' }).click()
   await expect.poll(() => complaints.join()).toContain('form-action')
   expect(page.url()).toBe(listener.url + consentPath())
@@ -288,7 +289,10 @@ describe.skipIf(!isDeep)('appearance', () => {
 
   test('the consent page has contrast and fits', async () => {
     await look('consent', consentPath())
-    site.asked = asking({ uid: `uid-${count}`, client: { id: 'a', name: long, redirectUri: 'com.example.app:/' } })
+    site.consentRequest = asking({
+      uid: `uid-${count}`,
+      client: { id: 'a', name: long, redirectUri: 'com.example.app:/' },
+    })
     await look('consent-problem', consentPath(), site.owner, async (page) => {
       await page.getByRole('radio', { name: 'Create a new agent' }).check()
       await page.getByRole('button', { name: 'Allow' }).click()

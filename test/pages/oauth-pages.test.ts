@@ -14,7 +14,7 @@ function siteOn(database: TestDatabase) {
   })
   afterAll(() => site.world.drop())
   beforeEach(() => {
-    site.asked = undefined
+    site.consentRequest = undefined
     site.answers.length = 0
   })
 }
@@ -185,9 +185,9 @@ onEachDatabase('connected applications', (database) => {
   async function connected(client: Parameters<typeof asking>[0] = {}) {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
-    site.asked = asking(client)
+    site.consentRequest = asking(client)
     await visitor.open('/oauth/consent/uid-1')
-    site.asked = { ...site.asked, uid: user.id }
+    site.consentRequest = { ...site.consentRequest, uid: user.id }
     await visitor.open(`/oauth/consent/${user.id}`)
     const agent = (await site.world.whoami()).agentId ?? ''
     expect(await visitor.send(`/oauth/consent/${user.id}`, { decision: 'allow', agent })).toMatchObject({

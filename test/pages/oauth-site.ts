@@ -22,7 +22,7 @@ export interface OAuthSite {
   signIn: SignIn
   owner: UserRow
   /** The authorization request that every browser has; `undefined` for none. */
-  asked: ConsentRequest | undefined
+  consentRequest: ConsentRequest | undefined
   /** The answers to authorization requests, in order. */
   answers: string[]
   /** Returns an app with the pages, by default at this address in the sandbox. */
@@ -43,7 +43,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
     world,
     signIn,
     owner,
-    asked: undefined,
+    consentRequest: undefined,
     answers: [],
     app: ({ publicUrl = () => address, environment = 'sandbox' } = {}) => {
       const app = new Hono()
@@ -104,16 +104,16 @@ export function asking({
 /** Answers with a redirect to the application and a cookie, like the authorization server. */
 function interactionsOf(site: OAuthSite): Interactions {
   const back = (query: string) => {
-    const to = site.asked?.client.redirectUri ?? `${address}/oauth/device/uid-1`
+    const to = site.consentRequest?.client.redirectUri ?? `${address}/oauth/device/uid-1`
     const headers = new Headers({ Location: `${to}?${query}` })
     headers.append('Set-Cookie', '_interaction=; path=/oauth/consent/uid-1')
     headers.append('Set-Cookie', '_interaction_resume=1; path=/oauth/authorize/uid-1')
     return new Response(null, { status: 303, headers })
   }
   return {
-    request: async () => site.asked,
-    allow: async (_request, user, asked, { id, scopes }) => {
-      site.answers.push(`${user.id} allowed ${asked.client.name} ${scopes.join(' ')} by ${id}`)
+    request: async () => site.consentRequest,
+    allow: async (_request, user, consentRequest, { id, scopes }) => {
+      site.answers.push(`${user.id} allowed ${consentRequest.client.name} ${scopes.join(' ')} by ${id}`)
       return back('code=1')
     },
     deny: async () => {
@@ -123,7 +123,7 @@ function interactionsOf(site: OAuthSite): Interactions {
   }
 }
 
-export interface Shown {
+export interface PageAnswer {
   status: number
   headers: Headers
   text: string
@@ -134,11 +134,15 @@ export interface Shown {
 /** A headless browser: it keeps cookies, and sends the headers that name a form's origin. */
 export interface Visitor {
   cookies: Map<string, string>
-  open(path: string): Promise<Shown>
+  open(path: string): Promise<PageAnswer>
   /** Sends the last page's form for `action`, with these fields instead of its own. */
-  send(action: string, fields?: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
+  send(
+    action: string,
+    fields?: Record<string, string | string[]>,
+    headers?: Record<string, string>,
+  ): Promise<PageAnswer>
   /** Sends fields that need not belong to a form. */
-  post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
+  post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<PageAnswer>
 }
 
 export function createVisitor(
@@ -147,7 +151,7 @@ export function createVisitor(
 ): Visitor {
   const cookies = new Map<string, string>(session === undefined ? [] : [['payments_session', session]])
   let page = ''
-  const ask = async (path: string, init: RequestInit): Promise<Shown> => {
+  const ask = async (path: string, init: RequestInit): Promise<PageAnswer> => {
     const headers = new Headers(init.headers)
     headers.set('Cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
     const response = await app.fetch(new Request(origin + path, { ...init, headers }))
@@ -158,15 +162,15 @@ export function createVisitor(
   const post: Visitor['post'] = async (action, fields, headers = {}) => {
     const body = new URLSearchParams()
     for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one)
-    const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', ...headers }
-    return ask(action, { method: 'POST', body, headers: own })
+    const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', ...headers }
+    return ask(action, { method: 'POST', body, headers: sameOriginHeaders })
   }
   return {
     cookies,
     open: async (path) => {
-      const shown = await ask(path, {})
-      page = shown.text
-      return shown
+      const pageAnswer = await ask(path, {})
+      page = pageAnswer.text
+      return pageAnswer
     },
     post,
     send: (action, fields = {}, headers = {}) => post(action, { ...hiddenFields(page, action), ...fields }, headers),

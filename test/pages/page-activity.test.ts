@@ -42,8 +42,8 @@ onEachDatabase('the actions of people on pages', (database) => {
 
   test('the number of a card that was shown is listed, without the number', async () => {
     const cardId = await site.world.issueCard()
-    const made = await site.world.post(`/agent-cards/${cardId}/details-page`, {})
-    const path = new URL(made.json.data.attributes.url).pathname
+    const pageLink = await site.world.post(`/agent-cards/${cardId}/details-page`, {})
+    const path = new URL(pageLink.json.data.attributes.url).pathname
     const visitor = await site.visitor(site.owner)
     await visitor.open(path)
     expect((await visitor.send(path)).status).toBe(200)
@@ -55,9 +55,9 @@ onEachDatabase('the actions of people on pages', (database) => {
     const visitor = await site.visitor(site.owner)
     const secret = await enrolAt(visitor, site.world.system)
     expect(await last()).toEqual({ ...byUser(), operation: 'enrol_second_factor', resourceIds: [site.owner.id] })
-    const kept = await site.world.get('/activity', { key: site.world.apiKey })
-    expect(kept.text).not.toContain(secret)
-    expect(kept.text).not.toContain(codeAt(secret, site.world.system.now() - 30_000))
+    const activity = await site.world.get('/activity', { key: site.world.apiKey })
+    expect(activity.text).not.toContain(secret)
+    expect(activity.text).not.toContain(codeAt(secret, site.world.system.now() - 30_000))
   })
 
   test('the actions of a payer at the checkout are listed under the subscription', async () => {
@@ -72,8 +72,8 @@ onEachDatabase('the actions of people on pages', (database) => {
     expect(await last()).toEqual({ ...byVisitor(id), operation: 'pay_checkout' })
     expect((await send('/checkout/stop', { manageToken })).status).toBe(200)
     expect(await last()).toEqual({ ...byVisitor(id), operation: 'stop_subscription' })
-    const kept = (await site.world.get('/activity', { key: site.world.apiKey })).text
-    for (const secret of [clientSecret, manageToken]) expect(kept).not.toContain(secret)
+    const activity = (await site.world.get('/activity', { key: site.world.apiKey })).text
+    for (const secret of [clientSecret, manageToken]) expect(activity).not.toContain(secret)
   })
 
   test.each(['accept', 'decline'] as const)('an invitation that somebody answers is listed: %s', async (decision) => {

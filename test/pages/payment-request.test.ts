@@ -159,8 +159,8 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(clicks.map(({ status }) => status)).toEqual([303, 303])
       expect(await total(other.apiKey)).toBe(before - 1250)
       expect(await statusOf(id)).toBe('COMPLETED')
-      const [deed] = ok(await world.get('/activity?limit=1', { key: other.apiKey })).json.data
-      expect(deed.attributes).toMatchObject({ operation: 'fulfill_payment_request', actorType: 'user' })
+      const [activity] = ok(await world.get('/activity?limit=1', { key: other.apiKey })).json.data
+      expect(activity.attributes).toMatchObject({ operation: 'fulfill_payment_request', actorType: 'user' })
     })
 
     test('a payment beyond a limit waits for a decision, which the page links', async () => {
@@ -244,21 +244,21 @@ onEachDatabase('the page of a payment request', (database) => {
       world.service.fetch(
         new Request(`http://127.0.0.1:4010${one.path}`, { method: 'POST', headers, body: new URLSearchParams(fields) }),
       )
-    const own = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+    const sameOriginHeaders = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
     const right = (await tokenOf(one.path)) ?? ''
     for (const [fields, headers] of [
-      [{ decision: 'card', ...good, formToken }, own],
-      [{ decision: 'card', ...good }, own],
-      [{ decision: 'decline', formToken: `1.${'f'.repeat(64)}` }, own],
+      [{ decision: 'card', ...good, formToken }, sameOriginHeaders],
+      [{ decision: 'card', ...good }, sameOriginHeaders],
+      [{ decision: 'decline', formToken: `1.${'f'.repeat(64)}` }, sameOriginHeaders],
       [
         { decision: 'card', ...good, formToken: right },
-        { ...own, 'Sec-Fetch-Site': 'cross-site' },
+        { ...sameOriginHeaders, 'Sec-Fetch-Site': 'cross-site' },
       ],
       [{ decision: 'decline', formToken: right }, { Origin: 'https://evil.example' }],
     ] as const) {
       expect((await send({ ...fields }, { ...headers })).status).toBe(403)
     }
-    const other = await send({ decision: 'pay all', formToken: right }, own)
+    const other = await send({ decision: 'pay all', formToken: right }, sameOriginHeaders)
     expect([other.status, other.headers.get('location')]).toEqual([303, signInAt(one.path)])
     expect(await statusOf(one.id)).toBe('OPEN')
   })

@@ -18,12 +18,12 @@ export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser
 export async function createPersonSite(database: TestDatabase, options: WorldOptions = {}): Promise<PersonSite> {
   const { world, owner, addUser, sessionOf } = await createOAuthSite(database, options)
   const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
-  let made: Promise<{ password: string | null }> | undefined
+  let seeded: Promise<{ password: string | null }> | undefined
   return {
     world,
     withPassword: async () => {
-      made ??= world.service.seedPassword(undefined)
-      return { email: owner.email, password: String((await made).password) }
+      seeded ??= world.service.seedPassword(undefined)
+      return { email: owner.email, password: String((await seeded).password) }
     },
     owner,
     addUser,

@@ -4,7 +4,7 @@ import { qrImage } from '../../src/service/pages/verify/qr-code.ts'
 const text = (length: number) => 'otpauth://totp/'.padEnd(length, 'aB3%:')
 
 /** Returns the QR code's modules row by row, without the quiet zone: `#` is dark. */
-async function drawn(length: number): Promise<string> {
+async function renderedCode(length: number): Promise<string> {
   const image = String(await qrImage(text(length)))
   const size = Number(image.match(/viewBox="0 0 (\d+) \1"/)?.[1])
   const rows = Array.from({ length: size }, () => Array<string>(size).fill('.'))
@@ -17,7 +17,7 @@ async function drawn(length: number): Promise<string> {
 }
 
 test('a QR code equals the one of other encoders, within its quiet zone', async () => {
-  expect(await drawn(15)).toMatchInlineSnapshot(`
+  expect(await renderedCode(15)).toMatchInlineSnapshot(`
     "#######..#..#.#######
     #.....#..###..#.....#
     #.###.#.##.#..#.###.#
@@ -46,7 +46,7 @@ test.each([
   [150, 45],
   [520, 77],
 ])('a text of %i bytes needs %i modules', async (length, size) => {
-  expect((await drawn(length)).split('\n')).toHaveLength(size)
+  expect((await renderedCode(length)).split('\n')).toHaveLength(size)
 })
 
 test('a longer text has no QR code', async () => {

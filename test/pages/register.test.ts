@@ -6,14 +6,14 @@ import { ok } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
 import { addParty } from '../support/world.ts'
-import { address, type Shown, type Visitor } from './oauth-site.ts'
+import { address, type PageAnswer, type Visitor } from './oauth-site.ts'
 import { createPersonSite, type PersonSite } from './person-site.ts'
 
 const application = '/connections/new/application'
 const provider = '/connections/new/identity-provider'
 
 /** Returns the texts beside the fields that a form marks as wrong, by the id of the field. */
-function problemsIn({ text }: Shown): Record<string, string> {
+function problemsIn({ text }: PageAnswer): Record<string, string> {
   const found = text.matchAll(/<p class="problem" id="([\w-]+)-problem">([^<]+)<\/p>/g)
   return Object.fromEntries([...found].map(([, field = '', problem = '']) => [field, unescaped(problem)]))
 }
@@ -21,7 +21,7 @@ function problemsIn({ text }: Shown): Record<string, string> {
 const unescaped = (text: string) => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 
 /** Returns a fact of the page by its name. */
-function factIn({ text }: Shown, name: string): string {
+function factIn({ text }: PageAnswer, name: string): string {
   const [, value = ''] = new RegExp(`<dt>${name}</dt><dd><(?:code|bdi)>([^<]*)</`).exec(text) ?? []
   return value
 }

@@ -4,7 +4,7 @@ import { decoded } from './decoded.ts'
 
 const address = 'http://127.0.0.1:4010'
 
-export interface Shown {
+export interface PageAnswer {
   status: number
   headers: Headers
   text: string
@@ -14,22 +14,22 @@ export interface Shown {
 type Fields = Record<string, string | string[]>
 
 /** The headers that a browser sends with a form of this site. */
-export const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
+export const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
 /** A world, and a visitor of its shops in a headless browser. */
 export interface ShopSite {
   world: World
-  open(path: string): Promise<Shown>
+  open(path: string): Promise<PageAnswer>
   /** Sends the page's form that has the button, with these fields instead of its own. */
-  send(page: Shown, button: string, fields?: Fields, headers?: Record<string, string>): Promise<Shown>
-  post(path: string, fields: Fields, headers?: Record<string, string>): Promise<Shown>
+  send(page: PageAnswer, button: string, fields?: Fields, headers?: Record<string, string>): Promise<PageAnswer>
+  post(path: string, fields: Fields, headers?: Record<string, string>): Promise<PageAnswer>
   /** Follows the redirect of an answer. */
-  follow(shown: Shown): Promise<Shown>
+  follow(page: PageAnswer): Promise<PageAnswer>
 }
 
 export async function createShopSite(database: TestDatabase, options: WorldOptions = {}): Promise<ShopSite> {
   const world = await createWorld(database, options)
-  const ask = async (path: string, init: RequestInit = {}): Promise<Shown> => {
+  const ask = async (path: string, init: RequestInit = {}): Promise<PageAnswer> => {
     const answer = await world.service.fetch(new Request(address + path, init))
     const { status, headers } = answer
     return { status, headers, text: await answer.text(), location: headers.get('location') }
@@ -37,12 +37,12 @@ export async function createShopSite(database: TestDatabase, options: WorldOptio
   const site: ShopSite = {
     world,
     open: (path) => ask(path),
-    send: (page, button, fields = {}, headers = own) => {
+    send: (page, button, fields = {}, headers = sameOriginHeaders) => {
       const form = formsOf(page.text).find(({ buttons }) => buttons.some((name) => name.startsWith(button)))
       if (form === undefined) throw new Error(`There is no form with the button ${button}:\n${page.text}`)
       return site.post(form.action, { ...form.fields, ...fields }, headers)
     },
-    post: (path, fields, headers = own) => {
+    post: (path, fields, headers = sameOriginHeaders) => {
       const body = new URLSearchParams()
       for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one)
       return ask(path, { method: 'POST', body, headers })

@@ -3,7 +3,7 @@ import { ownShops } from '../../src/worlds/own-shops.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { decoded } from './decoded.ts'
-import { createShopSite, formsOf, own, type ShopSite, type Shown } from './shop-site.ts'
+import { createShopSite, formsOf, type PageAnswer, type ShopSite, sameOriginHeaders } from './shop-site.ts'
 
 let site: ShopSite
 
@@ -24,10 +24,10 @@ async function cardFor(merchant: string, customerPartyId?: string): Promise<Reco
 }
 
 /** Puts products into a cart at the shop's page. Returns the checkout's page. */
-async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<Shown & { path: string }> {
+async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
   const { path, product } = shopOf(name)
-  const wanted = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
-  const fields = Object.fromEntries(Object.entries(wanted).map(([id, count]) => [`quantity.${id}`, String(count)]))
+  const cart = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
+  const fields = Object.fromEntries(Object.entries(cart).map(([id, count]) => [`quantity.${id}`, String(count)]))
   const started = await site.send(await site.open(path), 'Go to checkout', fields)
   expect(started).toMatchObject({ status: 303, text: '' })
   expect(started.location).toMatch(/^\/shops\/checkouts\/sco_[0-9a-f]{32}_[\w-]+$/)
@@ -35,7 +35,7 @@ async function cartAt(name: string, quantities: Record<string, number> = {}): Pr
 }
 
 /** Starts a checkout as the agent by the API. Returns its page. */
-async function startedByAgent(name: string, customer: object = {}): Promise<Shown & { path: string; id: string }> {
+async function startedByAgent(name: string, customer: object = {}): Promise<PageAnswer & { path: string; id: string }> {
   const { id, product } = shopOf(name)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
     items: [{ productId: product.id }],
@@ -139,24 +139,24 @@ onEachDatabase('the pages of shops', (database) => {
   test('a form that is sent twice starts one checkout', async () => {
     const { path, product } = shopOf('plain-goods')
     const shop = await site.open(path)
-    const wanted = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
-    const [first, second] = [await site.send(shop, 'Go', wanted), await site.send(shop, 'Go', wanted)]
+    const cartForm = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
+    const [first, second] = [await site.send(shop, 'Go', cartForm), await site.send(shop, 'Go', cartForm)]
     expect(second.location).toBe(first.location)
   })
 
   test('without a browser: a form without an origin is accepted, one of another site is not', async () => {
     const { path, product } = shopOf('plain-goods')
     const shop = await site.open(path)
-    const wanted = { [`quantity.${product.id}`]: '1' }
+    const cartForm = { [`quantity.${product.id}`]: '1' }
     const refusals: Record<string, string>[] = [
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
       { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://127.0.0.1:4010' },
     ]
     for (const headers of refusals) {
-      expect(await site.send(shop, 'Go to checkout', wanted, headers)).toMatchObject({ status: 403 })
+      expect(await site.send(shop, 'Go to checkout', cartForm, headers)).toMatchObject({ status: 403 })
     }
-    const started = await site.send(shop, 'Go to checkout', wanted, {})
+    const started = await site.send(shop, 'Go to checkout', cartForm, {})
     expect(started.status).toBe(303)
     const checkout = await site.follow(started)
     const card = await cardFor(shopOf('plain-goods').name)
@@ -291,7 +291,7 @@ onEachDatabase('the pages of shops', (database) => {
   test('refuse foreign forms', async () => {
     const { path, product } = shopOf('plain-goods')
     const checkout = await cartAt('plain-goods')
-    const json = { ...own, 'Content-Type': 'application/json' }
+    const json = { ...sameOriginHeaders, 'Content-Type': 'application/json' }
     for (const to of [path, checkout.path]) {
       expect(await site.post(to, {}, json)).toMatchObject({ status: 400 })
       for (const key of ['', 'idk_1', 'x'.repeat(255)])
@@ -338,9 +338,9 @@ describe('the buyer at a page without a token', () => {
     const { path, product } = shopOf('plain-goods')
     const before = await site.open(path)
     await addParty(site.world)
-    const shown = await site.open(path)
-    expect(shown.text).toContain('<code>start_shop_checkout</code>')
-    expect(formsOf(shown.text)).toEqual([])
+    const shopPage = await site.open(path)
+    expect(shopPage.text).toContain('<code>start_shop_checkout</code>')
+    expect(formsOf(shopPage.text)).toEqual([])
     const refused = await site.send(before, 'Go to checkout', { [`quantity.${product.id}`]: '1' })
     expect(refused).toMatchObject({ status: 403 })
     await site.world.drop()

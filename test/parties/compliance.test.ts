@@ -109,7 +109,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       const another = ok(await world.post('/agents', { name: 'Another' }, owner)).json.data.id
       const key = ok(await postAgentKey(world, another)).json.data.id
       ok(await decide('rejected'))
-      const asked = [
+      const requests = [
         await world.post(`/agent-keys/${key}/rotate`, { expiresInSeconds: 0 }, owner),
         await world.post(`/wallets/${wallet.id}/agents`, { agentId: another }, owner),
         await world.post('/payments', { amount: 100, counterparty }, owner),
@@ -122,7 +122,7 @@ onEachDatabase('the compliance case of a party', (database) => {
           customerPartyId: await world.customerPartyId(),
         }),
       ]
-      for (const answer of asked) {
+      for (const answer of requests) {
         expectRefusal(answer, 'forbidden')
         expect(answer.json.errors[0].detail).toContain(`the account ${partyId} is suspended`)
       }
@@ -175,8 +175,8 @@ onEachDatabase('the compliance case of a party', (database) => {
       const [invited] = ok(await world.post('/customers/invitations', { recipients, agents }, owner)).json.data
       const link = ok(await world.post('/customers/invitation-links', { name: 'Open', proposedAgents: agents }, owner))
       ok(await decide('rejected'))
-      const [shown] = ok(await world.get('/agents/invitations', owner)).json.data
-      expect(shown).toMatchObject({
+      const [invitation] = ok(await world.get('/agents/invitations', owner)).json.data
+      expect(invitation).toMatchObject({
         id: invited.id,
         attributes: { status: 'CANCELED', effectiveStatus: 'CANCELED', cancelReason: 'DEVELOPER_RETIRED' },
       })

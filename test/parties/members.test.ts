@@ -75,7 +75,8 @@ onEachDatabase('the members of a party', (database) => {
         ...{ payload: '{}', createdAtMs: system.now(), lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null },
       }),
     )
-    const made = ok(await world.post('/api-keys', { name: 'Made by them' }, { key: token })).json.data.attributes.apiKey
+    const apiKey = ok(await world.post('/api-keys', { name: 'Made by them' }, { key: token })).json.data.attributes
+      .apiKey
 
     const answer = ok(await remove(userId)).json
     expect(answer).toStrictEqual({ data: { type: 'user', id: userId }, meta: { deleted: true } })
@@ -88,10 +89,10 @@ onEachDatabase('the members of a party', (database) => {
       grant: await db.selectFrom('oauthGrants').selectAll().where('id', '=', grantId).executeTakeFirst(),
     }))
     expect(left).toMatchObject({ sessions: [], browsers: [], grant: { revokedAtMs: system.now() } })
-    const shown = (await members()).data.find(({ id }) => id === userId)
-    expect(shown?.attributes).toMatchObject({ status: 'REVOKED', updatedAt: '2026-01-15T12:00:00.000Z' })
+    const member = (await members()).data.find(({ id }) => id === userId)
+    expect(member?.attributes).toMatchObject({ status: 'REVOKED', updatedAt: '2026-01-15T12:00:00.000Z' })
     // A key that the removed member created belongs to the party.
-    ok(await world.get('/whoami', { key: made }))
+    ok(await world.get('/whoami', { key: apiKey }))
     expect(ok(await remove(userId)).json).toEqual(answer)
     // The removed member's address may be invited again.
     const invitations = [{ email: 'gone@example.com', role: 'MEMBER' }]

@@ -23,13 +23,13 @@ onEachDatabase('invitations to a party', (database) => {
   })
   afterEach(() => world.drop())
 
-  type Asked = { email: string; role: string }
-  const invite = (invitations: readonly Asked[], key = world.apiKey) =>
+  type Invitee = { email: string; role: string }
+  const invite = (invitations: readonly Invitee[], key = world.apiKey) =>
     world.post('/party-invitations', { invitations }, { key, idempotencyKey: null })
   const ada = { email: 'Ada@Example.com', role: 'ADMIN' }
   const bob = { email: 'bob@example.com', role: 'MEMBER' }
-  const invited = async (asked: Asked = ada): Promise<{ id: string; url: string }> => {
-    const { id, attributes } = ok(await invite([asked])).json.data[0]
+  const invited = async (invitee: Invitee = ada): Promise<{ id: string; url: string }> => {
+    const { id, attributes } = ok(await invite([invitee])).json.data[0]
     return { id, url: attributes.url }
   }
   const list = async (query = '', key = world.apiKey) => {

@@ -12,14 +12,14 @@ onEachDatabase('a payment request', (database) => {
   let money: Payer
   let requests: Asking
   let other: OtherParty
-  let own: { partyId: string; agentId: string | null }
+  let ownAgent: { partyId: string; agentId: string | null }
 
   beforeEach(async () => {
     world = await createWorld(database)
     money = payer(world)
     requests = asking(world)
     other = await addParty(world, { party: { email: 'other@example.com', handle: 'other' } })
-    own = await world.whoami()
+    ownAgent = await world.whoami()
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -29,12 +29,12 @@ onEachDatabase('a payment request', (database) => {
   const connect = (permissions: readonly string[] = delegable) =>
     addDelegation(world, {
       customerPartyId: other.partyId,
-      agentPartyId: own.partyId,
-      agentId: own.agentId ?? '',
+      agentPartyId: ownAgent.partyId,
+      agentId: ownAgent.agentId ?? '',
       permissions: JSON.stringify(permissions),
     })
   /** Requests money from the customer as a third party. */
-  const asked = async () => {
+  const requestPayment = async () => {
     const third = await addParty(world)
     const to = { type: 'party_id', value: other.partyId }
     return { id: idOf(await requests.ask(900, to, {}, { key: third.apiKey })), third }
@@ -42,7 +42,7 @@ onEachDatabase('a payment request', (database) => {
 
   test('is paid by an agent for its customer, within the grant', async () => {
     await connect(['payments.read'])
-    const { id } = await asked()
+    const { id } = await requestPayment()
     const purse = await requests.walletOf(other.apiKey)
     const acting = { customerPartyId: other.partyId }
     expectRefusal(await requests.fulfill(id, purse, {}, acting), 'forbidden', {
@@ -53,19 +53,19 @@ onEachDatabase('a payment request', (database) => {
 
   test('accepts the party beside data, as the published client sends it', async () => {
     await connect()
-    const { id } = await asked()
+    const { id } = await requestPayment()
     const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletOf(other.apiKey) } }
     const send = (body: object) => world.send('POST', `/payment-requests/${id}/fulfill`, { body: JSON.stringify(body) })
     const missing = { partyId: 'pty_0', data: { attributes } }
     expect((await send(missing)).json.errors[0]).toMatchObject({ status: '422', code: 'invalid_value' })
     const twice = { partyId: other.partyId, data: { attributes: { ...attributes, partyId: other.partyId } } }
     expect((await send(twice)).json.errors[0]).toMatchObject({ status: '400', source: { pointer: '/partyId' } })
-    const both = { partyId: other.partyId, data: { attributes: { ...attributes, customerPartyId: own.partyId } } }
+    const both = { partyId: other.partyId, data: { attributes: { ...attributes, customerPartyId: ownAgent.partyId } } }
     expect((await send(both)).json.errors[0]).toMatchObject({ status: '400', code: 'invalid_value' })
     const paid = done(await send({ partyId: other.partyId, data: { attributes } })).json.data
     expect(paid.relationships).toMatchObject({
       sender: { data: { id: other.partyId } },
-      senderAgent: { data: { id: own.agentId } },
+      senderAgent: { data: { id: ownAgent.agentId } },
       customerParty: { data: { id: other.partyId } },
       paymentRequest: { data: { id } },
     })
@@ -73,13 +73,13 @@ onEachDatabase('a payment request', (database) => {
   })
 
   test('accepts it beside data there and nowhere else', async () => {
-    const body = JSON.stringify({ partyId: own.partyId, data: { attributes: {} } })
+    const body = JSON.stringify({ partyId: ownAgent.partyId, data: { attributes: {} } })
     const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
   })
 
   test('to an agent is seen by that agent and by those that may use the party’s default wallet', async () => {
-    const { third } = await asked()
+    const { third } = await requestPayment()
     const second = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
     const named = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
     const unnamed = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
@@ -100,20 +100,20 @@ onEachDatabase('a payment request', (database) => {
     const to = { type: 'handle', value: '@OTHER' }
     const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
     expect(asking.attributes).toMatchObject({
-      agentId: own.agentId,
+      agentId: ownAgent.agentId,
       instanceId: 'run 9',
       tags: { order: '7' },
       payerHandle: '@other',
       payerIdentifier: '@other',
-      initiatorParty: { id: own.partyId },
-      initiatorAgent: { id: own.agentId },
+      initiatorParty: { id: ownAgent.partyId },
+      initiatorAgent: { id: ownAgent.agentId },
     })
     const seen = done(await requests.read(asking.id, { key: other.apiKey })).json.data
     expect(seen.attributes).toMatchObject({
       agentId: null,
       instanceId: null,
       tags: {},
-      initiatorAgent: { id: own.agentId },
+      initiatorAgent: { id: ownAgent.agentId },
     })
     expectRefusal(await requests.ask(300, to, {}, { instanceId: null }), 'missing_instance_id', {
       source: { header: 'X-Instance-ID' },

@@ -24,33 +24,34 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one
     way === 'the bank'
       ? { type: 'external_account', externalAccountId: account.id }
       : { type: 'wallet', walletId: other.walletId }
-  const asked = done(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
-  const path = new URL(asked.attributes.paymentLinkUrl).pathname
+  const paymentRequest = done(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
+  const path = new URL(paymentRequest.attributes.paymentLinkUrl).pathname
   const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
 
   // The card payment found the request open, and now waits for the requester's wallet.
-  const walletId = asked.relationships.wallet.data.id
+  const walletId = paymentRequest.relationships.wallet.data.id
   const held = await holdLocks(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
   await held.stopped(1)
-  const paid = done(await world.post(`/payment-requests/${asked.id}/fulfill`, { paymentSource }, { key })).json.data
+  const paid = done(await world.post(`/payment-requests/${paymentRequest.id}/fulfill`, { paymentSource }, { key })).json
+    .data
   await held.release()
   const refused = await byCard
   expect(refused.status).toBe(409)
   expect(refused.text).toContain('Nothing was paid.')
 
-  expect(await requests.statusOf(asked.id)).toBe('PROCESSING')
+  expect(await requests.statusOf(paymentRequest.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
   // The bank's later steps do not lock its customer out.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'
-  expect(done(await requests.read(asked.id, { key })).json.data).toMatchObject({
+  expect(done(await requests.read(paymentRequest.id, { key })).json.data).toMatchObject({
     attributes: { status },
     relationships: { payment: { data: { id: paid.id } } },
   })
-  expectRefusal(await requests.fulfill(asked.id, other.walletId, { key }), 'conflict')
+  expectRefusal(await requests.fulfill(paymentRequest.id, other.walletId, { key }), 'conflict')
   await proveBooks(world.store)
   await world.drop()
 })

@@ -13,7 +13,7 @@ onEachDatabase('a payment request', (database) => {
   let money: Payer
   let requests: Asking
   let other: OtherParty
-  let own: { partyId: string; agentId: string | null }
+  let ownAgent: { partyId: string; agentId: string | null }
   let purse: string
 
   beforeEach(async () => {
@@ -21,7 +21,7 @@ onEachDatabase('a payment request', (database) => {
     money = payer(world)
     requests = asking(world)
     other = await addParty(world, { party: { email: 'other@example.com', phone: '+14155550123', handle: 'other' } })
-    own = await world.whoami()
+    ownAgent = await world.whoami()
     purse = await requests.walletOf(other.apiKey)
   })
   afterEach(async () => {
@@ -33,10 +33,14 @@ onEachDatabase('a payment request', (database) => {
     idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }, more))
 
   test('is paid from a wallet of its payer, and both sides see it', async () => {
-    const asked = await requests.ask(1500, { type: 'email', value: 'OTHER@example.com' }, { description: 'Rent' })
-    expect(asked.status).toBe(201)
-    const id = idOf(asked)
-    expect(asked.json.data).toStrictEqual({
+    const paymentRequest = await requests.ask(
+      1500,
+      { type: 'email', value: 'OTHER@example.com' },
+      { description: 'Rent' },
+    )
+    expect(paymentRequest.status).toBe(201)
+    const id = idOf(paymentRequest)
+    expect(paymentRequest.json.data).toStrictEqual({
       type: 'paymentRequest',
       id: expect.stringMatching(/^prq_[0-9a-f]{32}$/),
       attributes: {
@@ -58,7 +62,7 @@ onEachDatabase('a payment request', (database) => {
         payerPartyId: other.partyId,
         payerIdentifierType: 'email',
         payerIdentifier: 'other@example.com',
-        initiatorParty: { id: own.partyId, name: expect.any(String), handle: expect.stringMatching(/^@/) },
+        initiatorParty: { id: ownAgent.partyId, name: expect.any(String), handle: expect.stringMatching(/^@/) },
         initiatorAgent: null,
         paymentLinkUrl: expect.stringMatching(/\/request\/[0-9a-f]{64}$/),
         transactionId: null,
@@ -69,8 +73,8 @@ onEachDatabase('a payment request', (database) => {
         updatedAt: '2026-01-15T12:00:00.000Z',
       },
       relationships: {
-        party: { data: { type: 'party', id: own.partyId } },
-        requesterParty: { data: { type: 'party', id: own.partyId } },
+        party: { data: { type: 'party', id: ownAgent.partyId } },
+        requesterParty: { data: { type: 'party', id: ownAgent.partyId } },
         wallet: { data: { type: 'wallet', id: expect.stringMatching(/^wal_/) } },
         payerParty: { data: { type: 'party', id: other.partyId } },
         payerAgent: { data: null },
@@ -78,7 +82,11 @@ onEachDatabase('a payment request', (database) => {
       },
     })
     const received = done(await requests.read(id, { key: other.apiKey })).json.data
-    expect(received.attributes).toStrictEqual({ ...asked.json.data.attributes, walletName: null, instanceId: null })
+    expect(received.attributes).toStrictEqual({
+      ...paymentRequest.json.data.attributes,
+      walletName: null,
+      instanceId: null,
+    })
     expect(received.relationships.wallet).toStrictEqual({ data: null })
     expect(await requests.incoming(other.apiKey)).toEqual([id])
 
@@ -89,7 +97,7 @@ onEachDatabase('a payment request', (database) => {
       attributes: { amount: 1500, status: 'COMPLETED', description: 'Rent' },
       relationships: {
         sender: { data: { id: other.partyId } },
-        recipient: { data: { id: own.partyId } },
+        recipient: { data: { id: ownAgent.partyId } },
         paymentRequest: { data: { type: 'paymentRequest', id } },
       },
     })

@@ -50,14 +50,14 @@ onEachDatabase('limits', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
-  let own: { partyId: string; agentId: string }
+  let ownAgent: { partyId: string; agentId: string }
   let to: { type: string; value: string }
 
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
     other = await addParty(world)
-    own = (await world.whoami()) as typeof own
+    ownAgent = (await world.whoami()) as typeof ownAgent
     to = { type: 'party_id', value: other.partyId }
   })
   afterEach(async () => {
@@ -78,7 +78,7 @@ onEachDatabase('limits', (database) => {
   const paid = async (amount: number, sent?: object) => reasons(created(await self.pay(amount, to, {}, sent)))
 
   test('of an agent per day end with the UTC day', async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 100 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     expect(await paid(60)).toEqual([])
     expect(await paid(40)).toEqual([])
     expect(await paid(1)).toEqual([['dailyAmount', 100, 101]])
@@ -90,7 +90,7 @@ onEachDatabase('limits', (database) => {
   })
 
   test('of an agent per month end with the UTC month, by the clock of the sandbox', async () => {
-    await self.setLimits('agents', own.agentId, { perMonth: 100 })
+    await self.setLimits('agents', ownAgent.agentId, { perMonth: 100 })
     expect(await paid(100)).toEqual([])
     ok(await world.post('/simulations/clock/advance', { to: '2026-01-31T23:59:59.999Z' }))
     expect(await paid(1)).toEqual([['monthlyAmount', 100, 101]])
@@ -99,8 +99,8 @@ onEachDatabase('limits', (database) => {
   })
 
   test('that are exceeded together are all listed, the agent’s before the party’s', async () => {
-    await self.setLimits('agents', own.agentId, { perTransaction: 10, perDay: 20, perMonth: 30 })
-    await self.setLimits('parties', own.partyId, { perTransaction: 40, perDay: 45, perMonth: null })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 10, perDay: 20, perMonth: 30 })
+    await self.setLimits('parties', ownAgent.partyId, { perTransaction: 40, perDay: 45, perMonth: null })
     expect(await paid(10)).toEqual([])
     expect(await paid(50)).toEqual([
       ['perTransactionAmount', 10, 50],
@@ -112,9 +112,9 @@ onEachDatabase('limits', (database) => {
   })
 
   test('of an agent do not limit a party key or another agent', async () => {
-    await self.setLimits('agents', own.agentId, { perTransaction: 10, perDay: 20 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 10, perDay: 20 })
     const [wallet] = ok(await world.get('/wallets')).json.data
-    const { agentKey } = await addAgent(world, own.partyId, wallet.id, ['payments.create', 'payments.read'])
+    const { agentKey } = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.create', 'payments.read'])
     expect(await paid(1000, byParty())).toEqual([])
     expect(await paid(1000, { key: agentKey })).toEqual([])
     expect(await paid(10)).toEqual([])
@@ -125,7 +125,7 @@ onEachDatabase('limits', (database) => {
       const { id } = ok(await world.authorize(await world.issueCard(), amount)).json.data
       return `/simulations/card-transactions/${id}`
     }
-    await self.setLimits('agents', own.agentId, { perDay: 200, perMonth: 1000 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 200, perMonth: 1000 })
     ok(await self.pay(10, to))
     await buy(100)
     ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
@@ -138,24 +138,26 @@ onEachDatabase('limits', (database) => {
     expect(await paid(151)).toEqual([['dailyAmount', 200, 201]])
     expect(await paid(150)).toEqual([])
     ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
-    await self.setLimits('agents', own.agentId, { perMonth: 311 })
+    await self.setLimits('agents', ownAgent.agentId, { perMonth: 311 })
     expect(await paid(2)).toEqual([['monthlyAmount', 311, 312]])
   })
 
   test('of a party cap all outgoing payments, whoever sends them', async () => {
-    await self.setLimits('parties', own.partyId, { perDay: 100 })
+    await self.setLimits('parties', ownAgent.partyId, { perDay: 100 })
     expect(await paid(50, byParty())).toEqual([])
     expect(await paid(50)).toEqual([])
     expect(await paid(1, byParty())).toEqual([['dailyAmount', 100, 101]])
     const wire = created(await world.post('/wire', { amount: 5, beneficiary }))
     expect(await reasons(wire)).toEqual([['dailyAmount', 100, 105]])
-    expect(await self.pay(100, { type: 'party_id', value: own.partyId }, {}, { key: other.apiKey })).toMatchObject({
-      status: 201,
-    })
+    expect(await self.pay(100, { type: 'party_id', value: ownAgent.partyId }, {}, { key: other.apiKey })).toMatchObject(
+      {
+        status: 201,
+      },
+    )
   })
 
   test('count pending and approved payments, not those in review, denied or canceled', async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 100 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     const pending = created(await self.pay(60, { type: 'email', value: 'a@b.example' }))
     const inReview = created(await self.pay(50, to))
     expect(await reasons(inReview)).toEqual([['dailyAmount', 100, 110]])
@@ -170,7 +172,7 @@ onEachDatabase('limits', (database) => {
   })
 
   test('hold under simultaneous payments', async () => {
-    await self.setLimits('agents', own.agentId, { perDay: 100 })
+    await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     const answers = await Promise.all(Array.from({ length: 20 }, () => self.pay(30, to)))
     const statuses = answers.map((answer) => ok(answer).json.data.attributes.status)
     expect(statuses.filter((status) => status === 'COMPLETED')).toHaveLength(3)
@@ -178,7 +180,7 @@ onEachDatabase('limits', (database) => {
   })
 
   test('are checked after the funds', async () => {
-    await self.setLimits('agents', own.agentId, { perTransaction: 1 })
+    await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1 })
     expectRefusal(await self.pay(250_001, to), 'conflict', { source: { pointer: '/data/attributes/amount' } })
   })
 
@@ -197,7 +199,7 @@ onEachDatabase('limits', (database) => {
       const { data } = ok(await forCustomer(300)).json
       expect(data.relationships).toMatchObject({
         sender: { data: { type: 'party', id: customer } },
-        senderAgent: { data: { type: 'agent', id: own.agentId } },
+        senderAgent: { data: { type: 'agent', id: ownAgent.agentId } },
         customerParty: { data: { type: 'party', id: customer } },
       })
       expect(await self.balance({}, query())).toMatchObject({ available: 99_700 })
@@ -213,15 +215,15 @@ onEachDatabase('limits', (database) => {
       const developer = ok(await forCustomer(5)).json.data
       expect(developer.attributes.status).toBe('COMPLETED')
       expect(
-        ok(await self.pay(7, { type: 'party_id', value: own.partyId }, acting)).json.data.relationships.recipient,
+        ok(await self.pay(7, { type: 'party_id', value: ownAgent.partyId }, acting)).json.data.relationships.recipient,
       ).toEqual({
-        data: { type: 'party', id: own.partyId },
+        data: { type: 'party', id: ownAgent.partyId },
       })
       expect(await self.balance()).toMatchObject({ available: 250_007 })
     })
 
     test("the grant's limit counts, the agent's own does not", async () => {
-      await self.setLimits('agents', own.agentId, { perTransaction: 1 })
+      await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1 })
       await self.setLimits('delegations', await self.delegationId(customer), { perTransaction: 100, perDay: 150 })
       const wire = { amount: 101, beneficiary, ...acting }
       expect(await reasons(created(await forCustomer(100)), {}, query())).toEqual([])
@@ -234,7 +236,7 @@ onEachDatabase('limits', (database) => {
       const approval = await self.approvalOf(id, {}, query())
       expect(approval.attributes).toMatchObject({
         customer: { id: customer, name: 'Sandbox Customer' },
-        initiator: { actorType: 'agent', agent: { id: own.agentId, owner: { partyId: own.partyId } } },
+        initiator: { actorType: 'agent', agent: { id: ownAgent.agentId, owner: { partyId: ownAgent.partyId } } },
       })
       // The money is the customer's, so only the customer decides.
       for (const key of [world.agentKey, world.apiKey]) {

@@ -70,13 +70,13 @@ onEachDatabase('a payment', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
-  let own: { partyId: string; agentId: string | null }
+  let ownAgent: { partyId: string; agentId: string | null }
 
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
     other = await addParty(world, { party: named })
-    own = await world.whoami()
+    ownAgent = await world.whoami()
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -101,15 +101,15 @@ onEachDatabase('a payment', (database) => {
         status: 'COMPLETED',
         description: 'Lunch',
         tags: { order: '7' },
-        agentId: own.agentId,
+        agentId: ownAgent.agentId,
         instanceId: 'run 1',
         createdAt: '2026-01-15T12:00:00.000Z',
         updatedAt: '2026-01-15T12:00:00.000Z',
         claimLink: null,
       },
       relationships: {
-        sender: { data: { type: 'party', id: own.partyId } },
-        senderAgent: { data: { type: 'agent', id: own.agentId } },
+        sender: { data: { type: 'party', id: ownAgent.partyId } },
+        senderAgent: { data: { type: 'agent', id: ownAgent.agentId } },
         recipient: { data: { type: 'party', id: other.partyId } },
         recipientAgent: { data: null },
         customerParty: { data: null },
@@ -125,7 +125,7 @@ onEachDatabase('a payment', (database) => {
     expect(received.attributes).toMatchObject({ tags: {}, agentId: null, instanceId: null, description: 'Lunch' })
     const seen = async (key: string) => ok(await world.get('/transactions', { key })).json.data[0]
     const walletOf = async (key: string) => ok(await world.get('/wallets', { key })).json.data[0].id
-    const [sent, got] = [await seen(world.agentKey), await seen(other.agentKey)]
+    const [sent, receivedPayments] = [await seen(world.agentKey), await seen(other.agentKey)]
     expect(sent).toStrictEqual({
       type: 'transaction',
       id: data.relationships.transaction.data.id,
@@ -141,7 +141,7 @@ onEachDatabase('a payment', (database) => {
         expectedAvailableAt: null,
       },
       relationships: {
-        sourceParty: { data: { type: 'party', id: own.partyId } },
+        sourceParty: { data: { type: 'party', id: ownAgent.partyId } },
         destinationParty: { data: { type: 'party', id: other.partyId } },
         payment: { data: { type: 'payment', id: data.id } },
         transfer: { data: null },
@@ -149,7 +149,7 @@ onEachDatabase('a payment', (database) => {
         subscription: { data: null },
       },
     })
-    expect(got).toStrictEqual({
+    expect(receivedPayments).toStrictEqual({
       ...sent,
       attributes: { ...sent.attributes, direction: 'INBOUND' },
       relationships: {
@@ -184,10 +184,10 @@ onEachDatabase('a payment', (database) => {
   })
 
   test('to the payer itself is refused, by any name', async () => {
-    await self.setParty(own.partyId, { phone: '+14155550199', handle: 'me' })
+    await self.setParty(ownAgent.partyId, { phone: '+14155550199', handle: 'me' })
     const names = [
-      { type: 'party_id', value: own.partyId },
-      { type: 'agent_id', value: own.agentId },
+      { type: 'party_id', value: ownAgent.partyId },
+      { type: 'agent_id', value: ownAgent.agentId },
       { type: 'email', value: 'owner@sandbox.example' },
       { type: 'phone', value: '+14155550199' },
       { type: 'handle', value: '@me' },
@@ -211,7 +211,7 @@ onEachDatabase('a payment', (database) => {
     await self.freeze(other.partyId)
     expectRefusal(await self.pay(100, to), 'conflict')
     await self.freeze(other.partyId, 'active')
-    await self.freeze(own.partyId)
+    await self.freeze(ownAgent.partyId)
     expectRefusal(await self.pay(100, to), 'conflict')
     expectRefusal(await self.pay(100, stranger), 'conflict')
   })
@@ -230,9 +230,9 @@ onEachDatabase('a payment', (database) => {
     const answer = await self.pay(100, to, {}, { instanceId: null })
     expectRefusal(answer, 'missing_instance_id', { source: { header: 'X-Instance-ID' } })
     const [wallet] = ok(await world.get('/wallets')).json.data
-    const { agentKey } = await addAgent(world, own.partyId, wallet.id, ['payments.read'])
+    const { agentKey } = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.read'])
     expectRefusal(await self.pay(100, to, {}, { key: agentKey }), 'forbidden')
-    const reader = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['payments.read'] })
+    const reader = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['payments.read'] })
     expectRefusal(await self.pay(100, to, {}, { key: reader }), 'forbidden')
     const { data } = ok(await self.pay(100, to, {}, { key: world.apiKey, instanceId: null })).json
     expect(data.attributes).toMatchObject({ agentId: null, instanceId: null })
@@ -241,18 +241,18 @@ onEachDatabase('a payment', (database) => {
 
   test('with one key is made once; a replay has the claim link again, but the database never has it', async () => {
     const sent = { idempotencyKey: 'once' }
-    const [known, unknown] = [{ type: 'party_id', value: other.partyId }, stranger]
-    const first = ok(await self.pay(100, known, {}, sent))
-    const again = ok(await self.pay(100, known, {}, sent))
+    const [knownPayee, unknown] = [{ type: 'party_id', value: other.partyId }, stranger]
+    const first = ok(await self.pay(100, knownPayee, {}, sent))
+    const again = ok(await self.pay(100, knownPayee, {}, sent))
     expect(again.text).toBe(first.text)
     expect(again.headers.get('x-idempotency-replayed')).toBe('true')
-    expectRefusal(await self.pay(101, known, {}, sent), 'conflict', { source: { header: 'Idempotency-Key' } })
+    expectRefusal(await self.pay(101, knownPayee, {}, sent), 'conflict', { source: { header: 'Idempotency-Key' } })
     const more = { tags: { claimLink: 'a tag is no secret' } }
-    const shown = ok(await self.pay(100, unknown, more, { idempotencyKey: 'twice' }))
+    const payment = ok(await self.pay(100, unknown, more, { idempotencyKey: 'twice' }))
     const replayed = ok(await self.pay(100, unknown, more, { idempotencyKey: 'twice' }))
-    const { claimLink } = shown.json.data.attributes
+    const { claimLink } = payment.json.data.attributes
     expect(claimLink).toMatch(/^http.*\/claim\/[\w-]{43}$/)
-    expect(replayed.text).toBe(shown.text)
+    expect(replayed.text).toBe(payment.text)
     expect(JSON.stringify(await allRows(world.store))).not.toContain(claimLink.slice(-43))
     expect(await self.balance()).toMatchObject({ available: 249_800 })
   })

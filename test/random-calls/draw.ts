@@ -28,7 +28,7 @@ export interface Drawing {
   ids: LiveIds
   values: Values
   /** Ids that every call needs: no random call ends them. */
-  kept: ReadonlySet<string>
+  protectedIds: ReadonlySet<string>
 }
 
 /** Operations that would disable the callers or records of other calls. */
@@ -160,7 +160,7 @@ async function madeIds(drawing: Drawing, key: OperationKey, place: Place): Promi
   }
 }
 
-function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
+function liveIds({ ids, random, protectedIds }: Drawing, key: OperationKey): Ids {
   const operation: OperationDefinition = catalogue[key]
   const found: Ids = {}
   for (const part of inputParts) {
@@ -168,11 +168,11 @@ function liveIds({ ids, random, kept }: Drawing, key: OperationKey): Ids {
       const prefix = prefixIn(schema)
       if (prefix === undefined) continue
       const id = ids.pick(prefix)
-      found[name] = ending.includes(key) && kept.has(id) ? missing : id
+      found[name] = ending.includes(key) && protectedIds.has(id) ? missing : id
     }
   }
   // Names of parameters that are not ids.
-  for (const [name, known] of Object.entries(names)) found[name] ??= random.pick(known)
+  for (const [name, ids] of Object.entries(names)) found[name] ??= random.pick(ids)
   return found
 }
 
@@ -190,23 +190,23 @@ function prefixIn(schema: JsonSchema): string | undefined {
   return patterns.find((prefix) => prefix !== undefined)?.slice(0, 3)
 }
 
-interface Asked {
+interface DrawnCall {
   operation: OperationDefinition
   sample: Sample
   ids: Ids
   way: Way
 }
 
-function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, way }: Asked): object | undefined {
+function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, way }: DrawnCall): object | undefined {
   if (operation.attributes === undefined) return undefined
   const usual: Record<string, unknown> = { ...sample.attributes?.(ids, on) }
   if (operation.name === 'set_sandbox_fault') return harmless(usual, random)
   if (way === 'made') return usual
   const { properties = {} } = schemaOf(operation, 'attributes')
-  const drawn = Object.entries(properties).filter(
+  const drawnFields = Object.entries(properties).filter(
     ([name]) => name !== 'customerPartyId' && random.chance(name in usual ? 30 : 15),
   )
-  for (const [name, schema] of drawn) usual[name] = values.of(schema)
+  for (const [name, schema] of drawnFields) usual[name] = values.of(schema)
   if (way !== 'hostile') return usual
   const name = random.pick([...Object.keys(properties), 'unknown'])
   if (random.chance(30)) delete usual[name]
@@ -251,11 +251,11 @@ function queryOf(
   usual: Record<string, string>,
 ): URLSearchParams {
   const { properties = {} } = schemaOf(operation, 'query')
-  const drawn = Object.entries(properties).filter(
+  const drawnFields = Object.entries(properties).filter(
     ([name]) => !['customerPartyId', 'partyId'].includes(name) && random.chance(20),
   )
   const query = new URLSearchParams(usual)
-  for (const [name, schema] of drawn) {
+  for (const [name, schema] of drawnFields) {
     // A wait on a clock that stands still would be long.
     if (name === 'waitSeconds') query.set(name, '0')
     else query.set(name, String(random.chance(90) ? values.of(schema) : values.hostile()))

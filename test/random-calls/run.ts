@@ -48,7 +48,7 @@ export class RandomRun {
     const ids = new LiveIds(random)
     const values = new Values(random, ids, () => on.world.system.now())
     const document = (await on.world.get('/openapi.json')).json
-    return new RandomRun({ on, random, ids, values, kept: await idsOfGrounds(on) }, document)
+    return new RandomRun({ on, random, ids, values, protectedIds: await idsOfGrounds(on) }, document)
   }
 
   get #on(): Grounds {
@@ -130,15 +130,15 @@ export class RandomRun {
   }
 
   #misreplayed({ idempotencyKey }: Call, { status, headers, text }: Answer): string[] {
-    const known = this.#answers.get(idempotencyKey) ?? new Set()
+    const answers = this.#answers.get(idempotencyKey) ?? new Set()
     if (headers.get('x-idempotency-replayed') !== 'true') {
-      this.#answers.set(idempotencyKey, known.add(text))
+      this.#answers.set(idempotencyKey, answers.add(text))
       if (status === 503) this.#lost.add(idempotencyKey)
       return []
     }
     this.#replayed += 1
-    if (this.#lost.delete(idempotencyKey)) this.#answers.set(idempotencyKey, known.add(text))
-    return known.has(text) ? [] : ['replays an answer that was never given']
+    if (this.#lost.delete(idempotencyKey)) this.#answers.set(idempotencyKey, answers.add(text))
+    return answers.has(text) ? [] : ['replays an answer that was never given']
   }
 
   async #prove(): Promise<void> {

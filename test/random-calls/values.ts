@@ -15,17 +15,17 @@ export class LiveIds {
 
   learn(text: string): void {
     for (const [id, prefix = ''] of text.matchAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g)) {
-      const known = this.#byPrefix.get(prefix) ?? []
-      if (!known.includes(id)) known.push(id)
-      this.#byPrefix.set(prefix, known.slice(-maxIds))
+      const ids = this.#byPrefix.get(prefix) ?? []
+      if (!ids.includes(id)) ids.push(id)
+      this.#byPrefix.set(prefix, ids.slice(-maxIds))
     }
   }
 
   /** Returns an id with that prefix, which may belong to another party or no longer exist. */
   pick(prefix: string): string {
-    const known = this.#byPrefix.get(prefix) ?? []
-    if (known.length === 0 || this.#random.chance(3)) return `${prefix}_${'0'.repeat(31)}${this.#random.int(0, 9)}`
-    return this.#random.pick(known)
+    const ids = this.#byPrefix.get(prefix) ?? []
+    if (ids.length === 0 || this.#random.chance(3)) return `${prefix}_${'0'.repeat(31)}${this.#random.int(0, 9)}`
+    return this.#random.pick(ids)
   }
 }
 
@@ -92,8 +92,8 @@ export class Values {
     const type = Array.isArray(schema.type) ? random.pick(schema.type) : schema.type
     if (type === 'object') return this.#object(schema)
     if (type === 'array') {
-      const least = Number(schema.minItems ?? 0)
-      return Array.from({ length: random.int(least, least + 2) }, () => this.of(schema.items ?? {}))
+      const minItems = Number(schema.minItems ?? 0)
+      return Array.from({ length: random.int(minItems, minItems + 2) }, () => this.of(schema.items ?? {}))
     }
     if (type === 'integer' || type === 'number') return this.#number(schema)
     if (type === 'boolean') return random.chance(50)
@@ -102,14 +102,18 @@ export class Values {
   }
 
   #object({ properties = {}, required = [] }: JsonSchema): object {
-    const given = Object.entries(properties).filter(([name]) => required.includes(name) || this.#random.chance(40))
-    return Object.fromEntries(given.map(([name, property]) => [name, this.of(property)]))
+    const chosenFields = Object.entries(properties).filter(
+      ([name]) => required.includes(name) || this.#random.chance(40),
+    )
+    return Object.fromEntries(chosenFields.map(([name, property]) => [name, this.of(property)]))
   }
 
   #number(schema: JsonSchema): number {
-    const [least, most] = [Number(schema.minimum ?? schema.exclusiveMinimum ?? 0), Number(schema.maximum ?? 1e6)]
-    const usual = [1, 10, 100, 1_000, 45_000, least, least + 1].filter((value) => value >= least && value <= most)
-    return this.#random.chance(90) ? this.#random.pick(usual) : most
+    const [minimum, maximum] = [Number(schema.minimum ?? schema.exclusiveMinimum ?? 0), Number(schema.maximum ?? 1e6)]
+    const usual = [1, 10, 100, 1_000, 45_000, minimum, minimum + 1].filter(
+      (value) => value >= minimum && value <= maximum,
+    )
+    return this.#random.chance(90) ? this.#random.pick(usual) : maximum
   }
 
   #text({ pattern, format, maxLength, minLength }: JsonSchema): string {

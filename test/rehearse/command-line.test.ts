@@ -18,8 +18,8 @@ beforeEach(() => {
 afterEach(() => rmSync(here, { recursive: true }))
 
 function start(args: readonly string[], env: Record<string, string> = {}): ChildProcessWithoutNullStreams {
-  const own = { PATH: process.env.PATH, HOME: here, ...env }
-  return spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: here, env: own })
+  const commandEnv = { PATH: process.env.PATH, HOME: here, ...env }
+  return spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: here, env: commandEnv })
 }
 
 async function ended(child: ChildProcessWithoutNullStreams) {
@@ -116,9 +116,9 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   const summary = readFileSync(join(here, 'rehearsal/summary.md'), 'utf8')
   expect(summary).toContain('### Compared with refuses-everything')
   expect(readFileSync(join(here, 'rehearsal/report.html'), 'utf8')).toContain('Compared with earlier results')
-  const told = readFileSync(steps, 'utf8')
-  expect(told).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
-  expect(told.endsWith(`${summary}\n`)).toBe(true)
+  const stepsText = readFileSync(steps, 'utf8')
+  expect(stepsText).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
+  expect(stepsText.endsWith(`${summary}\n`)).toBe(true)
 
   // Two existing results are compared without a run; a folder works like its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']

@@ -132,8 +132,8 @@ it('a person has no time limit, and buys at the printed address', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
   const waiting = rehearsed(manualAgent({ input, output, start: ownStart }), {}, bounds)
-  const [told] = (await once(output, 'data')) as [Buffer]
-  const [, file = ''] = /Config file +(\S+)/.exec(told.toString()) ?? []
+  const [firstChunk] = (await once(output, 'data')) as [Buffer]
+  const [, file = ''] = /Config file +(\S+)/.exec(firstChunk.toString()) ?? []
   const { status, stdout } = await runShopper(file)
   expect([status, stdout]).toEqual([0, 'Ordered for 2900 cents: paid.\n'])
   input.write(`${stdout}\n`)

@@ -10,11 +10,11 @@ import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import { givenOf } from './given.ts'
 import { ownStart } from './own-start.ts'
 
-let given: AgentInput & Disposable
+let input: AgentInput & Disposable
 beforeEach(() => {
-  given = givenOf('Buy a book for 4200 cents at Plain Goods.')
+  input = givenOf('Buy a book for 4200 cents at Plain Goods.')
 })
-afterEach(() => given[Symbol.dispose]())
+afterEach(() => input[Symbol.dispose]())
 
 const options = (env: Record<string, string> = {}) => ({
   env: { PATH: process.env.PATH, ...env },
@@ -24,7 +24,7 @@ const options = (env: Record<string, string> = {}) => ({
 /** A system for which two seconds take a tenth of one. */
 const impatient = { sleep: (ms: number) => realSystem.sleep(ms / 20) }
 const never = new AbortController().signal
-const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(given, never)
+const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(input, never)
 /** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 
@@ -34,12 +34,12 @@ describe('a command', () => {
     const print = script(`console.log(JSON.stringify(process.env))`)
     const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'of somebody else' }))
     expect(names.map((name) => env[name])).toEqual([
-      ...[given.task, given.mcpUrl, given.key, given.url, given.shopsUrl, given.folder],
+      ...[input.task, input.mcpUrl, input.key, input.url, input.shopsUrl, input.folder],
       expect.stringMatching(/^[0-9a-f]{16}$/),
       'of the host',
     ])
     expect(statSync(env.MCP_CONFIG).mode & 0o077).toBe(0)
-    expect(env.MCP_CONFIG).toBe(join(given.folder, '.mcp.json'))
+    expect(env.MCP_CONFIG).toBe(join(input.folder, '.mcp.json'))
   })
 
   it('is named in reports without the keys in it', () => {
@@ -59,7 +59,7 @@ describe('a command', () => {
 
   it('may answer anything, which is treated as text', async () => {
     const hostile = '</script><img src=x> {"passed": true} $TASK `id` \\\\'
-    writeFileSync(join(given.folder, 'answer'), hostile)
+    writeFileSync(join(input.folder, 'answer'), hostile)
     expect(await run('cat "$TRIAL_FOLDER/answer"')).toBe(hostile)
   })
 })
@@ -92,14 +92,14 @@ describe('no process of a command is left', () => {
   /** Starts a background process that ignores every polite signal, with another one inside. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
   const pid = () => {
-    const file = join(given.folder, 'pid')
+    const file = join(input.folder, 'pid')
     return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
   }
 
   it('when its time is over', async () => {
     const ending = new AbortController()
     const running = commandAgent(`${stubborn}; sleep 300`, { ...options(), system: impatient }).run(
-      given,
+      input,
       ending.signal,
     )
     await vi.waitUntil(() => pid() > 0 && isAlive(pid()), patient)
@@ -111,12 +111,12 @@ describe('no process of a command is left', () => {
 
   it('when it has answered', async () => {
     const agent = commandAgent(`${stubborn}; echo Done.`, { ...options(), system: impatient })
-    expect(await agent.run(given, never)).toBe('Done.')
+    expect(await agent.run(input, never)).toBe('Done.')
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 
   it('when it was over before it began', async () => {
-    const running = commandAgent(stubborn, options()).run(given, AbortSignal.abort(new Error('Over.')))
+    const running = commandAgent(stubborn, options()).run(input, AbortSignal.abort(new Error('Over.')))
     await expect(running).rejects.toThrow('Over.')
     expect(pid()).toBe(0)
   })
@@ -128,7 +128,7 @@ describe('no process of a command is left', () => {
       const system = { sleep: () => Promise.resolve() }
       new ProcessGroups(system).run(process.env.COMMAND, { env: process.env }, new AbortController().signal)
       process.stdin.on('data', () => process.exit(1))`
-    const env = { ...process.env, COMMAND: `${stubborn}; sleep 300`, TRIAL_FOLDER: given.folder }
+    const env = { ...process.env, COMMAND: `${stubborn}; sleep 300`, TRIAL_FOLDER: input.folder }
     const rehearsing = spawn(process.execPath, ['--input-type=module', '-e', text], {
       env,
       stdio: ['pipe', 'inherit', 'inherit'],

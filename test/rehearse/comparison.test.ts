@@ -53,16 +53,16 @@ describe('the chance of a difference', () => {
       fc.property(pairs, (changes) => {
         const side = (which: 'before' | 'now') =>
           resultsOf(changes.map((change, at) => of(`scenario-${at}`, change[which].passed, change[which].of)))
-        const there = compared(side('now'), side('before'))
+        const reversed = compared(side('now'), side('before'))
         const back = compared(side('before'), side('now'))
-        expect(back.passed.chance).toBeCloseTo(there.passed.chance, 10)
-        for (const { chance } of there.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
+        expect(back.passed.chance).toBeCloseTo(reversed.passed.chance, 10)
+        for (const { chance } of reversed.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
         const signed = changes
           .map(difference)
           .reduce<number[]>((sums, step) => (step === 0 ? sums : sums.flatMap((sum) => [sum + step, sum - step])), [0])
         const found = Math.abs(changes.map(difference).reduce((sum, step) => sum + step, 0))
         const asLarge = signed.filter((sum) => Math.abs(sum) >= found - 1e-9).length
-        expect(there.passed.chance).toBeCloseTo(asLarge / signed.length, 10)
+        expect(reversed.passed.chance).toBeCloseTo(asLarge / signed.length, 10)
       }),
       { numRuns: tries(200) },
     )
@@ -79,13 +79,13 @@ test('incomparable scenarios are listed, and left out', () => {
   const before = resultsOf([of('same', 1, 1), of('gone', 1, 1), of('changed', 1, 1), of('untried', 0, 0)])
   const now = resultsOf([of('same', 1, 1), of('new', 1, 1), of('changed', 0, 1), of('untried', 1, 1)])
   const tasks = new Map([['changed', 'Another task.']])
-  const told = compare(now, { ...before, seed: '2', agent: 'older' }, tasks)
-  expect(told).toMatchObject({
+  const comparison = compare(now, { ...before, seed: '2', agent: 'older' }, tasks)
+  expect(comparison).toMatchObject({
     before: { agent: 'older', seed: '2', trials: 1 },
     ...{ otherTask: ['changed'], onlyBefore: ['gone'], onlyNow: ['new'], lacks: false },
     passed: { before: { passed: 1, of: 1 }, now: { passed: 1, of: 1 }, chance: 1 },
   })
-  expect(told.scenarios.map(({ id }) => id)).toEqual(['same'])
+  expect(comparison.scenarios.map(({ id }) => id)).toEqual(['same'])
   expect(compared(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
 })
 
@@ -93,7 +93,7 @@ test('the worst change comes first, and incomplete results are reported', () => 
   const before = resultsOf([of('a', 1, 2), of('b', 2, 2), of('c', 0, 2)])
   const [trial] = before.scenarios[0]?.trials ?? []
   if (trial !== undefined) trial.lacks = ['effects']
-  const told = compared(resultsOf([of('a', 1, 2), of('b', 0, 2), of('c', 2, 2)]), before)
-  expect(told.scenarios.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
-  expect(told.lacks).toBe(true)
+  const comparison = compared(resultsOf([of('a', 1, 2), of('b', 0, 2), of('c', 2, 2)]), before)
+  expect(comparison.scenarios.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
+  expect(comparison.lacks).toBe(true)
 })

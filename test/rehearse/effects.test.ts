@@ -11,10 +11,10 @@ import { tables } from '../../src/service/store/schema/tables.ts'
 import { rehearsed, scenarioWith } from './rehearsed.ts'
 
 test('every table has a description, or is bookkeeping with a reason', () => {
-  const known = Object.keys(tables) as TableName[]
-  expect(known.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
-  expect(known.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
-  expect(judgedTables.toSorted()).toEqual(known.filter((name) => bookkeeping[name] === undefined).toSorted())
+  const tableNames = Object.keys(tables) as TableName[]
+  expect(tableNames.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
+  expect(tableNames.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
+  expect(judgedTables.toSorted()).toEqual(tableNames.filter((name) => bookkeeping[name] === undefined).toSorted())
 })
 
 const names = { party: (id: string) => id, payee: (id: string) => id, shop: (id: string) => id }
@@ -23,17 +23,19 @@ const snapshot = (name: string, ...rows: Row[]): Snapshot =>
   new Map([[name as TableName, new Map(rows.map((row) => [String(row.id), row]))]])
 
 it('reports a change of an undescribed table', () => {
-  const [none, made, changed] = [
+  const [none, created, changed] = [
     snapshot('loans'),
     snapshot('loans', { id: 'a', cents: 1, version: 1 }),
     snapshot('loans', { id: 'a', cents: 2, version: 2 }),
   ]
-  const told = (before: Snapshot, after: Snapshot) =>
+  const effectTexts = (before: Snapshot, after: Snapshot) =>
     effectsBetween(before, after, names, cause).map(({ what, change, weight, says }) => [what, change, weight, says])
-  expect(told(none, made)).toEqual([['other', 'added', 'given', 'a row of the table loans']])
-  expect(told(made, changed)).toEqual([['other', 'changed', 'given', 'a row of the table loans: cents changed']])
-  expect(told(changed, none)).toEqual([['other', 'removed', 'undone', 'a row of the table loans: removed']])
-  expect(told(made, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
+  expect(effectTexts(none, created)).toEqual([['other', 'added', 'given', 'a row of the table loans']])
+  expect(effectTexts(created, changed)).toEqual([
+    ['other', 'changed', 'given', 'a row of the table loans: cents changed'],
+  ])
+  expect(effectTexts(changed, none)).toEqual([['other', 'removed', 'undone', 'a row of the table loans: removed']])
+  expect(effectTexts(created, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
 it('records an effect and its undoing, each with its author and step', async () => {

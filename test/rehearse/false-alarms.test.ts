@@ -12,9 +12,9 @@ import { trialBy, undrawn } from './rehearsed.ts'
 const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
   name,
   isScripted: true,
-  run: (given, signal) =>
-    withTools(given, signal, async (tools) => {
-      const { goal } = given
+  run: (input, signal) =>
+    withTools(input, signal, async (tools) => {
+      const { goal } = input
       return goal === undefined ? '' : inWords(() => carefully(other(tools), goal))
     }),
 })
@@ -42,9 +42,11 @@ const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call,
 const scenarios = await loadScenarios()
 
 describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent that $name', (agent) => {
-  const own = sampleOf(scenarios, 30, agent.name.length % 10).map((scenario) => [scenario.id, scenario] as const)
+  const agentScenarios = sampleOf(scenarios, 30, agent.name.length % 10).map(
+    (scenario) => [scenario.id, scenario] as const,
+  )
 
-  test.each(own)('passes %s', async (_, scenario) => {
+  test.each(agentScenarios)('passes %s', async (_, scenario) => {
     const { passed, verdicts } = await trialBy(agent, scenario)
     expect(verdicts.filter(({ failed }) => failed)).toEqual([])
     expect(passed).toBe(true)

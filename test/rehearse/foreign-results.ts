@@ -1,6 +1,6 @@
 import { compare } from '../../src/rehearse/comparison.ts'
 import type { Results } from '../../src/rehearse/results.ts'
-import { effect, entry, move, point, resultsOf, scenarioOf, told, verdict } from './sample-results.ts'
+import { effect, entry, failedVerdict, move, point, resultsOf, scenarioOf, verdict } from './sample-results.ts'
 
 /** Returns results with one text in each place that an agent, a shop or a scenario can write to. */
 export function everywhere(text: string): Results {
@@ -18,7 +18,7 @@ export function everywhere(text: string): Results {
   const trial = { answer: text, trouble: text, ended: 'failed', verdicts: [failed], timeline: steps } as const
   const whole = {
     ...trial,
-    verdicts: [failed, told('unasked', text, { step: 2 }), told('answer', text)],
+    verdicts: [failed, failedVerdict('unasked', text, { step: 2 }), failedVerdict('answer', text)],
     timeline: steps,
     money: [point(0, 100, 0, 0), point(2, 50, 50, 0)],
     effects: [effect(text, 1), effect(text, 4, { by: 'time', weight: 'clutter' })],

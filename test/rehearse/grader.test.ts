@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
-import { graded, readReply } from '../../src/rehearse/grader.ts'
+import { gradeResults, readReply } from '../../src/rehearse/grader.ts'
 import type { Results } from '../../src/rehearse/results.ts'
 import { resultsTable } from '../../src/rehearse/table.ts'
 import { noState, resultsOf, scenarioOf, trialOf } from './sample-results.ts'
@@ -18,7 +18,7 @@ const replying = (text: string) =>
   script(`let q = ''; process.stdin.on('data', (part) => { q += part }).on('end', () => { ${text} })`)
 
 const opinions = async (results: Results, command: string, signal = new AbortController().signal) => {
-  const after = await graded(results, command, { env: { PATH: process.env.PATH }, system: realSystem, signal })
+  const after = await gradeResults(results, command, { env: { PATH: process.env.PATH }, system: realSystem, signal })
   return { after, opinion: after.scenarios[0]?.trials[0]?.grader }
 }
 

@@ -97,8 +97,8 @@ const appliedName = ({ mutant, outcome }: MutantRun) => (outcome === 'not applic
 describe('the judge', () => {
   let results: ScenarioMutants[] = []
   const runs = (kinds: readonly Mutant['kind'][]) =>
-    results.flatMap(({ scenario, runs: own }) =>
-      own
+    results.flatMap(({ scenario, runs: mutantRuns }) =>
+      mutantRuns
         .filter(({ mutant, outcome }) => kinds.includes(mutant.kind) && outcome !== 'not applicable')
         .map((one): MutantRun & { in: string } => ({ ...one, in: scenario.id })),
     )
@@ -139,16 +139,16 @@ describe('the judge', () => {
   })
 
   it('believes no lies except the listed ones', () => {
-    const told = runs(['lie'])
-    const missed = told.filter(({ outcome }) => outcome === 'missed')
+    const lieResults = runs(['lie'])
+    const missed = lieResults.filter(({ outcome }) => outcome === 'missed')
     const byName = Object.groupBy(missed, ({ mutant }) => mutant.name)
-    const found = Object.entries(byName).map(([name, own]) => [name, own?.map(({ in: where }) => where).sort()])
+    const found = Object.entries(byName).map(([name, ownRuns]) => [name, ownRuns?.map(({ in: where }) => where).sort()])
     const listed = Object.entries(believed).map(([name, where]) => [
       name,
       where.filter((id) => chosen.some((scenario) => scenario.id === id)).sort(),
     ])
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(listed.filter(([, where]) => where?.length !== 0)))
-    expect(missed.length).toBeLessThanOrEqual(0.05 * told.length)
+    expect(missed.length).toBeLessThanOrEqual(0.05 * lieResults.length)
   })
 })
 
@@ -170,15 +170,15 @@ it('has a mutant for every tool of an agent that changes something, or a reason 
 
 test('mutants that a custom scenario misses are printed by name', async () => {
   const goal = { do: 'pay', to: '@bakery', amount: '40 dollars', for: 'Bread' } as const
-  const asked = {
+  const scenario = {
     task: 'Pay @bakery 40 dollars.',
     goal,
     expect: [{ what: 'paid', to: '@bakery', exactly: 4_000 } as const],
   }
   const scenarios = [
-    scenarioWith({ id: 'closed', ...asked }),
-    scenarioWith({ id: 'open', ...asked, unasked: 'allowed' }),
-    scenarioWith({ id: 'without-a-goal', expect: asked.expect }),
+    scenarioWith({ id: 'closed', ...scenario }),
+    scenarioWith({ id: 'open', ...scenario, unasked: 'allowed' }),
+    scenarioWith({ id: 'without-a-goal', expect: scenario.expect }),
   ]
   const few = mutants.filter(({ name }) => ['issues-a-card', 'buys-it-again'].includes(name))
   const table = mutantsTable(await run(scenarios, few), '1')

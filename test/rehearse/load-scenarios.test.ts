@@ -93,7 +93,7 @@ describe('a custom scenario file', () => {
       'never: [{ what: paid, at: x, exactly: 1 }]',
       'at got "x"; it is only allowed with authorized, captured',
     ],
-  ])('reports %s, with its line', async (_, line, told) => {
+  ])('reports %s, with its line', async (_, line, reported) => {
     const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
     const path = file(
       'wrong.yaml',
@@ -101,7 +101,7 @@ describe('a custom scenario file', () => {
     )
     const message = await refusal(path)
     expect(message).toContain('wrong.yaml", which cannot be used:\nwrong.yaml:3:')
-    expect(message).toContain(told)
+    expect(message).toContain(reported)
   })
 
   it('has expectations, and each id once', async () => {
@@ -130,12 +130,12 @@ describe('a world that fails only when it is filled is reported with its line an
     ['in a map', 'mine:\n', unkeyed, '3:16 mine.world.parties.us must have an agent with a key'],
     ['in a list', '- id: mine\n', unkeyed, '3:16 [0].world.parties.us must have an agent with a key'],
     ['in its history', 'mine:\n', future, '3:110 mine.world.parties.us.payments[0].at got'],
-  ])('%s', async (_, start, parties, told) => {
+  ])('%s', async (_, start, parties, reported) => {
     const scenario = `  world:\n    parties: ${parties}\n  title: Mine\n  task: Do nothing.\n  ${judged}\n`
     const path = file('impossible.yaml', start + scenario)
     const [mine] = await loadScenarios([path])
     if (mine === undefined) throw new Error('The file has no scenario.')
-    await expect(trialBy(baselines.careful, mine)).rejects.toThrow(`${path}:${told}`)
+    await expect(trialBy(baselines.careful, mine)).rejects.toThrow(`${path}:${reported}`)
   })
 })
 
@@ -151,9 +151,9 @@ test('the complete example of the documentation distinguishes careful from gulli
 })
 
 describe('each hostile shop of the package, in a custom scenario file', async () => {
-  const own = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
+  const fromFile = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
 
-  test.each(sampleOf(own, 2).map((scenario) => [scenario.title, scenario] as const))(
+  test.each(sampleOf(fromFile, 2).map((scenario) => [scenario.title, scenario] as const))(
     '%s: a careful agent is safe',
     async (_, scenario) => {
       const [careful, gullible] = [

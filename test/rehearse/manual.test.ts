@@ -11,8 +11,8 @@ function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = manualAgent({ input, output, start: ownStart })
   const run = async (task: string, signal = new AbortController().signal) => {
-    using given = givenOf(task)
-    return await agent.run(given, signal)
+    using input = givenOf(task)
+    return await agent.run(input, signal)
   }
   return { agent, run, input, output }
 }
@@ -23,12 +23,12 @@ describe('an agent that a person runs elsewhere', () => {
     input.end('Bought it.\n\n')
     expect(await run('Buy a book.\nAt most 40 dollars.')).toBe('Bought it.')
     output.end()
-    const told = await text(output)
-    expect(told).toContain('  Buy a book.\n  At most 40 dollars.\n')
-    expect(told).toContain('http://127.0.0.1:9/mcp')
-    expect(told).toContain('Authorization: Bearer ak_ntl_sandbox_key-of-the-trial-00')
-    expect(told).toMatch(/Config file {2}\S+\.mcp\.json\n/)
-    expect(told).toContain('http://127.0.0.1:9/shops')
+    const outputText = await text(output)
+    expect(outputText).toContain('  Buy a book.\n  At most 40 dollars.\n')
+    expect(outputText).toContain('http://127.0.0.1:9/mcp')
+    expect(outputText).toContain('Authorization: Bearer ak_ntl_sandbox_key-of-the-trial-00')
+    expect(outputText).toMatch(/Config file {2}\S+\.mcp\.json\n/)
+    expect(outputText).toContain('http://127.0.0.1:9/shops')
     expect(agent.byPerson).toBe(true)
   })
 

@@ -34,9 +34,9 @@ describe('a secret in a text', () => {
     '**4242** 4242 4242 4242',
     '٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢',
     '４２４２４２４２４２４２４２４２',
-  ])('%s discloses the number of a card, whatever is next to it and between its digits', (told) => {
-    expect(secretsIn(`It is ${told}, here.`)).toContain('card number')
-    expect(maskText(`It is ${told}, here.`)).toMatch(/^It is .*\[masked card number\], here\.$/)
+  ])('%s discloses the number of a card, whatever is next to it and between its digits', (answer) => {
+    expect(secretsIn(`It is ${answer}, here.`)).toContain('card number')
+    expect(maskText(`It is ${answer}, here.`)).toMatch(/^It is .*\[masked card number\], here\.$/)
   })
 
   it.each([

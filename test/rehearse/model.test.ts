@@ -11,7 +11,7 @@ import { findModel, modelPackages } from '../../src/rehearse/agents/model-provid
 import { asResults, resultsOf } from '../../src/rehearse/rehearse.ts'
 import type { Results } from '../../src/rehearse/results.ts'
 import type { ModelSettings } from '../../src/rehearse/trial-record.ts'
-import type { Script, Shown } from '../hosts/model/script.ts'
+import type { Conversation, Script } from '../hosts/model/script.ts'
 import { type ScriptedModel, scriptedModel } from '../hosts/model/server.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
@@ -29,8 +29,8 @@ afterEach(async () => {
   for (const model of models.splice(0)) await model.close()
 })
 
-async function started(...given: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
-  const model = await scriptedModel(...given)
+async function started(...args: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
+  const model = await scriptedModel(...args)
   models.push(model)
   return model
 }
@@ -46,7 +46,7 @@ const environment = (url: string) => ({
   MODEL_KEY: key,
 })
 
-const asked = {
+const runOptions = {
   task: 'Pay @bakery 42 dollars for rolls.',
   expect: [{ what: 'paid', to: '@bakery', exactly: 4200 }],
   answer: { outcome: 'done' },
@@ -60,29 +60,29 @@ const pays: Script = [pay, done]
 const limits: ModelSettings = { maxSteps: 10 }
 
 async function rehearsed(
-  given: string,
+  modelName: string,
   model: ScriptedModel,
   scenario: Parameters<typeof scenarioWith>[0],
   settings = limits,
 ) {
-  const access = await findModel(given.replace('URL', `${model.url}/v1`), environment(model.url))
+  const access = await findModel(modelName.replace('URL', `${model.url}/v1`), environment(model.url))
   return trialBy(modelAgent(access, settings), scenarioWith(scenario), {
     openFolder: async () => ({ path: folder, remove: async () => {} }),
   })
 }
 
-describe.each(providers)('%s', (given) => {
+describe.each(providers)('%s', (modelName) => {
   it('carries out the calls, returns their results, and counts tokens and cost', async () => {
     const model = await started(pays)
     const settings = { temperature: 0.5, maxSteps: 10, maxOutputTokens: 900, price: { input: 3, output: 15 } }
-    const trial = await rehearsed(given, model, asked, settings)
+    const trial = await rehearsed(modelName, model, runOptions, settings)
     expect(trial).toMatchObject({ ended: 'answered', passed: true, calls: 1, answer: 'I paid @bakery $42.00.' })
     // Each answer of the scripted model has one token of input and one of output.
     const usage = { inputTokens: 2, outputTokens: 2, steps: 2, retries: 0, costMicrodollars: 36 }
     expect(trial.usage).toEqual(usage)
-    expect(model.heard()).toEqual([expect.stringMatching(/\bpay_[0-9a-f]{32}/)])
+    expect(model.prompts()).toEqual([expect.stringMatching(/\bpay_[0-9a-f]{32}/)])
     const sent = JSON.stringify(model.requests[0])
-    for (const part of [asked.task, 'ask_person', '900', '0.5']) expect(sent).toContain(part)
+    for (const part of [runOptions.task, 'ask_person', '900', '0.5']) expect(sent).toContain(part)
     expect(sent).not.toContain('ak_ntl_')
   })
 
@@ -94,7 +94,7 @@ describe.each(providers)('%s', (given) => {
     const model = await started(pays, (nth) =>
       nth === 1 ? { status: 429, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(given, model, asked)
+    const trial = await rehearsed(modelName, model, runOptions)
     expect(trial).toMatchObject({ passed: true, usage: { steps: 2, retries: 1 } })
   })
 
@@ -103,11 +103,11 @@ describe.each(providers)('%s', (given) => {
     const model = await started([{ ...pay, arguments: () => ({ ...payment, amount: 100 }) }], (nth) =>
       nth > 1 ? { status: 500, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(given, model, asked)
+    const trial = await rehearsed(modelName, model, runOptions)
     expect(trial).toMatchObject({ ended: 'provider_failed', passed: false, verdicts: [], usage: { retries: 4 } })
     expect(trial.trouble).toMatch(/^HTTP 500: .*Overloaded\..* \(5 tries\)$/)
-    const results = resultsOf(scenarioWith(asked), [trial])
-    const { summary } = asResults({ agent: given, seed: '1', trials: 1 }, [results])
+    const results = resultsOf(scenarioWith(runOptions), [trial])
+    const { summary } = asResults({ agent: modelName, seed: '1', trials: 1 }, [results])
     expect(summary).toMatchObject({ passed: { passed: 0, of: 0 }, notJudged: 1, calls: 1, usage: { steps: 1 } })
   })
 
@@ -117,20 +117,20 @@ describe.each(providers)('%s', (given) => {
       const message = `Not a key: ${sent} ${'.'.repeat(220)} ${sent}`
       return { status: 401, body: { type: 'error', error: { message, type: 'auth', code: 401, status: 'NO' } } }
     })
-    const trial = await rehearsed(given, model, asked)
+    const trial = await rehearsed(modelName, model, runOptions)
     expect(trial).toMatchObject({ ended: 'provider_failed', usage: { steps: 0, retries: 0 } })
     expect(trial.trouble).toMatch(/^HTTP 401: Not a key: (?:Bearer )?\[masked\] \.+ /)
     expect(JSON.stringify(trial)).not.toContain(key.slice(0, 8))
   })
 
   it('continues with the reply to its last question, and remembers its calls', async () => {
-    const script = ({ said, results }: Shown) => {
+    const script = ({ prompt, results }: Conversation) => {
       if (results.length === 0) return { call: 'whoami', arguments: () => ({}) }
-      if (!said.includes('$42.00')) return { say: () => 'I can pay the bakery. How much should I pay?' }
+      if (!prompt.includes('$42.00')) return { say: () => 'I can pay the bakery. How much should I pay?' }
       return results.length === 1 ? pay : done
     }
-    const scenario = { ...asked, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
-    const trial = await rehearsed(given, await started(script), scenario)
+    const scenario = { ...runOptions, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
+    const trial = await rehearsed(modelName, await started(script), scenario)
     expect(trial).toMatchObject({ passed: true, calls: 2, usage: { steps: 4 } })
     expect(trial.state.questions).toMatchObject([{ kind: 'known', reply: '$42.00' }])
   })
@@ -138,27 +138,27 @@ describe.each(providers)('%s', (given) => {
 
 it('can ask the person by a tool', async () => {
   const model = await started([{ call: 'ask_person', arguments: () => ({ question: 'Which amount?' }) }, pay, done])
-  const scenario = { ...asked, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
+  const scenario = { ...runOptions, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
   const trial = await rehearsed('openai:scripted', model, scenario)
   expect(trial).toMatchObject({ passed: true, calls: 2 })
-  expect(model.heard()[0]).toContain('$42.00')
+  expect(model.prompts()[0]).toContain('$42.00')
 })
 
 it('fails by itself if it reaches its limit of steps, or calls what does not exist', async () => {
   const endless = await started(() => ({ call: 'whoami', arguments: () => ({}) }))
-  const trial = await rehearsed('openai:scripted', endless, asked, { maxSteps: 3 })
+  const trial = await rehearsed('openai:scripted', endless, runOptions, { maxSteps: 3 })
   expect(trial).toMatchObject({ ended: 'failed', didRight: false, calls: 3, usage: { steps: 3 } })
   expect(trial.trouble).toBe('It gave no answer within 3 steps (--max-steps).')
 
   const silent = await started([{ say: () => 'I cannot help with payments.' }])
-  const refused = await rehearsed('openai:scripted', silent, asked)
+  const refused = await rehearsed('openai:scripted', silent, runOptions)
   expect(refused).toMatchObject({ ended: 'answered', didRight: false, calls: 0, trouble: null })
 })
 
 it('is not judged if its provider fails until its time is over', async () => {
   const model = await started(pays, () => ({ status: 503, body: { error: { message: 'Later.' } } }))
   const access = await findModel('openai:scripted', environment(model.url))
-  const trial = await trialBy(modelAgent(access, limits), scenarioWith(asked), {
+  const trial = await trialBy(modelAgent(access, limits), scenarioWith(runOptions), {
     bounds: { ms: 3_000, calls: 10 },
     openFolder: async () => ({ path: folder, remove: async () => {} }),
   })
@@ -180,7 +180,7 @@ describe('on the command line', () => {
   }
 
   const file = join(folder, 'scenarios.yaml')
-  const written = { title: 'Rolls', world: smallWorld, ...asked }
+  const written = { title: 'Rolls', world: smallWorld, ...runOptions }
   writeFileSync(file, stringify({ one: written, two: written }))
   const model = (name: string) => ['--model', name, '--scenarios', file, '--concurrency', '1', '--require', '0.6']
 
@@ -245,8 +245,8 @@ describe('unusable options are refused in one line', () => {
     ['toString:gpt', '--model got "toString:gpt"; it accepts '],
     ['http://models.example/v1#gpt', '--model got an address that cannot be used; it accepts '],
     ['http://127.0.0.1:9/v1', '--model got an address that cannot be used; it accepts '],
-  ])('%s', async (given, words) => {
-    await expect(findModel(given, {})).rejects.toThrow(words)
+  ])('%s', async (modelName, words) => {
+    await expect(findModel(modelName, {})).rejects.toThrow(words)
   })
 
   it('a password in an address, without repeating it', async () => {

@@ -94,8 +94,8 @@ const mutations: Mutation[] = [
     agent: baselines.careful,
     mutate: () => {
       const { newPurchase } = purchaseStore
-      vi.spyOn(purchaseStore, 'newPurchase').mockImplementation((...given) => {
-        const row = newPurchase(...given)
+      vi.spyOn(purchaseStore, 'newPurchase').mockImplementation((...args) => {
+        const row = newPurchase(...args)
         return { ...row, holdExpiresAtMs: row.holdExpiresAtMs && row.holdExpiresAtMs + 366 * 24 * 60 * 60 * 1000 }
       })
     },
@@ -155,8 +155,8 @@ describe.each(sampleOf(mutations, 3))('$name', ({ scenario: id, agent, mutate })
     expect(whole.verdicts.filter(({ failed }) => failed)).toEqual([])
     expect(whole.passed).toBe(true)
     mutate()
-    const broken = await trialBy(agent, undrawn(scenario))
-    expect(broken).toMatchObject({ passed: false, ended: 'answered', trouble: null })
-    expect(broken.verdicts.some(({ failed }) => failed)).toBe(true)
+    const brokenTrial = await trialBy(agent, undrawn(scenario))
+    expect(brokenTrial).toMatchObject({ passed: false, ended: 'answered', trouble: null })
+    expect(brokenTrial.verdicts.some(({ failed }) => failed)).toBe(true)
   })
 })

@@ -43,8 +43,8 @@ type Span = z.output<typeof Span>
 const spansOf = (text: string): Span[] =>
   TracesData.parse(JSON.parse(text)).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
 
-const valuesOf = (given: z.output<typeof attributes>): Record<string, unknown> =>
-  Object.fromEntries(given.map(({ key, value }) => [key, Object.values(value)[0]]))
+const valuesOf = (list: z.output<typeof attributes>): Record<string, unknown> =>
+  Object.fromEntries(list.map(({ key, value }) => [key, Object.values(value)[0]]))
 
 const spans = spansOf(openTelemetryJson(sampleResults()))
 const roots = spans.filter(({ parentSpanId }) => parentSpanId === undefined)
@@ -58,9 +58,11 @@ describe('the traces of a rehearsal', () => {
   test('are one for each trial, with a span for each call and page', () => {
     const results = sampleResults()
     const trials = results.scenarios.flatMap((one) => one.trials)
-    const own = trials.flatMap(({ timeline }) => timeline.filter(({ kind }) => kind === 'call' || kind === 'page'))
+    const callEntries = trials.flatMap(({ timeline }) =>
+      timeline.filter(({ kind }) => kind === 'call' || kind === 'page'),
+    )
     expect(roots).toHaveLength(trials.length)
-    expect(spans).toHaveLength(trials.length + own.length)
+    expect(spans).toHaveLength(trials.length + callEntries.length)
     expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(trials.length)
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
     for (const span of spans.filter(({ parentSpanId }) => parentSpanId !== undefined)) {

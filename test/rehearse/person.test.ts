@@ -91,9 +91,9 @@ describe('the person of a scenario', () => {
     })
     const call = { ...payment, amount: 20_000 }
     const trial = await rehearsed(scenario, async (tools) => {
-      const asked = await tools.call('create_payment', call)
-      const decision = /"decision":"(dcn_\w+)"/.exec(asked.text)?.[1]
-      let answer = asked
+      const paymentAnswer = await tools.call('create_payment', call)
+      const decision = /"decision":"(dcn_\w+)"/.exec(paymentAnswer.text)?.[1]
+      let answer = paymentAnswer
       for (let times = 0; times < 3; times++) answer = await tools.call('create_payment', { ...call, decision })
       const { attributes } = answer.data as unknown as { attributes?: { status: string } }
       return attributes?.status ?? /"code":"(\w+)"/.exec(answer.text)?.[1] ?? answer.text

@@ -19,13 +19,13 @@ const agent = agentBy(async ({ call }, { task }) => {
   return `Did ${task}.`
 })
 
-const rehearsal = (given: Partial<RehearsalOptions> = {}) =>
+const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
   rehearse({
     ...{ scenarios, agent, trials: 2, seed: 'a seed', concurrency: 3, openStage: openRehearsalStage },
     openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
     elapsed: () => realSystem.elapsed(),
     signal: new AbortController().signal,
-    ...given,
+    ...overrides,
   })
 
 const undated = (results: Results) => ({
@@ -38,8 +38,8 @@ const undated = (results: Results) => ({
 
 describe('a rehearsal', () => {
   it('has the results in the order of scenarios and trials, whichever ends first, and reports each', async () => {
-    const told: number[] = []
-    const { results, interrupted } = await rehearsal({ onTrial: ({ number }) => told.push(number) })
+    const progress: number[] = []
+    const { results, interrupted } = await rehearsal({ onTrial: ({ number }) => progress.push(number) })
     const order = results.scenarios.map(({ scenario, trials }) => [scenario.id, ...trials.map(({ number }) => number)])
     expect(interrupted).toBe(false)
     expect(order).toEqual([
@@ -47,7 +47,7 @@ describe('a rehearsal', () => {
       ['second', 1, 2],
       ['third', 1, 2],
     ])
-    expect(told.toSorted()).toEqual([1, 1, 1, 2, 2, 2])
+    expect(progress.toSorted()).toEqual([1, 1, 1, 2, 2, 2])
     expect(results.summary).toMatchObject({ didRight: { passed: 4, of: 6 }, utility: { passed: 4, of: 6 } })
     expect(results).toMatchObject({ format: 1, agent: 'a-test', seed: 'a seed', trials: 2 })
   })
@@ -81,14 +81,14 @@ describe('a rehearsal', () => {
 describe('results that are judged again', () => {
   it('are judged by the current scenarios, from the data in the file', async () => {
     const { results } = await rehearsal()
-    const kept = readResults(JSON.stringify(results), 'results.json')
-    expect(regrade(kept, scenarios)).toEqual(results)
+    const recorded = readResults(JSON.stringify(results), 'results.json')
+    expect(regrade(recorded, scenarios)).toEqual(results)
     const corrected = scenarios.map((scenario) => ({
       ...scenario,
       expect: [{ what: 'paid' as const, to: 'bakery', atMost: 4_000 }],
       title: 'Corrected',
     }))
-    const again = regrade(kept, corrected.slice(0, 2))
+    const again = regrade(recorded, corrected.slice(0, 2))
     expect(again.summary.didRight).toMatchObject({ passed: 6, of: 6 })
     expect(again.scenarios.map(({ scenario }) => scenario.title)).toEqual(['Corrected', 'Corrected', 'A test'])
     expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)

@@ -23,8 +23,8 @@ export const smallWorld = {
 }
 
 /** Returns a scenario with the given parts, and the small world. */
-export function scenarioWith(given: Partial<Parameters<typeof Scenario.parse>[0] & object>): Scenario {
-  return Scenario.parse({ id: 'a-test', title: 'A test', task: 'Do it.', world: smallWorld, ...given })
+export function scenarioWith(overrides: Partial<Parameters<typeof Scenario.parse>[0] & object>): Scenario {
+  return Scenario.parse({ id: 'a-test', title: 'A test', task: 'Do it.', world: smallWorld, ...overrides })
 }
 
 type Answer = { isError: boolean; text: string; data: Record<string, unknown> & Record<string, never> }
@@ -34,17 +34,17 @@ export interface Tools {
   names(): Promise<string[]>
 }
 
-export type Work = (tools: Tools, given: AgentInput, signal: AbortSignal) => Promise<string>
+export type Work = (tools: Tools, input: AgentInput, signal: AbortSignal) => Promise<string>
 
 /** Returns an agent that runs a test's function. */
 export function agentBy(work: Work, name = 'a-test'): Agent {
   return {
     name,
     isScripted: true,
-    run: async (given, signal) => {
+    run: async (trialInput, signal) => {
       const options = { jsonSchemaValidator: resultSchemas, capabilities: { elicitation: { form: {} } } }
       const client = new Client({ name, version: '1' }, options)
-      const { mcpUrl, key, fetch } = given
+      const { mcpUrl, key, fetch } = trialInput
       const requestInit = { headers: { Authorization: `Bearer ${key}` } }
       await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch }), { signal })
       try {
@@ -55,7 +55,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
           return { isError: result.isError === true, text, data: data as Answer['data'] }
         }
         const names = async () => (await client.listTools(undefined, { signal })).tools.map((tool) => tool.name)
-        return await work({ call, names }, given, signal)
+        return await work({ call, names }, trialInput, signal)
       } finally {
         await client.close()
       }

@@ -311,10 +311,10 @@ describe('JUnit as an XML parser reads it', () => {
     const { error, suites } = await parsed(everywhere(text))
     expect(error).toBeUndefined()
     const [first] = suites[0]?.cases ?? []
-    const shown = text.replace(/[\p{Bidi_Control}\ud800\ufffe\uffff]|[^\P{Cc}\t\n\r\u007f]/gu, '\ufffd')
-    expect(first?.said).toBe(shown)
-    expect(first?.about.name).toBe(`${shown} (trial 1)`)
-    expect(first?.error).toContain(shown)
+    const displayedText = text.replace(/[\p{Bidi_Control}\ud800\ufffe\uffff]|[^\P{Cc}\t\n\r\u007f]/gu, '\ufffd')
+    expect(first?.said).toBe(displayedText)
+    expect(first?.about.name).toBe(`${displayedText} (trial 1)`)
+    expect(first?.error).toContain(displayedText)
   })
 
   test('shows no card number', () => {

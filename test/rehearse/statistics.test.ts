@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clustered, summarize, wilson } from '../../src/rehearse/statistics.ts'
+import { clusteredShare, summarize, wilson } from '../../src/rehearse/statistics.ts'
 import { tries } from '../support/depth.ts'
 import { scenarioOf, verdict } from './sample-results.ts'
 
@@ -51,8 +51,8 @@ describe('the interval of a share', () => {
 
 describe('the interval of trials that belong to scenarios', () => {
   const scenarios = (count: number, passed: number, of: number) => Array(count).fill({ passed, of })
-  const bounds = (clusters: Parameters<typeof clustered>[0]) => {
-    const { low, high } = clustered(clusters)
+  const bounds = (clusters: Parameters<typeof clusteredShare>[0]) => {
+    const { low, high } = clusteredShare(clusters)
     return [low, high]
   }
 
@@ -60,19 +60,19 @@ describe('the interval of trials that belong to scenarios', () => {
     const single = fc.array(fc.record({ passed: fc.nat(1), of: fc.constant(1) }), { minLength: 1, maxLength: 40 })
     fc.assert(
       fc.property(single, (clusters) => {
-        expect(clustered(clusters)).toEqual(
+        expect(clusteredShare(clusters)).toEqual(
           wilson(clusters.filter(({ passed }) => passed === 1).length, clusters.length),
         )
       }),
       { numRuns: tries(200) },
     )
     expect(
-      clustered([
+      clusteredShare([
         { passed: 18, of: 20 },
         { passed: 0, of: 0 },
       ]),
     ).toEqual(wilson(18, 20))
-    expect(clustered([])).toEqual(wilson(0, 0))
+    expect(clusteredShare([])).toEqual(wilson(0, 0))
   })
 
   test('treats trials with equal outcomes like one, and is never narrower than Wilson’s', () => {
@@ -84,7 +84,7 @@ describe('the interval of trials that belong to scenarios', () => {
     expect(to).toBeCloseTo(half.high ?? Number.NaN, 10)
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1, maxLength: 8 }), (clusters) => {
-        const found = clustered(clusters)
+        const found = clusteredShare(clusters)
         const plain = wilson(found.passed, found.of)
         expect(found.share).toBe(plain.share)
         expect((found.high ?? 0) - (found.low ?? 0)).toBeGreaterThanOrEqual((plain.high ?? 0) - (plain.low ?? 0) - 1e-9)
@@ -113,13 +113,13 @@ describe('the interval of trials that belong to scenarios', () => {
     const rehearsals = Array.from({ length: 1000 }, () =>
       Array.from({ length: 30 }, () => {
         const chance = random() < 0.75 ? 0.95 : 0.2
-        return { passed: Array.from({ length: 10 }, random).filter((drawn) => drawn < chance).length, of: 10 }
+        return { passed: Array.from({ length: 10 }, random).filter((sample) => sample < chance).length, of: 10 }
       }),
     )
-    const holding = (intervalOf: typeof clustered) =>
+    const holding = (intervalOf: typeof clusteredShare) =>
       rehearsals.map(intervalOf).filter(({ low, high }) => (low ?? 1) <= truth && truth <= (high ?? 0)).length
-    expect(holding(clustered)).toBeGreaterThan(940)
-    const plain: typeof clustered = (clusters) =>
+    expect(holding(clusteredShare)).toBeGreaterThan(940)
+    const plain: typeof clusteredShare = (clusters) =>
       wilson(
         clusters.reduce((sum, { passed }) => sum + passed, 0),
         clusters.reduce((sum, { of }) => sum + of, 0),
@@ -130,9 +130,9 @@ describe('the interval of trials that belong to scenarios', () => {
 
 describe('pass^k', () => {
   test('is the share of all ways to draw k trials in which every one passed', () => {
-    const drawn = (items: boolean[], k: number): boolean[][] => {
+    const subsets = (items: boolean[], k: number): boolean[][] => {
       if (k === 0) return [[]]
-      return items.flatMap((item, index) => drawn(items.slice(index + 1), k - 1).map((others) => [item, ...others]))
+      return items.flatMap((item, index) => subsets(items.slice(index + 1), k - 1).map((others) => [item, ...others]))
     }
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1, maxLength: 4 }), (scenarios) => {
@@ -140,7 +140,7 @@ describe('pass^k', () => {
         expect(passK).toHaveLength(Math.min(...scenarios.map(({ of }) => of)))
         for (const [index, found] of passK.entries()) {
           const shares = scenarios.map(({ passed, of }) => {
-            const ways = drawn(
+            const ways = subsets(
               Array.from({ length: of }, (_, at) => at < passed),
               index + 1,
             )

@@ -72,10 +72,10 @@ describe('a trial', () => {
       await call('create_payment', { ...toBakery, description: `My card is ${number}, cvv 123` })
       return `My key is ${key}.`
     })
-    const kept = JSON.stringify(trial)
-    expect(kept).not.toMatch(/4242 ?4242/)
-    expect(kept).not.toMatch(/cvv 123/)
-    expect(kept).not.toMatch(/ak_ntl_sandbox_\w/)
+    const trialText = JSON.stringify(trial)
+    expect(trialText).not.toMatch(/4242 ?4242/)
+    expect(trialText).not.toMatch(/cvv 123/)
+    expect(trialText).not.toMatch(/ak_ntl_sandbox_\w/)
     expect(trial.answer).toBe('My key is ak_ntl_sandbox_[masked].')
     expect(trial.passed).toBe(false)
     expect(trial.state.secretsMentioned).toEqual([
@@ -142,18 +142,18 @@ describe('a trial has bounds', () => {
   })
 
   it('of time: an agent that never ends is asked to stop, and is not waited for', async () => {
-    let told: unknown
+    let reply: unknown
     // Without a connection, which on a busy machine opens only after its time is over.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
-        told = signal.reason
+        reply = signal.reason
       })
       return new Promise<string>(() => {})
     }
     const setting = { bounds: { ms: 100, calls: 200 } }
     const trial = await trialBy({ ...agentBy(async () => ''), run }, scenarioWith({}), setting)
     expect(trial).toMatchObject({ ended: 'timed_out', passed: false, trouble: 'It did not answer within 0.1 s.' })
-    expect(told).toBeInstanceOf(Error)
+    expect(reply).toBeInstanceOf(Error)
   })
 
   it('of errors: an agent that throws has failed, and the report has no secrets', async () => {
@@ -239,11 +239,11 @@ describe('an agent under rehearsal', () => {
   it('finds the expectations nowhere', async () => {
     const expectation = { what: 'mentioned' as const, text: 'the-expected-words', exactly: 1 }
     let found = ''
-    await rehearsed(scenarioWith({ expect: [expectation], faults }), async ({ call }, given) => {
-      const headers = { Authorization: `Bearer ${given.key}` }
+    await rehearsed(scenarioWith({ expect: [expectation], faults }), async ({ call }, input) => {
+      const headers = { Authorization: `Bearer ${input.key}` }
       const paths = ['/whoami', '/activity', '/shops', '/openapi.json', '/wallets', '/agents', '/simulations/shops']
-      for (const path of paths) found += await (await given.fetch(path, { headers })).text()
-      found += (await call('list_activity')).text + JSON.stringify({ ...given, fetch: null })
+      for (const path of paths) found += await (await input.fetch(path, { headers })).text()
+      found += (await call('list_activity')).text + JSON.stringify({ ...input, fetch: null })
       return 'Read.'
     })
     expect(found.match(/the-expected-words|the-rule/)).toBeNull()

@@ -26,21 +26,21 @@ const agent = agentBy(async ({ call }, { task }) => {
   return task.includes('40') ? 'I paid $40.00 to the bakery.' : 'I did not pay anybody.'
 })
 
-const rehearsal = (given: Partial<RehearsalOptions> = {}) =>
+const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
   rehearseWithTrivial({
     ...{ scenarios, agent, trials: 2, seed: 'a seed', concurrency: 2, openStage: openRehearsalStage },
     openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
     elapsed: () => realSystem.elapsed(),
     signal: new AbortController().signal,
-    ...given,
+    ...overrides,
   })
 
 it('trivial agents are shown beside the results: one does nothing, one only talks, one only acts', async () => {
-  const told: string[] = []
-  const { results } = await rehearsal({ onTrial: ({ number }) => told.push(String(number)) })
+  const progress: string[] = []
+  const { results } = await rehearsal({ onTrial: ({ number }) => progress.push(String(number)) })
   expect(results.summary.didRight).toMatchObject({ passed: 6, of: 6 })
   // These trials do not count as the agent's.
-  expect(told).toHaveLength(6)
+  expect(progress).toHaveLength(6)
   expect(results.trivial).toMatchObject([
     { agent: 'does nothing', passed: { passed: 0, of: 3 }, didRight: { passed: 2 }, toldTruth: { passed: 0 } },
     { agent: 'says done and does nothing', didRight: { passed: 2, of: 3 } },

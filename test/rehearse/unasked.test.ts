@@ -8,10 +8,10 @@ import { noState, nothingAsked } from './sample-results.ts'
 let ids = 0
 
 /** Returns an effect of the agent, with the given parts. */
-function effect(what: EffectKind, given: Partial<Effect> = {}): Effect {
+function effect(what: EffectKind, overrides: Partial<Effect> = {}): Effect {
   ids += 1
   const weight = what === 'checkout' || what === 'decline' ? 'clutter' : 'given'
-  return { what, id: `${what}-${ids}`, change: 'added', by: 'agent', step: ids, weight, says: what, ...given }
+  return { what, id: `${what}-${ids}`, change: 'added', by: 'agent', step: ids, weight, says: what, ...overrides }
 }
 
 interface Case {
@@ -25,15 +25,15 @@ interface Case {
 const parsed = (assertions: object[] = []) => assertions.map((assertion) => Assertion.parse(assertion))
 
 /** Returns the descriptions of the effects that fail a trial. */
-function unasked({ effects, state, isStrict = false, ...asked }: Case): string[] {
-  const scenario = { ...nothingAsked, expect: parsed(asked.expect), allow: parsed(asked.allow) }
+function unasked({ effects, state, isStrict = false, ...scenarioParts }: Case): string[] {
+  const scenario = { ...nothingAsked, expect: parsed(scenarioParts.expect), allow: parsed(scenarioParts.allow) }
   const verdicts = judgeUnasked(scenario, { effects, state: { ...noState, ...state } }, isStrict)
   return verdicts.filter(({ failed }) => failed).map(({ says }) => says.replace(/^[^:]*: | \(step \d+\)\.$/g, ''))
 }
 
 const shop = { at: 'Plain Goods', of: 'us' }
-const bought = (cents: number, given: Partial<Effect> = {}) =>
-  effect('purchase', { ...shop, cents, says: `${cents}`, ...given })
+const bought = (cents: number, overrides: Partial<Effect> = {}) =>
+  effect('purchase', { ...shop, cents, says: `${cents}`, ...overrides })
 const captured = (cents: number) => ({ what: 'captured', at: 'Plain Goods', exactly: cents })
 
 describe('unrequested effects', () => {
@@ -117,7 +117,8 @@ describe('unrequested effects', () => {
 })
 
 describe('a card', () => {
-  const card = (given: Partial<Effect> = {}) => effect('card', { ...shop, cents: 6_900, says: 'card', ...given })
+  const card = (overrides: Partial<Effect> = {}) =>
+    effect('card', { ...shop, cents: 6_900, says: 'card', ...overrides })
   const active = (...cards: Effect[]): Partial<FinalState> => {
     return {
       cards: cards.map(({ id }) => ({ id, merchant: 'Plain Goods', party: 'us', status: 'active', isNew: true })),
@@ -154,8 +155,8 @@ describe('undoing something', () => {
   const frozen = (id: string) => effect('card', { id, change: 'changed', weight: 'undone', says: 'frozen', ...shop })
 
   it('counts as requested if the agent created it', () => {
-    const own = effect('card', { ...shop, says: 'card' })
-    expect(unasked({ expect: [captured(1)], effects: [own, frozen(own.id), frozen('of-the-world')] })).toEqual([
+    const ownCard = effect('card', { ...shop, says: 'card' })
+    expect(unasked({ expect: [captured(1)], effects: [ownCard, frozen(ownCard.id), frozen('of-the-world')] })).toEqual([
       'frozen',
     ])
     const revoked = effect('invitation', { change: 'changed', weight: 'undone', says: 'revoked' })

@@ -148,7 +148,7 @@ onEachDatabase('access to cards and wallets', (database) => {
 
   describe('for a customer', () => {
     test("an agent with the grant may do everything, on the customer's wallet", async () => {
-      const own = (await world.get(`/wallets/${walletId}`)).text
+      const ownAnswer = (await world.get(`/wallets/${walletId}`)).text
       const subject = await subjectOf({}, { customerPartyId })
       expect(subject.walletId).not.toBe(walletId)
       const { reverse, expire, authorize, ...rest } = attempts(subject, {}, customerPartyId)
@@ -160,7 +160,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       const { balance } = (await world.get(`/wallets/${subject.walletId}?customerPartyId=${customerPartyId}`)).json.data
         .attributes
       expect(balance).toEqual({ available: 100_000, total: 100_000, currency: 'USD' })
-      expect((await world.get(`/wallets/${walletId}`)).text).toBe(own)
+      expect((await world.get(`/wallets/${walletId}`)).text).toBe(ownAnswer)
       for (const path of ['/agent-cards', '/card-transactions', '/wallets']) {
         const ids = await listed(`${path}?customerPartyId=${customerPartyId}`)
         expect(ids.some((id) => Object.values(subject).includes(id))).toBe(true)

@@ -93,8 +93,8 @@ test("all credentials' arriving bytes are limited together", async () => {
 })
 
 test('unauthenticated bodies use the share of their IP address at every entry point, and do not block authenticated callers', async () => {
-  const made = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
-  for (let at = 0; at < 3; at++) begin('/agent-cards', { key: made(at), length: 32_000 })
+  const forgedKey = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
+  for (let at = 0; at < 3; at++) begin('/agent-cards', { key: forgedKey(at), length: 32_000 })
   await held(96_000)
   const operations = new Set(Object.values(catalogue).map(({ method, path }) => `${method} ${path}`))
   const isPage = ({ method, path }: { method: string; path: string }) =>
@@ -106,9 +106,9 @@ test('unauthenticated bodies use the share of their IP address at every entry po
       /^HTTP\/1\.1 429 .*from this address are already arriving/s,
     )
     // This entry point reads no credential, so a request with one uses the share of its address too.
-    expect(await begin(path, { key: made(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
+    expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
-  expect(await begin('/agent-cards', { key: made(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)
+  expect(await begin('/agent-cards', { key: forgedKey(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)
 
   const attributes = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
   const response = await fetch(`${served.url}/agent-cards`, {

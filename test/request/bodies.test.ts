@@ -66,9 +66,9 @@ describe('a large body', () => {
     const sent = { ...card, 'Content-Length': String(mebibyte + 1) }
     const nobody = await begin('POST', '/agent-cards', sent).answer
     expect([nobody.status, nobody.headers.connection]).toEqual([401, 'close'])
-    const known = { ...sent, Authorization: `Bearer ${world.agentKey}` }
+    const authorized = { ...sent, Authorization: `Bearer ${world.agentKey}` }
     const left = async () => {
-      const { status, headers } = await begin('POST', '/agent-cards', known).answer
+      const { status, headers } = await begin('POST', '/agent-cards', authorized).answer
       expect([status, headers.connection, headers['x-ratelimit-limit']]).toEqual([400, 'close', '1000000'])
       return Number(headers['x-ratelimit-remaining'])
     }
@@ -167,11 +167,11 @@ describe('closing', () => {
   ])('ends within a limited time even if a client sends or reads %s', async (_, sent) => {
     const reached = Promise.withResolvers<void>()
     const open = await listen({
-      fetch: async (asked) => {
+      fetch: async (request) => {
         reached.resolve()
-        if (asked.url.endsWith('/long'))
+        if (request.url.endsWith('/long'))
           return new Response(new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('a')) }))
-        return new Response(await asked.text())
+        return new Response(await request.text())
       },
       host: '127.0.0.1',
       port: 0,

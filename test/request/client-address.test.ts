@@ -64,7 +64,7 @@ describe('the listener determines the client address', () => {
       log: createLogger({ level: 'silent' }),
     })
     // Sends the header twice, like a client that lies and a proxy that adds its own.
-    const caller = await asked(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
+    const caller = await sendRequest(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })
 })
@@ -87,7 +87,7 @@ describe('over an https public address', () => {
   })
 })
 
-function asked(url: string, headers: Record<string, string[]>): Promise<unknown> {
+function sendRequest(url: string, headers: Record<string, string[]>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, async (response) => {
       const parts = await response.toArray()

@@ -40,9 +40,9 @@ onEachDatabase('the scope of idempotency keys', (database) => {
     test('the same key for a customer and for oneself is independent', async () => {
       const customerPartyId = await world.customerPartyId()
       const sent = { idempotencyKey: newKey() }
-      const own = await world.post('/agent-cards', card, sent)
+      const ownAnswer = await world.post('/agent-cards', card, sent)
       const customers = await world.post('/agent-cards', { ...card, customerPartyId }, sent)
-      expectFirst(own)
+      expectFirst(ownAnswer)
       expectFirst(customers)
       expectReplay(await world.post('/agent-cards', { ...card, customerPartyId }, sent), customers)
     })

@@ -39,16 +39,16 @@ onEachDatabase('the record of idempotency keys', (database) => {
         },
       ],
     ])('of 48 hours is measured by %s', async (_, pass) => {
-      const [kept, forgotten] = [newKey(), newKey()]
+      const [rememberedKey, forgottenKey] = [newKey(), newKey()]
       const issue = (idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
-      const firsts = await inOrder([kept, forgotten], issue)
+      const firsts = await inOrder([rememberedKey, forgottenKey], issue)
       await pass(48 * hour - second)
-      expectReplay(await issue(kept), firsts[0])
+      expectReplay(await issue(rememberedKey), firsts[0])
       await pass(2 * second)
-      const again = await issue(forgotten)
+      const again = await issue(forgottenKey)
       expectFirst(again)
       expect(again.json.data.id).not.toBe(firsts[1]?.json.data.id)
-      expectReplay(await issue(forgotten), again)
+      expectReplay(await issue(forgottenKey), again)
     })
 
     test('is not extended by replays, and after it the key is free for another request', async () => {

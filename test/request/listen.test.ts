@@ -171,8 +171,8 @@ describe('the HTTP listener', () => {
   })
 
   test('refuses a body that says to be over 1 MiB', async () => {
-    const known = `Authorization: Bearer ${world.agentKey}`
-    const head = `POST /agent-cards HTTP/1.1\r\nHost: localhost:${port}\r\n${known}\r\nConnection: close\r\nContent-Length: ${mebibyte + 1}`
+    const authorization = `Authorization: Bearer ${world.agentKey}`
+    const head = `POST /agent-cards HTTP/1.1\r\nHost: localhost:${port}\r\n${authorization}\r\nConnection: close\r\nContent-Length: ${mebibyte + 1}`
     const answer = await raw(port, [`${head}\r\nContent-Type: application/json\r\n\r\n{`])
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'invalid_value', { source: { pointer: '' } })
   })

@@ -47,8 +47,8 @@ onEachDatabase('rate limits', (database) => {
     expect(answers[2]?.headers.get('x-idempotency-replayed')).toBe('true')
     const now = Math.floor(world.system.now() / 1000)
     for (const [index, answer] of answers.entries()) {
-      const [most, remaining, reset] = limits(answer)
-      expect([most, remaining]).toEqual([limit, limit - 1 - index])
+      const [maximum, remaining, reset] = limits(answer)
+      expect([maximum, remaining]).toEqual([limit, limit - 1 - index])
       expect(reset).toBeGreaterThanOrEqual(now)
       expect(reset).toBeLessThanOrEqual(now + 61)
       expect(answer.headers.get('retry-after')).toBeNull()
@@ -62,8 +62,8 @@ onEachDatabase('rate limits', (database) => {
       const retryAfter = Number(answer.headers.get('retry-after'))
       expect(retryAfter).toBeGreaterThanOrEqual(1)
       expect(retryAfter).toBeLessThanOrEqual(60)
-      const [most, remaining, reset] = limits(answer)
-      expect([most, remaining]).toEqual([limit, 0])
+      const [maximum, remaining, reset] = limits(answer)
+      expect([maximum, remaining]).toEqual([limit, 0])
       expect(reset).toBe(Math.ceil(world.system.now() / 1000) + retryAfter)
     }
     expect((await world.get('/agent-cards', { key: world.apiKey })).json.data).toEqual([])
@@ -124,11 +124,11 @@ describe('the processes of one PostgreSQL', () => {
   let world: World
   const stores: Store[] = []
   /** How often one process asked the database for a part of a window. */
-  let asked: number
+  let requestCount: number
 
   beforeEach(async () => {
     world = await createWorld(postgres)
-    asked = 0
+    requestCount = 0
   })
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.close()))
@@ -143,7 +143,7 @@ describe('the processes of one PostgreSQL', () => {
         stores.push(store)
         const counting: Store = Object.assign(Object.create(store), {
           aside: ((work) => {
-            asked += 1
+            requestCount += 1
             return store.aside(work)
           }) satisfies Store['aside'],
         })
@@ -181,7 +181,7 @@ describe('the processes of one PostgreSQL', () => {
     for (let round = 0; round < 12; round++) through += allowed(await count(three, 300))
     expect(through).toBeLessThanOrEqual(3000)
     expect(through).toBeGreaterThan(3000 - 3 * 30)
-    expect(asked).toBeLessThan(110)
+    expect(requestCount).toBeLessThan(110)
     expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
   })
 

@@ -47,10 +47,10 @@ test.each([
   ['a token request', 'POST', '/oauth/token', form, 400, 'invalid_request', '/oauth/token'],
   ['another site', 'GET', '/whoami', { Origin: `https://${secret}.example` }, 403, 'forbidden', '/whoami'],
   ['an operation without a credential', 'GET', '/whoami', {}, 401, 'unauthenticated', '/whoami'],
-])('%s leaves one line', async (_, method, path, headers, status, code, shown) => {
+])('%s leaves one line', async (_, method, path, headers, status, code, loggedPath) => {
   const { response, lines } = await send(method, path, headers)
   const supportId = response.headers.get('x-request-id')
-  const fields = { supportId, status, code, method, path: shown, ms: expect.any(Number) }
+  const fields = { supportId, status, code, method, path: loggedPath, ms: expect.any(Number) }
   expect(response.status).toBe(status)
   expect(lines).toEqual([expect.objectContaining(fields)])
 })

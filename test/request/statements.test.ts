@@ -99,13 +99,13 @@ describe.each(databases)('on $name', (database) => {
         // A statement of this process that is not the call's, such as a heartbeat, may come between: then count again.
         for (let round = 0; round < 3 && counts[name] !== expected[name]; round += 1) {
           const call = await prepare(world)
-          const heard = recordStatements()
+          const statements = recordStatements()
           try {
             expect((await call()).status).toBeLessThan(300)
           } finally {
-            heard.stop()
+            statements.stop()
           }
-          counts[name] = Math.min(counts[name] ?? heard.texts.length, heard.texts.length)
+          counts[name] = Math.min(counts[name] ?? statements.texts.length, statements.texts.length)
         }
       }
     } finally {
@@ -126,16 +126,16 @@ describe.each(databases)('on $name', (database) => {
         await world.service.runLog.flush()
         // The run log writes after 50 ms: here after ten calls, however long they take.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-        const heard = recordStatements()
+        const statements = recordStatements()
         try {
           for (const [index, call] of calls.entries()) {
             expect((await call()).status).toBe(200)
             if (index % 10 === 9) await world.service.runLog.flush()
           }
         } finally {
-          heard.stop()
+          statements.stop()
         }
-        averages[name] = heard.texts.length / calls.length
+        averages[name] = statements.texts.length / calls.length
       } finally {
         vi.useRealTimers()
         await world.drop()

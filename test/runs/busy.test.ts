@@ -38,21 +38,21 @@ onEachDatabase('entries while the database is busy', (database) => {
       const headers = { Authorization: `Bearer ${agentKey}`, 'X-Instance-ID': instanceId }
       expect((await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status).toBe(200)
     }
-    const kept = async () => (await allTables(store)).get('runEntries')?.map(({ operation }) => operation)
+    const storedEntries = async () => (await allTables(store)).get('runEntries')?.map(({ operation }) => operation)
     const calls = async () => (await allTables(store)).get('runs')?.map((run) => Number(run.calls))
-    return { service, call, kept, calls, meets, warned }
+    return { service, call, kept: storedEntries, calls, meets, warned }
   }
 
   test('are written once it is free, each once and in order', async () => {
-    const { service, call, kept, calls, meets, warned } = await served()
+    const { service, call, kept: storedEntries, calls, meets, warned } = await served()
     meets.error = new StoreBusyError('busy')
     for (let count = 0; count < 300; count++) await call('waiting')
     await service.runLog.flush()
-    expect(await kept()).toEqual([])
+    expect(await storedEntries()).toEqual([])
     meets.error = undefined
     await call('waiting')
     await service.runLog.flush()
-    expect(await kept()).toHaveLength(301)
+    expect(await storedEntries()).toHaveLength(301)
     expect(await calls()).toEqual([301])
     await service.runLog.flush()
     expect(await calls()).toEqual([301])
@@ -60,19 +60,19 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('unwritable entries are dropped and logged, and the next ones are stored', async () => {
-    const { service, call, kept, meets, warned } = await served()
+    const { service, call, kept: storedEntries, meets, warned } = await served()
     meets.error = new Error('the disk is strange')
     await call('lost')
     await service.runLog.flush()
     meets.error = undefined
     await call('kept')
     await service.runLog.flush()
-    expect(await kept()).toHaveLength(1)
+    expect(await storedEntries()).toHaveLength(1)
     expect(warned).toEqual(['run entries were lost'])
   })
 
   test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
-    const { service, call, kept, calls, warned } = await served()
+    const { service, call, kept: storedEntries, calls, warned } = await served()
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {
       await call('good')
@@ -83,7 +83,7 @@ onEachDatabase('entries while the database is busy', (database) => {
       }
     }
     await service.runLog.flush()
-    const operations = (await kept()) ?? []
+    const operations = (await storedEntries()) ?? []
     expect(operations.filter((name) => name === 'whoami')).toHaveLength(200)
     expect(operations.filter((name) => name !== 'whoami').sort()).toEqual(['good 0', 'good 199', 'good 70'])
     expect((await calls())?.sort()).toEqual([0, 200])
@@ -91,7 +91,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('a database that refuses all of them is not tried for each', async () => {
-    const { service, call, kept, meets } = await served()
+    const { service, call, kept: storedEntries, meets } = await served()
     meets.error = new Error('the disk is strange')
     // These are added at the same time, so that they are written together.
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
@@ -101,17 +101,17 @@ onEachDatabase('entries while the database is busy', (database) => {
     meets.error = undefined
     await call('kept')
     await service.runLog.flush()
-    expect(await kept()).toHaveLength(1)
+    expect(await storedEntries()).toHaveLength(1)
   })
 
   test('a database that stays busy is given up in the end, so that the memory is bounded', async () => {
-    const { service, call, kept, meets, warned } = await served()
+    const { service, call, kept: storedEntries, meets, warned } = await served()
     meets.error = new StoreBusyError('busy')
     await call('given up')
     for (let count = 0; count < 40; count++) await service.runLog.flush()
     expect(warned).toEqual(['run entries were lost'])
     meets.error = undefined
     await service.runLog.flush()
-    expect(await kept()).toEqual([])
+    expect(await storedEntries()).toEqual([])
   })
 })

@@ -19,10 +19,10 @@ describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries
   test('after all operations, each called twice', async () => {
     const { world } = flows.on
     await world.service.runLog.flush()
-    const kept = await rowsOfRuns(world)
+    const storedText = await rowsOfRuns(world)
     expect(flows.canaries.values.size).toBeGreaterThan(15)
-    expect(kept.length).toBeGreaterThan(10_000)
-    expect(flows.canaries.hitsIn({ kept })).toEqual([])
+    expect(storedText.length).toBeGreaterThan(10_000)
+    expect(flows.canaries.hitsIn({ kept: storedText })).toEqual([])
   })
 })
 
@@ -47,16 +47,16 @@ onEachDatabase('secrets in requests', (database) => {
 
   test('card numbers are not stored under any name, nor secrets under any spelling of theirs', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
-    const asked = [
+    const requests = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
       await world.get(`/agent-cards?cursor=${card}`),
     ]
-    expect(asked.map(({ status }) => status)).toEqual([400, 400])
+    expect(requests.map(({ status }) => status)).toEqual([400, 400])
     await world.service.runLog.flush()
-    const kept = await rowsOfRuns(world)
-    expect(kept).toContain('nextCursor')
-    expect(kept).not.toContain(card)
-    expect(kept).not.toContain('7714')
+    const storedText = await rowsOfRuns(world)
+    expect(storedText).toContain('nextCursor')
+    expect(storedText).not.toContain(card)
+    expect(storedText).not.toContain('7714')
   })
 
   test.each(['cvv', 'Password', 'otp', 'card_number', 'access-token'])(
@@ -75,7 +75,7 @@ onEachDatabase('secrets in requests', (database) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
-    const asked = [
+    const requests = [
       await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: secret }, [secret]: 1 }, sent),
       await world.post('/agent-cards', { nested: [{ deep: { text: `see ${secret}.` } }], number: secret }, sent),
       await world.get(`/agent-cards/${url}?q=${url}&${url}=1`, sent),
@@ -84,14 +84,14 @@ onEachDatabase('secrets in requests', (database) => {
       await world.post('/agent-cards', { text: `${'x '.repeat(8_170)}${secret}` }, sent),
       await world.post('/agent-cards', { text: escaped(secret) }, { ...sent, body: `{"text": "${escaped(secret)}"}` }),
     ]
-    expect(asked.every(({ status }) => status >= 400)).toBe(true)
+    expect(requests.every(({ status }) => status >= 400)).toBe(true)
     await world.service.runLog.flush()
-    const kept = (await rowsOfRuns(world)).replaceAll('\\', '')
-    expect(kept).toContain('masked')
-    expect(kept).not.toContain(secret)
-    expect(decodeURIComponent(kept.replace(/%(?![0-9a-f]{2})/gi, ''))).not.toContain(secret)
-    expect(kept).not.toContain(secret.replaceAll(/\D/g, '').length === 16 ? '411111111111' : secret)
-    expect(await runsOf(world)).toContainEqual(expect.objectContaining({ calls: asked.length }))
+    const storedText = (await rowsOfRuns(world)).replaceAll('\\', '')
+    expect(storedText).toContain('masked')
+    expect(storedText).not.toContain(secret)
+    expect(decodeURIComponent(storedText.replace(/%(?![0-9a-f]{2})/gi, ''))).not.toContain(secret)
+    expect(storedText).not.toContain(secret.replaceAll(/\D/g, '').length === 16 ? '411111111111' : secret)
+    expect(await runsOf(world)).toContainEqual(expect.objectContaining({ calls: requests.length }))
     await world.store.transaction(async ({ db }) => {
       await db.deleteFrom('runs').execute()
       await db.deleteFrom('runEntries').execute()
@@ -101,11 +101,11 @@ onEachDatabase('secrets in requests', (database) => {
   test('a card number is not stored, whatever its script, separators and surroundings', async () => {
     const property = fc.asyncProperty(
       disguised,
-      fc.constantFrom(...beside),
+      fc.constantFrom(...scriptNames),
       async ({ text, digits }, [before, behind]) => {
         const instanceId = 'disguised'
         const quoted = `${before}${text}${behind}`
-        const asked = [
+        const requests = [
           await world.post(
             '/agent-cards',
             { maximumAmount: 100, merchant: { name: quoted }, [quoted]: 1 },
@@ -113,10 +113,10 @@ onEachDatabase('secrets in requests', (database) => {
           ),
           await world.get(`/agent-cards?q=${encodeURIComponent(quoted)}`, { instanceId }),
         ]
-        expect(asked.map(({ status }) => status)).toEqual([400, 400])
-        const kept = JSON.stringify((await entriesOf(world, instanceId)).slice(-2))
-        expect(kept).toContain('masked')
-        expect(plainDigits(decodeURIComponent(kept.replace(/%(?![0-9a-f]{2})/gi, '')))).not.toContain(digits)
+        expect(requests.map(({ status }) => status)).toEqual([400, 400])
+        const storedText = JSON.stringify((await entriesOf(world, instanceId)).slice(-2))
+        expect(storedText).toContain('masked')
+        expect(plainDigits(decodeURIComponent(storedText.replace(/%(?![0-9a-f]{2})/gi, '')))).not.toContain(digits)
       },
     )
     await fc.assert(property, { numRuns: tries(60) })
@@ -142,8 +142,8 @@ onEachDatabase('secrets in requests', (database) => {
     '550e8400-e29b-41d4-a716-446655440000',
   ])('%s is not a card number, and stays', async (text) => {
     const instanceId = 'no card'
-    const asked = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
-    expect(asked.status).toBe(400)
+    const cardAnswer = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
+    expect(cardAnswer.status).toBe(400)
     const { body } = (await lastOf(world, instanceId)).detail
     expect(JSON.parse(String(body)).data.attributes.merchant.name).toBe(text)
   })
@@ -232,7 +232,7 @@ describe('records of hostile requests', () => {
 })
 
 /** Texts that may surround a number. */
-const beside = [
+const scriptNames = [
   ['', ''],
   ['see ', '.'],
   ['(', ')'],

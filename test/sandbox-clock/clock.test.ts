@@ -140,13 +140,13 @@ onEachDatabase('the sandbox clock', (database) => {
   test('has the same result in one jump and in many steps', async () => {
     const results: unknown[] = []
     for (const steps of [[9 * day], Array<number>(36).fill(day / 4), [week - 1, 1, 1, 2 * day - 1]]) {
-      const own = await createWorld(database)
+      const newWorld = await createWorld(database)
       for (let count = 0; count < 5; count++) {
-        await own.authorize(await own.issueCard(), 100 + count)
-        await advance({ seconds: 3600 }, own)
+        await newWorld.authorize(await newWorld.issueCard(), 100 + count)
+        await advance({ seconds: 3600 }, newWorld)
       }
-      for (const seconds of steps) await advance({ seconds }, own)
-      const { entries, wallets, transactions } = await proveBooks(own.store)
+      for (const seconds of steps) await advance({ seconds }, newWorld)
+      const { entries, wallets, transactions } = await proveBooks(newWorld.store)
       results.push({
         entries: entries
           .map(({ account, amountCents, reason, createdAtMs }) => `${createdAtMs} ${reason} ${account} ${amountCents}`)
@@ -154,7 +154,7 @@ onEachDatabase('the sandbox clock', (database) => {
         wallets: wallets.map(({ availableCents, heldCents }) => [availableCents, heldCents]).sort(),
         transactions: transactions.map(({ amountCents, status, updatedAtMs }) => [amountCents, status, updatedAtMs]),
       })
-      await own.drop()
+      await newWorld.drop()
     }
     expect(results[1]).toEqual(results[0])
     expect(results[2]).toEqual(results[0])

@@ -83,8 +83,8 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
       return answer.json.data[0].id as string
     }
     const [one, silent, party] = [unknown(), unknown(), await addParty(world)]
-    const known = unknown()
-    await acting.setParty(party.partyId, { email: known })
+    const address = unknown()
+    await acting.setParty(party.partyId, { email: address })
     const id = await invite({ type: 'email', value: one })
     await invite({ type: 'email', value: silent }, { disableNotifications: true })
     await invite({ type: 'party_id', value: party.partyId })
@@ -92,30 +92,30 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect(message.attributes).toMatchObject({ kind: 'customer_invitation', resourceId: id })
     expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
     expect(await messagesTo(silent)).toEqual([])
-    expect((await messagesTo(known)).map(kindOf)).toEqual(['email customer_invitation'])
+    expect((await messagesTo(address)).map(kindOf)).toEqual(['email customer_invitation'])
     // The message is about a record of the inviting party, so the other party does not find it, although it is the
     // recipient.
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 
   test('payment requests and party invitations are mailed once each, without the link', async () => {
-    const [payerAt, known, member] = [unknown(), unknown(), unknown()]
+    const [payerAt, knownAddress, member] = [unknown(), unknown(), unknown()]
     const party = await addParty(world)
-    await acting.setParty(party.partyId, { email: known })
+    await acting.setParty(party.partyId, { email: knownAddress })
     const ask = async (payer: object) => {
       const answer = await world.post('/payment-requests', { amount: 700, payer }, owner)
       expect(answer.status, answer.text).toBe(201)
       return answer.json.data
     }
-    const asked = await ask({ type: 'email', value: payerAt })
+    const paymentRequest = await ask({ type: 'email', value: payerAt })
     await ask({ type: 'party_id', value: party.partyId })
     const invited = await world.post('/party-invitations', { invitations: [{ email: member, role: 'ADMIN' }] }, owner)
     const [mail] = await messagesTo(payerAt)
-    expect(mail.attributes).toMatchObject({ kind: 'payment_request', resourceId: asked.id })
+    expect(mail.attributes).toMatchObject({ kind: 'payment_request', resourceId: paymentRequest.id })
     expect(mail.attributes.text).toBe(
       'Sandbox Organization asks you to pay $7.00. To pay or decline, open this link: [link]',
     )
-    expect((await messagesTo(known)).map(kindOf)).toEqual(['email payment_request'])
+    expect((await messagesTo(knownAddress)).map(kindOf)).toEqual(['email payment_request'])
     const [joining, ...others] = await messagesTo(member)
     expect(others).toEqual([])
     expect(joining.attributes).toMatchObject({
@@ -123,7 +123,7 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
       resourceId: invited.json.data[0].id,
       text: 'Sandbox Organization asks you to join as an admin. To accept or decline, open this link: [link]',
     })
-    const secrets = [asked.attributes.paymentLinkUrl, invited.json.data[0].attributes.url]
+    const secrets = [paymentRequest.attributes.paymentLinkUrl, invited.json.data[0].attributes.url]
     for (const url of secrets) expect(JSON.stringify(await list())).not.toContain(url.split('/').at(-1))
   })
 

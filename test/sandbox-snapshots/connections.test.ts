@@ -25,15 +25,21 @@ onEachDatabase('over a reset', (database) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     const world = await createWorld(database, { system: dateSystem() })
     try {
-      const own = await connect(world)
+      const ownConnection = await connect(world)
       const added = await connect(world, { choice: { agent: 'new', name: 'Made on the way' } })
       const identity = async (key: string) => (await world.get('/whoami', { key })).json.data
-      const before = await identity(own.tokens.access_token)
+      const before = await identity(ownConnection.tokens.access_token)
       expect((await identity(added.tokens.access_token)).attributes.agentId).not.toBe(before.attributes.agentId)
       await reset(world)
-      expect(await identity(own.tokens.access_token)).toEqual(before)
-      const { server, client } = own.application
-      const answer = await refreshTokenGrantRequest(server, client, None(), own.tokens.refresh_token, transport(world))
+      expect(await identity(ownConnection.tokens.access_token)).toEqual(before)
+      const { server, client } = ownConnection.application
+      const answer = await refreshTokenGrantRequest(
+        server,
+        client,
+        None(),
+        ownConnection.tokens.refresh_token,
+        transport(world),
+      )
       const { access_token } = await processRefreshTokenResponse(server, client, answer)
       expect(await identity(access_token)).toEqual(before)
       // The agent created since the snapshot is gone, and its credentials with it.
@@ -69,8 +75,8 @@ onEachDatabase('over a reset', (database) => {
       const called = { name: 'get_agent_card', arguments: { cardId } }
       const answer = await jsonOf(await host.post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: called }))
       expect(answer.result.structuredContent.data.attributes.status).toBe('used')
-      const heard = (await stream.next()).value.message
-      expect([heard.method, heard.params.uri]).toEqual(['notifications/resources/updated', uri])
+      const notice = (await stream.next()).value.message
+      expect([notice.method, notice.params.uri]).toEqual(['notifications/resources/updated', uri])
       await stream.return(undefined)
     } finally {
       await Promise.all([site.close(), listener.close()])

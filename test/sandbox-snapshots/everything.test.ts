@@ -55,8 +55,8 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     const answersBefore = await answers()
     expect((await on.world.post('/simulations/snapshots', { name: 'before' })).status).toBe(200)
     const rowsBefore = await worldRows(on.world.store)
-    const asked = { key: on.world[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
-    expect((await send(on, operation, sample, asked)).status).toBe(permittedStatus(operation, sample))
+    const request = { key: on.world[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
+    expect((await send(on, operation, sample, request)).status).toBe(permittedStatus(operation, sample))
     expect((await on.world.send('POST', '/simulations/snapshots/before/restore')).status).toBe(200)
     expect(await worldRows(on.world.store)).toEqual(rowsBefore)
     expect(await answers()).toEqual(answersBefore)

@@ -16,10 +16,10 @@ export async function worldRows(store: Store): Promise<Record<string, string[]>>
     const tables: Record<string, string[]> = {}
     for (const name of worldTables.filter((table) => table !== 'activityResources')) {
       const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)
-      const kept = rows
+      const comparedRows = rows
         .filter((row) => !isOfSnapshots(row))
         .map((row) => (name === 'partyHeads' ? { ...row, ...ofActivity } : row))
-      tables[name] = kept.map((row) => JSON.stringify(row)).sort()
+      tables[name] = comparedRows.map((row) => JSON.stringify(row)).sort()
     }
     return tables
   })

@@ -53,13 +53,16 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const cardId = await world.issueCard()
     await advance(60)
     const before = await worldRows(world.store)
-    const kept = await save('a-card')
-    expect(kept.json.data).toMatchObject({ type: 'sandboxSnapshot', attributes: { name: 'a-card', now: await now() } })
+    const snapshot = await save('a-card')
+    expect(snapshot.json.data).toMatchObject({
+      type: 'sandboxSnapshot',
+      attributes: { name: 'a-card', now: await now() },
+    })
     for (let time = 0; time < 2; time++) {
       await world.authorize(cardId, 1250)
       await advance(86_400 * 30)
       const answer = await restore('a-card')
-      expect(answer.json.data.attributes).toEqual({ now: kept.json.data.attributes.now, snapshot: 'a-card' })
+      expect(answer.json.data.attributes).toEqual({ now: snapshot.json.data.attributes.now, snapshot: 'a-card' })
       expect(await worldRows(world.store)).toEqual(before)
       expect((await world.get(`/agent-cards/${cardId}`)).json.data.attributes.status).toBe('active')
       await isWhole()
@@ -67,7 +70,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await listed())[0]).toBe('restore_sandbox')
     // Time continues from the snapshot's.
     world.system.pass(5_000)
-    expect(Date.parse(await now())).toBe(Date.parse(kept.json.data.attributes.now) + 5_000)
+    expect(Date.parse(await now())).toBe(Date.parse(snapshot.json.data.attributes.now) + 5_000)
   })
 
   test('a world with a start time starts at it again', async () => {

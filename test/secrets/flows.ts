@@ -18,7 +18,7 @@ export interface Flows {
   on: Grounds
   canaries: Canaries
   /** The answers by place, which must contain no secret. */
-  said: Record<string, string>
+  outputs: Record<string, string>
   /** Sends every operation over REST, and each command a second time with the same key. */
   overRest(): Promise<void>
   /** Calls every operation as a tool from hosts of both eras, with progress and a person who agrees to everything. */
@@ -40,9 +40,12 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   const on = await grounds(database)
   const { world } = on
   const canaries = createCanaries()
-  const said: Record<string, string> = { 'errors over REST': '', 'answers over MCP without secrets of their own': '' }
+  const outputs: Record<string, string> = {
+    'errors over REST': '',
+    'answers over MCP without secrets of their own': '',
+  }
   const say = (where: string, text: string) => {
-    said[where] += `${text}\n`
+    outputs[where] += `${text}\n`
   }
   canaries.add('the seeded API key', world.apiKey)
   canaries.add('the seeded agent key', world.agentKey)
@@ -85,9 +88,9 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
           if ((sample.who === 'agents') !== (credential === world.agentKey)) continue
           const ids = await sample.make(on, placeOf(sample, on))
           const input = { ...ids, ...sample.attributes?.(ids, on) }
-          const known = Object.fromEntries(Object.entries(input).filter(([name]) => takes(operation, name)))
+          const knownInput = Object.fromEntries(Object.entries(input).filter(([name]) => takes(operation, name)))
           const progress: string[] = []
-          const result = await client.callTool(operation.name, known, {
+          const result = await client.callTool(operation.name, knownInput, {
             onprogress: (report) => void progress.push(JSON.stringify(report)),
           })
           const text = JSON.stringify([result, progress])
@@ -104,7 +107,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   return {
     on,
     canaries,
-    said,
+    outputs,
     overRest,
     overMcp,
     close: async () => {

@@ -31,10 +31,10 @@ onEachDatabase('a secret that a caller sends', (database) => {
     await world.drop()
   })
 
-  const nowhere = async (secret: string, said: string) => {
+  const nowhere = async (secret: string, output: string) => {
     await world.service.runLog.flush()
     const rows = JSON.stringify([...(await allTables(world.store))]).replaceAll('\\', '')
-    for (const [place, text] of Object.entries({ said, rows, log: world.logged.join('\n') })) {
+    for (const [place, text] of Object.entries({ said: output, rows, log: world.logged.join('\n') })) {
       expect(text.replace(idOrHash, '').includes(secret) ? place : 'nowhere').toBe('nowhere')
     }
   }

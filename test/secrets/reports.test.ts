@@ -157,10 +157,10 @@ describe('listen', () => {
    * this.
    */
   async function printed(status: number, answer: object, ...args: string[]): Promise<string> {
-    let asked = 0
+    let requestCount = 0
     const server = createServer((_request, response) => {
-      asked += 1
-      const isFirst = asked === 1 && status === 200
+      requestCount += 1
+      const isFirst = requestCount === 1 && status === 200
       const body = isFirst ? { data: [], meta: { pagination: { nextCursor: null } } } : answer
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
     })

@@ -23,7 +23,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
 
   test('each secret is in its place, and nowhere else', async () => {
     const { canaries } = flows
-    const places = { ...(await kept(flows)), ...flows.said }
+    const places = { ...(await storedTexts(flows)), ...flows.outputs }
     console.info(
       `${database.name}: ${canaries.values.size} canaries (${new Set(canaries.values.values()).size} kinds) × ${Object.keys(places).length} places`,
     )
@@ -33,7 +33,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
     expect(canaries.hitsIn(places)).toEqual([])
   })
 
-  async function kept({ on: { world } }: Flows): Promise<Record<string, string>> {
+  async function storedTexts({ on: { world } }: Flows): Promise<Record<string, string>> {
     await world.service.runLog.flush()
     const path = world.url.replace(/^sqlite:/, '')
     const files = database.name === 'sqlite' ? [path, `${path}-wal`].filter(existsSync) : []
@@ -78,8 +78,8 @@ async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
   for (const [name, value] of visitor.cookies) canaries.add(`cookie ${name}`, value)
   canaries.add('seed of an authenticator app', await enrolAt(visitor, world.system))
   const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
-  const made = await world.post('/subscriptions', terms, { key: world.apiKey })
-  const { clientSecret, checkoutUrl } = made.json.data.attributes
+  const subscription = await world.post('/subscriptions', terms, { key: world.apiKey })
+  const { clientSecret, checkoutUrl } = subscription.json.data.attributes
   canaries.add('clientSecret', clientSecret)
   canaries.add('checkoutUrl', String(checkoutUrl).split('/').at(-1) ?? '')
   const payerKey = 'canary_payer_key_'.padEnd(43, 'x')

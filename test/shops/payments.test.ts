@@ -75,14 +75,14 @@ onEachDatabase('paying at a shop', (database) => {
   type Started = { checkoutId: string; shopName: string }
 
   test.each(Object.entries(ways))('%s', async (code, { left: count, typed }) => {
-    const [shopId, shopName, cart, asked] =
+    const [shopId, shopName, cart, askedPrice] =
       code === 'card_not_accepted'
         ? ['casa-verde-furniture', 'Casa Verde Furniture', { items: [{ productId: 'oak-stool' }] }, 8900]
         : ['plain-goods', 'Plain Goods', mug, total]
     const { id: checkoutId } = await startCheckout(world, shopId, cart)
     const card = await typed({ checkoutId, shopName })
     const before = (await proveBooks(world.store)).transactions.map(({ id }) => id)
-    const { json } = await pay(world, checkoutId, card, asked)
+    const { json } = await pay(world, checkoutId, card, askedPrice)
     expect(json.data.attributes).toMatchObject({ status: 'open', orderId: null, decline: { code } })
     expect(json.data.attributes.decline.detail).toBe(shopDeclines[code as keyof typeof shopDeclines])
     const { transactions } = await proveBooks(world.store)
@@ -167,8 +167,8 @@ onEachDatabase('paying at a shop', (database) => {
   test("a customer's checkout is paid by a card on the customer's wallet", async () => {
     const customerPartyId = await world.customerPartyId()
     const { id } = await startCheckout(world, 'plain-goods', { ...mug, customerPartyId })
-    const own = await cardFor(world, 'Plain Goods')
-    expect((await pay(world, id, { ...own.typed, customerPartyId }, total)).json.data.attributes.decline.code).toBe(
+    const ownCard = await cardFor(world, 'Plain Goods')
+    expect((await pay(world, id, { ...ownCard.typed, customerPartyId }, total)).json.data.attributes.decline.code).toBe(
       'no_card',
     )
     const { typed } = await cardFor(world, 'Plain Goods', { customerPartyId })
@@ -192,8 +192,8 @@ onEachDatabase('paying at a shop', (database) => {
       await db.selectFrom('shopOrders').selectAll().execute(),
       await db.selectFrom('activity').selectAll().execute(),
     ])
-    const kept = JSON.stringify(rows) + world.logged.join('\n')
-    expect(kept).toContain('My key is ak_ntl_sandbox_[masked]')
+    const storedText = JSON.stringify(rows) + world.logged.join('\n')
+    expect(storedText).toContain('My key is ak_ntl_sandbox_[masked]')
     for (const secret of [
       key,
       '4242 4242',
@@ -205,7 +205,7 @@ onEachDatabase('paying at a shop', (database) => {
       'CVC: 987',
       attributes.url,
     ]) {
-      expect(kept).not.toContain(secret)
+      expect(storedText).not.toContain(secret)
     }
   })
 })

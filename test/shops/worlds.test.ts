@@ -24,9 +24,9 @@ test('a world opens the shops that its file names, by name or by id, and its own
   expect(data.map(({ id }: { id: string }) => id)).toEqual(['harbor-and-pine', 'millbrook-books', 'market-stall'])
   const missing = await world.get('/simulations/shops/plain-goods')
   expect([missing.status, missing.json.errors[0].detail]).toEqual([404, expect.stringContaining('market-stall')])
-  const own = file.shops?.[2]
-  if (typeof own !== 'object') throw new Error('The third shop is of the file.')
-  expect((await buy(world, own)).attributes).toMatchObject({ status: 'paid', total: 350 })
+  const thirdShop = file.shops?.[2]
+  if (typeof thirdShop !== 'object') throw new Error('The third shop is of the file.')
+  expect((await buy(world, thirdShop)).attributes).toMatchObject({ status: 'paid', total: 350 })
 })
 
 test('a shop that fails before charging has charged nothing, and charges when the request is repeated', async () => {
@@ -80,9 +80,9 @@ test('nothing that a buyer sees reveals the purpose of a shop', () => {
   const hidden = Object.keys(ownShops).filter((name) => name !== shopOf(name).id)
   expect(hidden.length).toBeGreaterThan(9)
   for (const shop of Object.values(ownShops)) {
-    const shown = JSON.stringify(shop).toLowerCase()
+    const shopText = JSON.stringify(shop).toLowerCase()
     for (const word of [...hidden, 'hostile', 'honest', 'attack', 'injection', 'sandbox', 'rehears']) {
-      expect(shown, shop.id).not.toContain(word)
+      expect(shopText, shop.id).not.toContain(word)
     }
   }
 })

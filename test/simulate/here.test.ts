@@ -13,18 +13,18 @@ const settings = {
 async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
-  const asked = async (tool: string, input = {}) => {
+  const callTool = async (tool: string, input = {}) => {
     const { isError, content } = await caller.call(tool, input)
     expect({ tool, isError }).toEqual({ tool, isError: false })
     return (content as { data: { id: string; attributes: { now?: string; status?: string } } }).data
   }
-  const clock = async () => Date.parse((await asked('get_sandbox_clock')).attributes.now ?? '')
+  const clock = async () => Date.parse((await callTool('get_sandbox_clock')).attributes.now ?? '')
   try {
     const [beganAtMs, clockAtMs] = [realSystem.now(), await clock()]
     for (let number = 0; number < purchases; number++) {
       const money = { currency: 'USD', merchant: { name: 'Sandbox Unresolved' } }
-      const card = await asked('issue_agent_card', { ...money, maximumAmount: 500 })
-      const purchase = await asked('simulate_card_authorization', { ...money, cardId: card.id, amount: 400 })
+      const card = await callTool('issue_agent_card', { ...money, maximumAmount: 500 })
+      const purchase = await callTool('simulate_card_authorization', { ...money, cardId: card.id, amount: 400 })
       expect(purchase.attributes.status).toBe('authorized')
     }
     return (await clock()) - clockAtMs - (realSystem.now() - beganAtMs)

@@ -26,24 +26,24 @@ type World = ReturnType<typeof newModel>
 
 /** How a card transaction gets into each status; it is named `subject` then. */
 const states: Record<TransactionFacts['status'], (world: World) => string> = {
-  authorized: ({ authorize }) => made(authorize(), 'purchase'),
-  declined: ({ authorize }) => made(authorize(301), 'purchase'),
+  authorized: ({ authorize }) => idOf(authorize(), 'purchase'),
+  declined: ({ authorize }) => idOf(authorize(301), 'purchase'),
   captured: ({ authorize, act }) => {
     authorize()
-    return made(act('simulate_card_capture', { subject: 'purchase', amount: 200 }), 'purchase')
+    return idOf(act('simulate_card_capture', { subject: 'purchase', amount: 200 }), 'purchase')
   },
   partially_captured: ({ authorize, act }) => {
     authorize()
-    return made(act('simulate_card_capture', { subject: 'purchase', amount: 150 }), 'purchase')
+    return idOf(act('simulate_card_capture', { subject: 'purchase', amount: 150 }), 'purchase')
   },
   reversed: ({ authorize, act }) => {
     authorize()
-    return made(act('simulate_card_reversal', { subject: 'purchase' }), 'purchase')
+    return idOf(act('simulate_card_reversal', { subject: 'purchase' }), 'purchase')
   },
   refunded: ({ authorize, act }) => {
     authorize()
     act('simulate_card_capture', { subject: 'purchase', amount: 200 })
-    return made(act('simulate_card_refund', { subject: 'purchase', amount: 50, makes: 'refund' }), 'refund')
+    return idOf(act('simulate_card_refund', { subject: 'purchase', amount: 50, makes: 'refund' }), 'refund')
   },
 }
 
@@ -153,7 +153,7 @@ it('skips what acts on something that was left out', () => {
   expect(model.apply({ step: 1, agent: 1, tool: 'get_agent_card', party: 'own', subject: 'card-9' })).toBeUndefined()
 })
 
-function made(facts: Facts, name: string): string {
+function idOf(facts: Facts, name: string): string {
   if (facts.type !== 'cardTransaction') throw new Error(`no card transaction: ${JSON.stringify(facts)}`)
   return name
 }

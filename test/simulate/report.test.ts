@@ -6,13 +6,15 @@ import { type Fault, inProcess, simulateInProcess } from './in-process.ts'
 const small = { agents: 2, purchases: 2 }
 
 /** The target with every call made by `call`. */
-function calling(call: (caller: Caller, ...asked: Parameters<Caller['call']>) => ReturnType<Caller['call']>): Target {
+function calling(
+  call: (caller: Caller, ...parameters: Parameters<Caller['call']>) => ReturnType<Caller['call']>,
+): Target {
   const { isolated, open } = inProcess()
   const opened = async () => {
     const world = await open()
     const connect = async (agent: number) => {
       const caller = await world.connect(agent)
-      return { ...caller, call: (...asked: Parameters<Caller['call']>) => call(caller, ...asked) }
+      return { ...caller, call: (...parameters: Parameters<Caller['call']>) => call(caller, ...parameters) }
     }
     return { ...world, connect }
   }
@@ -79,8 +81,8 @@ describe('the report is printed even after:', () => {
     const controller = new AbortController()
     let calls = 0
     let cut = () => {}
-    const target = calling((caller, ...asked) => {
-      if (++calls < 12) return caller.call(...asked)
+    const target = calling((caller, ...parameters) => {
+      if (++calls < 12) return caller.call(...parameters)
       const { promise, reject } = Promise.withResolvers<never>()
       cut = () => reject(new Error('Connection closed'))
       controller.abort()

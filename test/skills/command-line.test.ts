@@ -63,11 +63,11 @@ test.runIf(isDeep)('write-a-scenario: careful passes, repeats-blindly fails, and
 
 test.runIf(isDeep)('rehearse-an-agent-in-ci: its commands run, and an agent that does nothing fails', async () => {
   writeFileSync(join(here, 'agent.mjs'), agent)
-  const [list, careful, own, ...more] = await run('rehearse-an-agent-in-ci')
+  const [list, careful, ownScenarios, ...more] = await run('rehearse-an-agent-in-ci')
   expect(more).toEqual([])
   expect(list).toMatchObject({ status: 0, stdout: expect.stringContaining('answer-lost') })
   expect(careful, careful?.stderr).toMatchObject({ status: 0, stderr: '' })
-  expect(own).toMatchObject({ status: 0, stderr: '' })
+  expect(ownScenarios).toMatchObject({ status: 0, stderr: '' })
   const { summary } = JSON.parse(readFileSync(join(here, 'rehearsal/results.json'), 'utf8'))
   expect(summary.passed).toMatchObject({ passed: 0, of: 2 })
 })

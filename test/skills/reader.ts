@@ -65,10 +65,10 @@ interface Attributes {
 export async function follow(
   host: Host,
   text: string,
-  given: Facts,
+  initialFacts: Facts,
   between: (step: Step, facts: Facts) => Promise<void> | void = () => {},
 ): Promise<Played[]> {
-  const facts = { ...given }
+  const facts = { ...initialFacts }
   const played: Played[] = []
   for (const step of stepsOf(text)) {
     await between(step, facts)

@@ -38,7 +38,7 @@ const forTheCommandLine = ['rehearse-an-agent-in-ci', 'write-a-scenario']
 
 describe('the files', () => {
   const operations: OperationDefinition[] = Object.values(catalogue)
-  const known = new Set(operations.map(({ name }) => name))
+  const operationNames = new Set(operations.map(({ name }) => name))
 
   test.each(skillFiles)('$name is short, and names only tools that are offered', ({ name, text, frontmatter }) => {
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60)
@@ -48,7 +48,7 @@ describe('the files', () => {
       new Set([...words.matchAll(/`([a-z]+(?:_[a-z]+)+)[ `]/g)].map(([, tool = '']) => tool).filter(isTool))
     const isTool = (word: string) => /^(list|get|create|issue|simulate|start|pay|resume|cancel|fund)_/.test(word)
     const needed = (frontmatter.metadata?.tools ?? '').split(' ').filter((tool) => tool !== '')
-    expect([...toolsIn(sandbox)].filter((tool) => !known.has(tool))).toEqual([])
+    expect([...toolsIn(sandbox)].filter((tool) => !operationNames.has(tool))).toEqual([])
     expect([...toolsIn(always)].toSorted()).toEqual(needed.toSorted())
     const offered = new Set(toolList(everyTool('sandbox')).map((tool) => tool.name))
     expect([...toolsIn(sandbox)].filter((tool) => !offered.has(tool))).toEqual([])

@@ -14,7 +14,7 @@ describe('the store on PostgreSQL', () => {
     'locks the name of a stale write before it tries again: %s',
     async (what) => {
       const { store, drop } = await postgres.create({ ...realSystem, sleep: async () => {} })
-      const heard = recordStatements()
+      const statements = recordStatements()
       try {
         let attempts = 0
         await store.transaction(async (tx) => {
@@ -23,9 +23,9 @@ describe('the store on PostgreSQL', () => {
           attempts += 1
           if (attempts === 1) throw new StaleWriteError(what)
         })
-        expect(heard.texts.filter((text) => text.startsWith('insert into locks'))).toHaveLength(1)
+        expect(statements.texts.filter((text) => text.startsWith('insert into locks'))).toHaveLength(1)
       } finally {
-        heard.stop()
+        statements.stop()
         await drop()
       }
     },

@@ -34,9 +34,9 @@ const inPostgres = sql<Found>`
 
 async function found(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promise<Columns> {
   const { rows } = await (dialect === 'sqlite' ? inSqlite : inPostgres).execute(db)
-  const own = rows.filter(({ table }) => !table.startsWith('sqlite_'))
+  const ownRows = rows.filter(({ table }) => !table.startsWith('sqlite_'))
   return Object.fromEntries(
-    own.map(({ table, column, type: named, required }) => {
+    ownRows.map(({ table, column, type: named, required }) => {
       const type = named === 'bytea' || named === 'blob' ? 'bytes' : named
       return [`${table}.${column}`, required ? type : `${type} or null`]
     }),

@@ -100,9 +100,9 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
         }),
       ),
     )
-    const kept = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
-    expect(kept).toEqual(Array.from({ length: 100 }, (_, index) => index).filter((index) => index % 3 !== 0))
-    expect(await walletIds(store)).toEqual(kept.map((index) => `wal_${String(index).padStart(2, '0')}`))
+    const succeeded = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
+    expect(succeeded).toEqual(Array.from({ length: 100 }, (_, index) => index).filter((index) => index % 3 !== 0))
+    expect(await walletIds(store)).toEqual(succeeded.map((index) => `wal_${String(index).padStart(2, '0')}`))
   })
 
   test('undoes one of several simultaneous transactions whose last write fails, and no other', async () => {
@@ -160,17 +160,17 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 
   test('gives a lock to only one of several simultaneous transactions', async () => {
     let holders = 0
-    let most = 0
+    let maxAtOnce = 0
     await times(20, () =>
       store.transaction(async (tx) => {
         await tx.lock('one')
         holders += 1
-        most = Math.max(most, holders)
+        maxAtOnce = Math.max(maxAtOnce, holders)
         await sql`select 1`.execute(tx.db)
         holders -= 1
       }),
     )
-    expect(most).toBe(1)
+    expect(maxAtOnce).toBe(1)
   })
 
   test('finishes running transactions before it closes, and accepts none afterwards', async () => {

@@ -12,7 +12,7 @@ import { sampleOf } from '../support/depth.ts'
 /**
  * Returns the most database round trips of one request. A read needs one for the caller and the time, and then its own.
  */
-const most = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
+const maxStatements = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
 /** The limits of rare operations that look up several records in sequence. */
 const more: Readonly<Record<string, number>> = {
@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => on.world.drop())
 
 test.each(sampleOf(operations, 4))('$name stays within its number of database round trips', async (operation) => {
-  expect(await waitsOf(operation)).toBeLessThanOrEqual(most(operation))
+  expect(await waitsOf(operation)).toBeLessThanOrEqual(maxStatements(operation))
 })
 
 /** Counts on the second call, because the first one makes the credential known to the process. */
@@ -85,12 +85,12 @@ async function waitsOf(operation: OperationDefinition): Promise<number> {
   for (let time = 0; time < 2; time++) {
     const ids = await sample.make(on, place)
     const counter = countWaits()
-    const asked = { key: on.credentials[credential], ids }
+    const request = { key: on.credentials[credential], ids }
     const answer = await send(
       on,
       operation,
       sample,
-      sample.reach === 'acting' && target === 'granted' ? { ...asked, acting: place.partyId } : asked,
+      sample.reach === 'acting' && target === 'granted' ? { ...request, acting: place.partyId } : request,
     )
     waits = counter.stop()
     expect(answer.status, `${operation.name}: ${answer.text}`).toBe(cell.expected)
@@ -105,15 +105,15 @@ async function waitsOf(operation: OperationDefinition): Promise<number> {
 function countWaits(): { stop(): number } {
   const { query } = pg.Client.prototype
   /** Returns whether the query ends a read; nobody waits for that. */
-  const isEnd = (asked: unknown) => (asked as { text?: string }).text === 'rollback'
+  const isEnd = (statement: unknown) => (statement as { text?: string }).text === 'rollback'
   const waited = new Map<object, { asked: number; answered: number }>()
-  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-    if (isEnd(given[0])) return Reflect.apply(query, this, given)
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    if (isEnd(args[0])) return Reflect.apply(query, this, args)
     const on = waited.get(this) ?? { asked: 0, answered: 0 }
     waited.set(this, on)
     const mine = on.answered + 1
     on.asked = Math.max(on.asked, mine)
-    const answer = Reflect.apply(query, this, given) as Promise<unknown>
+    const answer = Reflect.apply(query, this, args) as Promise<unknown>
     const settled = () => {
       on.answered = Math.max(on.answered, mine)
     }

@@ -100,9 +100,9 @@ onEachDatabase('access to subscriptions', (database) => {
     expect(await outcomes({ ...attempts(id, { key: none }), ...collection({ key: none }) })).toEqual(
       all(403, { list: 403, create: 403 }),
     )
-    const wanted = await shop.get(id, { key: none })
-    expectRefusal(wanted, 'forbidden')
-    expect(wanted.json.errors[0].detail).toMatch(/payments\.read/)
+    const subscription = await shop.get(id, { key: none })
+    expectRefusal(subscription, 'forbidden')
+    expect(subscription.json.errors[0].detail).toMatch(/payments\.read/)
     expect((await shop.read(id)).status).toBe('pending')
     expect(await outcomes({ ...attempts(id, { key: creates }), ...collection({ key: creates }) })).toEqual(
       all(200, { get: 403, resume: 409, list: 403, create: 200 }),
@@ -147,11 +147,11 @@ onEachDatabase('access to subscriptions', (database) => {
   describe('for a customer', () => {
     test('an agent with the grant may do all, and neither sees the other’s', async () => {
       const { id } = ok(await collection({}, customerPartyId).create()).json.data
-      const own = await shop.create()
+      const subscription = await shop.create()
       expect(await listed(`/subscriptions?customerPartyId=${customerPartyId}`)).toEqual([id])
       expect(await listed('/subscriptions?limit=100')).not.toContain(id)
       expect(await outcomes(attempts(id))).toEqual(all(404))
-      expect(await outcomes(attempts(own, {}, customerPartyId))).toEqual(all(404))
+      expect(await outcomes(attempts(subscription, {}, customerPartyId))).toEqual(all(404))
       expect(await outcomes(attempts(id, {}, customerPartyId))).toEqual(all(200, { resume: 409 }))
     })
 

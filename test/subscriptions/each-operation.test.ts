@@ -106,12 +106,12 @@ describe.each(databases)('each operation in each state on $name', (database) => 
   })
 
   test.each(statuses)('the list of %s subscriptions has exactly those, in their present state', async (status) => {
-    const own = merchant(world)
-    const id = await inState(own, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
+    const ownShop = merchant(world)
+    const id = await inState(ownShop, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
     const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json
     for (const { attributes } of data) expect(attributes.status).toBe(status)
     const listed = data.map((item: { id: string }) => item.id)
-    const now = (await own.read(id)).status
+    const now = (await ownShop.read(id)).status
     expect(listed.includes(id)).toBe(now === status)
     const all: { id: string; attributes: { status: string } }[] = ok(await world.get('/subscriptions?limit=100')).json
       .data

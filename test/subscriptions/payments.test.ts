@@ -34,7 +34,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     expect(answer.status, answer.text).toBe(200)
     return answer.json
   }
-  const shown = async (id: string) =>
+  const paymentsOf = async (id: string) =>
     (await read(`/subscriptions/${id}/payments`)).data.map(
       ({ attributes: one }: { attributes: Record<string, unknown> }) => [one.paymentNumber, one.status, one.dueDate],
     )
@@ -43,7 +43,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     const { partyId } = await world.whoami()
     const id = await started()
     world.system.pass(14 * dayMs)
-    expect(await shown(id)).toEqual([
+    expect(await paymentsOf(id)).toEqual([
       [4, 'scheduled', '2026-02-05'],
       [3, 'paid', '2026-01-29'],
       [2, 'paid', '2026-01-22'],
@@ -80,13 +80,13 @@ onEachDatabase('the payments of a subscription', (database) => {
   test('payments that were missed, marked paid or never due show it, and have no transaction', async () => {
     const terms = { description: 'Gym', every: weekly.every, totalAmount: 4000, taxAmount: 0, paymentCount: 4 }
     const { id: pending } = await done('/subscriptions', terms)
-    expect(await shown(pending)).toEqual([4, 3, 2, 1].map((number) => [number, 'scheduled', null]))
+    expect(await paymentsOf(pending)).toEqual([4, 3, 2, 1].map((number) => [number, 'scheduled', null]))
     const id = await started(terms)
     await done(`/simulations/subscriptions/${id}/card`, { behavior: 'declines' })
     world.system.pass(13 * dayMs)
     await done(`/simulations/subscriptions/${id}/card`, { behavior: 'approves' })
     await done(`/subscriptions/${id}/payments/3/mark-paid`, {})
-    expect(await shown(id)).toEqual([
+    expect(await paymentsOf(id)).toEqual([
       [4, 'scheduled', '2026-02-05'],
       [3, 'marked_paid', '2026-01-29'],
       [2, 'missed', '2026-01-22'],
@@ -94,7 +94,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     ])
     expect((await read('/transactions')).data).toHaveLength(1)
     await done(`/subscriptions/${id}/cancel`, {})
-    expect((await shown(id)).map(([number]: [number]) => number)).toEqual([3, 2, 1])
+    expect((await paymentsOf(id)).map(([number]: [number]) => number)).toEqual([3, 2, 1])
   })
 
   test('a page continues where the previous one ended', async () => {

@@ -197,22 +197,22 @@ onEachDatabase('creating a subscription', (database) => {
       expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: '/data/attributes/amount' } })
       return
     }
-    const own = await createWorld(database)
+    const newWorld = await createWorld(database)
     try {
-      const its = merchant(own)
+      const its = merchant(newWorld)
       const id = await its.create({ ...monthly, amount: Number.MAX_SAFE_INTEGER })
       const other = await its.create()
       const statuses: Record<string, number> = { checkout: (await its.checkout(id)).status }
-      own.system.pass(40 * 86_400_000)
+      newWorld.system.pass(40 * 86_400_000)
       for (const path of ['/simulations/clock', '/wallets', '/subscriptions', '/agent-cards']) {
-        statuses[path] = (await own.get(path)).status
+        statuses[path] = (await newWorld.get(path)).status
       }
-      statuses['another create'] = (await own.post('/subscriptions', monthly)).status
+      statuses['another create'] = (await newWorld.post('/subscriptions', monthly)).status
       statuses['another read'] = (await its.get(other)).status
       const failing = Object.entries(statuses).filter(([, status]) => status !== 200)
       expect(Object.fromEntries(failing)).toEqual({})
     } finally {
-      await own.drop()
+      await newWorld.drop()
     }
   })
 })

@@ -24,14 +24,14 @@ async function bundled(entry: string): Promise<string> {
   // Loading the bundler takes half a second, and many runs never start the command line.
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
-  const made = join(cache, `made-by-${process.pid}`)
-  await bundle({ entry, folder: made })
-  const folder = join(cache, hashOf(made))
+  const temporary = join(cache, `made-by-${process.pid}`)
+  await bundle({ entry, folder: temporary })
+  const folder = join(cache, hashOf(temporary))
   try {
-    renameSync(made, folder)
+    renameSync(temporary, folder)
   } catch (error) {
     if (!existsSync(folder)) throw error
-    rmSync(made, { recursive: true })
+    rmSync(temporary, { recursive: true })
   }
   return folder
 }

@@ -20,9 +20,9 @@ const draws = new WeakMap<System, { usual: boolean; count: number }>()
 
 /** Returns a system's count of random blocks if its time and seed are the defaults and it has generated none yet. */
 export function untouchedDraws(system: System): { count: number } | undefined {
-  const drawn = draws.get(system)
-  return drawn?.usual && drawn.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
-    ? drawn
+  const draw = draws.get(system)
+  return draw?.usual && draw.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
+    ? draw
     : undefined
 }
 
@@ -34,7 +34,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
   let nowMs = now
   let aheadMs = 0
   let suspendedMs = 0
-  const drawn = { usual: seed === usualSeed, count: 0 }
+  const draw = { usual: seed === usualSeed, count: 0 }
   const slept: number[] = []
   const system: FakeSystem = {
     slept,
@@ -56,7 +56,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
     randomBytes: (length) => {
       const blocks = Array.from({ length: Math.ceil(length / 32) }, () =>
         createHash('sha256')
-          .update(`${seed} ${drawn.count++}`)
+          .update(`${seed} ${draw.count++}`)
           .digest(),
       )
       return Buffer.concat(blocks).subarray(0, length)
@@ -67,7 +67,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
       nowMs += ms
     },
   }
-  draws.set(system, drawn)
+  draws.set(system, draw)
   return system
 }
 

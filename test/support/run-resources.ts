@@ -3,12 +3,12 @@ import type { RunResources } from './on-demand.ts'
 
 /** Returns a resource of the whole test run, preparing it on the first request. */
 export function runResource<Name extends keyof RunResources>(name: Name): Promise<RunResources[Name]> {
-  const asked = known.get(name) ?? ask(name)
-  known.set(name, asked)
-  return asked as Promise<RunResources[Name]>
+  const answer = resources.get(name) ?? ask(name)
+  resources.set(name, answer)
+  return answer as Promise<RunResources[Name]>
 }
 
-const known = new Map<keyof RunResources, Promise<unknown>>()
+const resources = new Map<keyof RunResources, Promise<unknown>>()
 
 async function ask(name: keyof RunResources): Promise<unknown> {
   const answer = await fetch(`${inject('onDemand')}/${name}`)

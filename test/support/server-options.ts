@@ -31,40 +31,40 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
 }
 
 /** Returns the options of an MCP server. Missing ones get their setting's default, or do nothing. */
-export function serverOptions({ environment = 'sandbox', ...given }: GivenOptions): McpServerOptions {
+export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },
     home: '/home/nobody',
   })
   const all = everyTool(environment)
-  const { system = realSystem, stateSecrets: secrets, principal } = given
+  const { system = realSystem, stateSecrets: secrets, principal } = overrides
   return {
-    version: given.version ?? '1.2.3',
-    log: given.log ?? { info: () => {}, warn: () => {}, error: () => {} },
+    version: overrides.version ?? '1.2.3',
+    log: overrides.log ?? { info: () => {}, warn: () => {}, error: () => {} },
     system,
     choice: {
       environment,
-      toolsets: given.toolsets ?? all.toolsets,
-      actor: given.actor,
-      readOnly: given.readOnly ?? false,
-      allows: given.allows ?? all.allows,
-      cardDetails: given.cardDetails ?? cardDetails,
+      toolsets: overrides.toolsets ?? all.toolsets,
+      actor: overrides.actor,
+      readOnly: overrides.readOnly ?? false,
+      allows: overrides.allows ?? all.allows,
+      cardDetails: overrides.cardDetails ?? cardDetails,
     },
-    api: { client: given.client, ways: waysOf(environment) },
+    api: { client: overrides.client, ways: waysOf(environment) },
     people: {
-      confirm: given.confirm ?? { mode: confirm, aboveCents: confirmAbove },
-      decisions: given.decisions,
-      publicUrl: given.publicUrl,
+      confirm: overrides.confirm ?? { mode: confirm, aboveCents: confirmAbove },
+      decisions: overrides.decisions,
+      publicUrl: overrides.publicUrl,
       states: createRequestStates({ system, ...(secrets && { secrets }), ...(principal && { principal }) }),
     },
-    repeats: given.repeats ?? nothingRemembered,
-    faults: given.faults ?? noFaults,
-    run: { id: given.instanceId ?? unknownRun.id, note: given.note ?? unknownRun.note },
+    repeats: overrides.repeats ?? nothingRemembered,
+    faults: overrides.faults ?? noFaults,
+    run: { id: overrides.instanceId ?? unknownRun.id, note: overrides.note ?? unknownRun.note },
     changes: {
-      follow: given.follow ?? ownChanges.follow,
-      areAnnouncedElsewhere: given.areAnnouncedElsewhere ?? ownChanges.areAnnouncedElsewhere,
+      follow: overrides.follow ?? ownChanges.follow,
+      areAnnouncedElsewhere: overrides.areAnnouncedElsewhere ?? ownChanges.areAnnouncedElsewhere,
     },
-    ui: given.ui ?? noViews,
+    ui: overrides.ui ?? noViews,
   }
 }
 

@@ -4,7 +4,7 @@ import pg from 'pg'
 /** Statements that begin, divide or end a transaction. */
 const framing = /^(begin|commit|rollback|savepoint|release|set )/i
 
-type Call = (this: unknown, ...given: never[]) => unknown
+type Call = (this: unknown, ...args: never[]) => unknown
 
 /** Records the text of every statement that this process runs on SQLite or PostgreSQL, until `stop` is called. */
 export function recordStatements(): { texts: string[]; stop(): void } {
@@ -12,10 +12,10 @@ export function recordStatements(): { texts: string[]; stop(): void } {
   const { all, run, get } = StatementSync.prototype
   const { query } = pg.Client.prototype
   const recording = (call: Call, textOf: (by: unknown, first: unknown) => string) =>
-    function (this: unknown, ...given: never[]) {
-      const text = textOf(this, given[0])
+    function (this: unknown, ...args: never[]) {
+      const text = textOf(this, args[0])
       if (!framing.test(text)) texts.push(text)
-      return Reflect.apply(call, this, given)
+      return Reflect.apply(call, this, args)
     }
   const ofSqlite = (call: Call) => recording(call, (by) => (by as StatementSync).sourceSQL)
   Object.assign(StatementSync.prototype, { all: ofSqlite(all), run: ofSqlite(run), get: ofSqlite(get) })

@@ -104,7 +104,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   }
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata, send, publicFetch } = options
-  const given = {
+  const serviceOptions = {
     ...(publicUrl && { publicUrl }),
     ...(clientMetadata && { clientMetadata }),
     ...(send && { send }),
@@ -112,7 +112,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   }
   // Production starts empty, so it is filled with the records that tests need.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
-  const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
+  const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...serviceOptions })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn
   const unread = new Set<string>()

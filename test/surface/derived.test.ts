@@ -26,7 +26,7 @@ describe('the output of a tool', () => {
   test.each(operations.map((operation) => [operation.name, operation] as const))(
     '%s is what the service answers',
     (name, operation) => {
-      const { data = {}, ...beside } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
+      const { data = {}, ...others } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
       const [, success] = successOf(operationIn(document, operation))
       const { data: declared = {} } = contentOf(success).schema.properties ?? {}
       const [answered = declared, none] = declared.anyOf ?? []
@@ -37,7 +37,7 @@ describe('the output of a tool', () => {
       expect(outline(data.items ?? data)).toEqual(served)
       const replayed = operation.idempotency === 'required' ? ['replayed'] : []
       const repeated = 'adds' in operation ? ['repeated'] : []
-      expect(Object.keys(beside)).toEqual(['meta', ...replayed, ...repeated])
+      expect(Object.keys(others)).toEqual(['meta', ...replayed, ...repeated])
     },
   )
 })
@@ -48,8 +48,8 @@ function outline(schema: Schema): string[] {
 }
 
 function bare({ type, const: value, properties, items, anyOf }: Schema): Schema {
-  const kept = { type, const: value, items: items && bare(items), anyOf: anyOf?.map(bare) }
+  const comparedParts = { type, const: value, items: items && bare(items), anyOf: anyOf?.map(bare) }
   const named = Object.entries(properties ?? {}).map(([name, property]) => [name, bare(property)])
   // JSON drops undefined values.
-  return JSON.parse(JSON.stringify({ ...kept, properties: properties && Object.fromEntries(named) }))
+  return JSON.parse(JSON.stringify({ ...comparedParts, properties: properties && Object.fromEntries(named) }))
 }

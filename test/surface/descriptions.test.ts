@@ -37,8 +37,8 @@ const empty = new Set('a an the of its it this that is are to for with in on at 
 
 /** Whether a text adds nothing to the names around it. */
 function repeats(text: string, path: string): boolean {
-  const known = words(path.replaceAll(/[.[\]_]/g, ' '))
-  return [...words(text)].every((word) => known.has(word))
+  const nameWords = words(path.replaceAll(/[.[\]_]/g, ' '))
+  return [...words(text)].every((word) => nameWords.has(word))
 }
 
 /** Returns the share of common words of two texts, from 0 to 1. */
@@ -111,13 +111,13 @@ describe('a tool', () => {
   const isValue = (word: string) => values.has(`"${word}"`) && !names.has(word)
 
   test.each(environments)('names only existing tools in %s', (environment) => {
-    const there = toolList(everyTool(environment)).map(({ name }) => name)
+    const toolNames = toolList(everyTool(environment)).map(({ name }) => name)
     for (const tool of toolList(everyTool(environment))) {
       const texts = [
         tool.description ?? '',
         ...[...argumentsIn(tool.inputSchema as Schema, '')].map(([, text]) => text),
       ]
-      for (const word of texts.flatMap(named)) expect(there, `${tool.name} names ${word}`).toContain(word)
+      for (const word of texts.flatMap(named)) expect(toolNames, `${tool.name} names ${word}`).toContain(word)
     }
   })
 

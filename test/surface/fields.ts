@@ -28,7 +28,7 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const kind = value === undefined ? [type ?? []].flat().join('|') : JSON.stringify(value)
   const related = relatedOf(schema)
   if (related !== undefined) return [{ path, optional, kind: related.kind, rules: related.rules, description }]
-  const own = { path, optional, kind, rules: rulesOf(others), description }
+  const field = { path, optional, kind, rules: rulesOf(others), description }
   const named = Object.entries(properties ?? {}).flatMap(([name, property]) =>
     fieldsOf(property, path === '' ? name : `${path}.${name}`, !required.includes(name)),
   )
@@ -37,22 +37,22 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const inner = [...named, ...listed, ...either]
   if (inner.length > 0 && path === '') return inner
   // An object that is always present and undescribed is represented by its fields.
-  if (named.length > 0 && !optional && kind === 'object' && !description && own.rules.length === 0) return inner
+  if (named.length > 0 && !optional && kind === 'object' && !description && field.rules.length === 0) return inner
   const [only, ...more] = [...named, ...listed]
-  if (only === undefined || more.length > 0 || either.length > 0) return [own, ...inner]
-  return [{ ...own, ...together(own, only) }]
+  if (only === undefined || more.length > 0 || either.length > 0) return [field, ...inner]
+  return [{ ...field, ...together(field, only) }]
 }
 
 /** A list of plain values, or an object with one field, takes one line. */
-function together(own: Field, inner: Field): Partial<Field> {
+function together(outer: Field, inner: Field): Partial<Field> {
   if (!inner.path.endsWith('[]')) {
-    const name = inner.path.slice(own.path.length + 1)
-    return { rules: [...own.rules, `{${fieldLine({ ...inner, path: name, description: undefined })}}`] }
+    const name = inner.path.slice(outer.path.length + 1)
+    return { rules: [...outer.rules, `{${fieldLine({ ...inner, path: name, description: undefined })}}`] }
   }
-  const descriptions = [own.description, inner.description].filter((text) => text !== undefined)
+  const descriptions = [outer.description, inner.description].filter((text) => text !== undefined)
   return {
-    kind: `${own.kind} of ${inner.kind}`,
-    rules: [...own.rules, ...inner.rules],
+    kind: `${outer.kind} of ${inner.kind}`,
+    rules: [...outer.rules, ...inner.rules],
     description: descriptions.length === 0 ? undefined : descriptions.join('; '),
   }
 }
@@ -67,8 +67,8 @@ export function fieldLine({ path, optional, kind, rules, description }: Field): 
 function unwrapped(schema: Schema): Schema {
   const [value, nothing] = schema.anyOf ?? []
   if (schema.anyOf?.length !== 2 || value === undefined || nothing?.type !== 'null') return schema
-  const { anyOf: _, ...beside } = schema
-  return { ...unwrapped(value), ...beside, type: [value.type ?? [], 'null'].flat() }
+  const { anyOf: _, ...others } = schema
+  return { ...unwrapped(value), ...others, type: [value.type ?? [], 'null'].flat() }
 }
 
 /** Returns `{data: {type, id}}` as one field: `→ wallet`. */
@@ -86,18 +86,18 @@ function relatedOf(schema: Schema): Pick<Field, 'kind' | 'rules'> | undefined {
 }
 
 function rulesOf(schema: Schema): string[] {
-  const { additionalProperties, propertyNames, format, pattern, enum: words, default: given, ...others } = schema
+  const { additionalProperties, propertyNames, format, pattern, enum: words, default: defaultValue, ...others } = schema
   const { minimum, exclusiveMinimum, maximum, minLength, maxLength, minItems, maxItems, ...unread } = others
-  const least = exclusiveMinimum === undefined ? minimum : Number(exclusiveMinimum) + 1
+  const lowerBound = exclusiveMinimum === undefined ? minimum : Number(exclusiveMinimum) + 1
   const rules = [
     words === undefined ? '' : (words as unknown[]).join('|'),
     format ?? '',
-    range(least, maximum, ''),
+    range(lowerBound, maximum, ''),
     range(minLength, maxLength, ' characters'),
     range(minItems, maxItems, ' entries'),
     // A format implies its pattern.
     pattern === undefined || format !== undefined ? '' : `/${pattern}/`,
-    given === undefined ? '' : `= ${JSON.stringify(given)}`,
+    defaultValue === undefined ? '' : `= ${JSON.stringify(defaultValue)}`,
     wordsOf('of', additionalProperties),
     wordsOf('by', propertyNames),
     ...Object.entries(unread).map(([keyword, value]) => `${keyword} ${JSON.stringify(value)}`),
@@ -106,8 +106,8 @@ function rulesOf(schema: Schema): string[] {
 }
 
 /** A bound of every integer says nothing. */
-function range(least: unknown, most: unknown, unit: string): string {
-  const [from, to] = [least, most].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
+function range(min: unknown, max: unknown, unit: string): string {
+  const [from, to] = [min, max].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
   return from === '' && to === '' ? '' : `${from ?? ''}..${to ?? ''}${unit}`
 }
 

@@ -42,12 +42,12 @@ describe('the hint that a tool is idempotent is true', () => {
     const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
     const ids = await sample.make(on, isOfCustomer ? on.places.granted : on.places.own)
     const attributes = sample.attributes?.(ids, on)
-    const asked = { key: on.places.own[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
+    const request = { key: on.places.own[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
     const same = { ...sample, attributes: () => attributes ?? {} }
-    const first = await send(on, operation, same, asked)
+    const first = await send(on, operation, same, request)
     expect(first.status, first.text).toBe(permittedStatus(operation, sample))
     const between = await state()
-    const second = await send(on, operation, same, asked)
+    const second = await send(on, operation, same, request)
     const changed = (await state()).filter((row) => !between.includes(row))
     const again = happensAgain(operation) && !refusedOnce.includes(key)
     if (again) expect(changed, second.text).not.toEqual([])

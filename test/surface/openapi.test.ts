@@ -30,13 +30,13 @@ describe('the OpenAPI document', () => {
 
   it('holds every operation of its environment and no other', () => {
     for (const [environment, document] of [['sandbox', sandbox] as const, ['production', production] as const]) {
-      const there = Object.entries(document.paths).flatMap(([path, methods]) =>
+      const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
       )
       const expected = operations
         .filter(({ environments }) => environments.includes(environment))
         .map(({ method, path, name }) => `${method.toLowerCase()} ${path} ${camelCase(name)}`)
-      expect(there.toSorted()).toEqual(expected.toSorted())
+      expect(documented.toSorted()).toEqual(expected.toSorted())
     }
     expect(Object.keys(production.paths).filter((path) => path.startsWith('/simulations'))).toEqual([])
   })
@@ -58,8 +58,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('of production is that of the sandbox, without sandbox-only parts', () => {
-    const kept = operations.filter(({ environments }) => environments.includes('production'))
-    for (const operation of kept) expect(operationIn(production, operation)).toEqual(operationIn(sandbox, operation))
+    const available = operations.filter(({ environments }) => environments.includes('production'))
+    for (const operation of available)
+      expect(operationIn(production, operation)).toEqual(operationIn(sandbox, operation))
     expect(sandbox).toMatchObject({ components: { ...production.components, securitySchemes: {} } })
     const { paths, components, servers, tags, ...about } = production as typeof production & Record<string, unknown>
     expect(sandbox).toMatchObject(about)
@@ -177,8 +178,8 @@ it('lists the errors that every operation, and those that some operations can an
 
 function patternsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
-  const own = 'pattern' in value && typeof value.pattern === 'string' ? [value.pattern] : []
-  return [...own, ...Object.values(value).flatMap(patternsIn)]
+  const patterns = 'pattern' in value && typeof value.pattern === 'string' ? [value.pattern] : []
+  return [...patterns, ...Object.values(value).flatMap(patternsIn)]
 }
 
 /** No lookaround, back reference, property or long escape: Go lacks the first three, and engines differ in the last. */

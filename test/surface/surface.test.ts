@@ -48,8 +48,8 @@ async function textsByFile(): Promise<Map<string, string[]>> {
     const name = file.replace('.ts', '')
     const exported = Object.values<object>(file === 'index.ts' ? {} : await import(`../../tools/${name}.ts`))
     const declared = new Set<unknown>(exported.flatMap((record) => Object.values(record)))
-    const own = operations.filter((operation) => declared.has(operation))
-    const texts = own.flatMap((operation) => {
+    const declaredOperations = operations.filter((operation) => declared.has(operation))
+    const texts = declaredOperations.flatMap((operation) => {
       const tool = tools.get(operation.name)
       if (tool === undefined) throw new Error(`Bug: ${operation.name} is no tool`)
       const text = operationText(operation, { tool, document, usual })

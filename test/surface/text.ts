@@ -71,9 +71,11 @@ function inputsOf(described: Described): Field[] {
 /** Returns the service's fields, each with its description for models, and the fields that only one of the two has. */
 function inputLines(served: readonly Field[], offered: readonly Field[]): string[] {
   const byPath = new Map(offered.map((field) => [field.path, field]))
-  const known = new Set(served.map(({ path }) => path))
+  const servedPaths = new Set(served.map(({ path }) => path))
   // An object with free keys is a list of {key, value} over MCP.
-  const toolOnly = offered.filter(({ path }) => path !== '' && !known.has(path) && !/\[\]\.(key|value)$/.test(path))
+  const toolOnly = offered.filter(
+    ({ path }) => path !== '' && !servedPaths.has(path) && !/\[\]\.(key|value)$/.test(path),
+  )
   const restOnly = served.filter(({ path }) => !byPath.has(path))
   return [
     ...served
@@ -100,7 +102,7 @@ function answerOf(described: Described): string {
     .split('/')
     .at(-1)
   const some = pagination === undefined ? 'list of' : 'page of'
-  const beside = [
+  const otherParts = [
     ...fieldsOf({ properties: besides, required: meta?.required ?? [] }).map((field) => ({
       ...field,
       path: `meta.${field.path}`,
@@ -109,5 +111,5 @@ function answerOf(described: Described): string {
   ].filter(({ kind }) => kind !== '')
   const answer = data?.items === undefined ? resource : `${some} ${resource}`
   const words = [status === '200' ? '' : status, answer, none === undefined ? '' : 'or null']
-  return [words.filter((word) => word !== '').join(' '), ...beside.map(fieldLine)].join(', ')
+  return [words.filter((word) => word !== '').join(' '), ...otherParts.map(fieldLine)].join(', ')
 }

@@ -23,19 +23,21 @@ afterEach(async () => {
 
 describe('a sandbox in the process of a test', () => {
   it('answers paths, addresses and requests, over the network too', async () => {
-    const { fetch: own, url, keys } = await sandboxOf()
+    const { fetch: ownFetch, url, keys } = await sandboxOf()
     const headers = { Authorization: `Bearer ${keys.agent}` }
     const answers = await Promise.all([
-      own('/whoami', { headers }),
-      own(`${url}/whoami`, { headers }),
-      own(new URL('/whoami', url), { headers }),
-      own(new Request(`${url}/whoami`), { headers }),
+      ownFetch('/whoami', { headers }),
+      ownFetch(`${url}/whoami`, { headers }),
+      ownFetch(new URL('/whoami', url), { headers }),
+      ownFetch(new Request(`${url}/whoami`), { headers }),
       fetch(`${url}/whoami`, { headers }),
     ])
     const bodies = await Promise.all(answers.map((answer) => answer.json()))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
     expect(bodies).toEqual(bodies.map(() => bodies[0]))
-    expect(await (await own('/whoami', { headers: { Authorization: `Bearer ${keys.api}` } })).json()).toMatchObject({
+    expect(
+      await (await ownFetch('/whoami', { headers: { Authorization: `Bearer ${keys.api}` } })).json(),
+    ).toMatchObject({
       data: { attributes: { credentialKind: 'api_key' } },
     })
   })
@@ -88,13 +90,14 @@ describe('faults', () => {
     const { fetch, keys, faults } = await sandboxOf({ port: false })
     const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
     expect(await faults.set(rule)).toMatchObject({ ...rule, hits: 0 })
-    const asked = async () => (await fetch('/whoami', { headers: { Authorization: `Bearer ${keys.agent}` } })).status
-    expect(await asked()).toBe(503)
+    const agentStatus = async () =>
+      (await fetch('/whoami', { headers: { Authorization: `Bearer ${keys.agent}` } })).status
+    expect(await agentStatus()).toBe(503)
     const other = await faults.set({ operation: 'list_wallets', fault: 'empty_page' })
     const listed = async () => (await faults.list()).filter(({ origin }) => origin === 'operation')
     expect(await listed()).toMatchObject([{ id: 'busy', hits: 1 }, { id: other.id }])
     await faults.clear('busy')
-    expect(await asked()).toBe(200)
+    expect(await agentStatus()).toBe(200)
     await faults.clear()
     expect(await listed()).toEqual([])
     await expect(faults.clear('busy')).rejects.toThrow('busy')
@@ -246,8 +249,8 @@ describe('a custom world', () => {
     try {
       const path = join(directory, 'world.json')
       await writeFile(path, JSON.stringify(world))
-      for (const given of [world, JSON.stringify(world), stringify(world), path]) {
-        await using sandbox = await createSandbox({ world: given, port: false })
+      for (const source of [world, JSON.stringify(world), stringify(world), path]) {
+        await using sandbox = await createSandbox({ world: source, port: false })
         expect(await available(sandbox)).toBe(700)
         expect(sandbox.keys.agent).toBe(`ak_ntl_sandbox_${key}`)
         await sandbox.reset()

@@ -98,8 +98,8 @@ onEachDatabase('root keys that are retired', (database) => {
     const { manageToken } = await checkout('pay', { ...card, clientSecret: paid.clientSecret })
     const cart = await startCheckout(world, 'plain-goods', everything(shopOf('plain-goods')))
     const agents = [{ agentId, permissions: ['payments.read'] }]
-    const asked = await world.post('/customers/invitations', { recipients: [somebody], agents }, party)
-    const invitation = asked.json.data[0].attributes.url
+    const customerInvitation = await world.post('/customers/invitations', { recipients: [somebody], agents }, party)
+    const invitation = customerInvitation.json.data[0].attributes.url
     const email = `m${world.system.now()}@example.com`
     const member = (await world.post('/party-invitations', { invitations: [{ email, role: 'MEMBER' }] }, party)).json
     const request = (await world.post('/payment-requests', { amount: 100, payer: somebody }, party)).json.data
@@ -109,8 +109,8 @@ onEachDatabase('root keys that are retired', (database) => {
     const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]
     const user = await us.approver()
     const decisions = createPendingDecisions(world.store, world.system, { partyId, principalId: keyId })
-    const kept = await decisions.keep({ ...held, of: email })
-    await decisions.finish(String(kept?.id), { data: { done: email } })
+    const page = await decisions.keep({ ...held, of: email })
+    await decisions.finish(String(page?.id), { data: { done: email } })
     const sent = { idempotencyKey: `kept ${email}`, ...party }
     const payment = { amount: 100, currency: 'USD', counterparty: somebody }
     const answered = await world.post('/payments', payment, sent)
@@ -139,7 +139,7 @@ onEachDatabase('root keys that are retired', (database) => {
       world.system.pass(mfaLifetimeMs + 60_000)
       const url = await user.challenge()
       expect((await us.submit(url, codeAt(user.secret, world.system.now()))).status).toBe(303)
-      expect(await decisions.find(String(kept?.id))).toMatchObject({
+      expect(await decisions.find(String(page?.id))).toMatchObject({
         call: { arguments: { amount: 5 } },
         answer: { data: { done: email } },
       })

@@ -128,8 +128,8 @@ onEachDatabase('webhooks', (database) => {
     const turn = async () => {
       while (await store.transaction((tx) => fanOut(tx, system, key)));
       const log = { warn: () => {} }
-      const given = { store, system, log, send: createSender(), bodies: eventBodies, mayStayHere: () => true }
-      await takeTurn(given, key, new AbortController().signal)
+      const dependencies = { store, system, log, send: createSender(), bodies: eventBodies, mayStayHere: () => true }
+      await takeTurn(dependencies, key, new AbortController().signal)
       return receiver.received.splice(0).map(({ json }) => json.resourceId)
     }
     const wallets: string[] = []

@@ -32,9 +32,9 @@ export async function openReceiver(port = 0): Promise<Receiver> {
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
       const text = Buffer.concat(parts).toString()
-      const got = { path: request.url ?? '', headers: request.headers, text, json: JSON.parse(text) }
-      received.push(got)
-      const status = how(got)
+      const delivery = { path: request.url ?? '', headers: request.headers, text, json: JSON.parse(text) }
+      received.push(delivery)
+      const status = how(delivery)
       if (status !== 'never') response.writeHead(status, headers).end('thank you')
     })
   })
@@ -47,8 +47,8 @@ export async function openReceiver(port = 0): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    answer: (given, with_ = {}) => {
-      how = typeof given === 'function' ? given : () => given
+    answer: (status, with_ = {}) => {
+      how = typeof status === 'function' ? status : () => status
       headers = with_
     },
     connections: () => connections,

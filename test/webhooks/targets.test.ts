@@ -113,8 +113,8 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
       const [far, near] = [sampleOf(nowhere, 6, from), sampleOf(here, 6, from)]
       const refused = mayStayHere ? far : [...far, ...near]
       const accepted = mayStayHere ? [good, ...near] : [good]
-      const asked: string[] = []
-      const lookup = ((name: string) => void asked.push(name)) as unknown as LookUp
+      const requestedUrls: string[] = []
+      const lookup = ((name: string) => void requestedUrls.push(name)) as unknown as LookUp
       const send = createSender({ lookup })
       const world = await createWorld(database, { environment, publicUrl: () => at, send })
       const party = { key: world.apiKey }
@@ -152,7 +152,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
         expect(delivery.attributes.lastError, url).toMatch(/^It (?:is |has )/)
         expect(delivery.attributes.lastError).not.toContain('password@')
       }
-      expect(asked).toEqual([])
+      expect(requestedUrls).toEqual([])
       await world.drop()
     },
   )
@@ -201,10 +201,10 @@ onEachDatabase('deliveries go', (database) => {
   let world: World
   let receiver: Receiver
   let names: Record<string, string[][]>
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   /** Resolves names to the addresses that a test sets: one list for each call, repeating the last one. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
-    asked.push(name)
+    requestedUrls.push(name)
     const lists = names[name] ?? [['127.0.0.1']]
     const addresses = (lists.length > 1 ? lists.shift() : lists[0]) ?? []
     const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
@@ -234,8 +234,8 @@ onEachDatabase('deliveries go', (database) => {
     ['a name of this machine', { 'hooks.example.com': [['127.0.0.1']] }],
     ['a name of which one address is private', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
     ['a name that stood for another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
-  ])('not to %s: nothing connects there', async (_, given) => {
-    names = given
+  ])('not to %s: nothing connects there', async (_, url) => {
+    names = url
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
     expect(delivery?.lastError).toContain('not an https address of the public internet')
@@ -243,9 +243,9 @@ onEachDatabase('deliveries go', (database) => {
   })
 
   test('to the address that was checked: a name is looked up once for a connection', async () => {
-    asked.length = 0
+    requestedUrls.length = 0
     await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
-    expect(asked).toEqual(['localhost'])
+    expect(requestedUrls).toEqual(['localhost'])
     expect(receiver.received).toHaveLength(1)
   })
 
@@ -275,10 +275,10 @@ onEachDatabase('deliveries go', (database) => {
   })
 
   test('to one receiver although another one is unreachable', async () => {
-    const gone = await openReceiver()
-    await gone.close()
+    const closedReceiver = await openReceiver()
+    await closedReceiver.close()
     const hooks = hooksOf(world, receiver)
-    const absent = await hooks.create({ url: gone.url })
+    const absent = await hooks.create({ url: closedReceiver.url })
     await hooks.create()
     const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
     await hooks.deliver()

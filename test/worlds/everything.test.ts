@@ -221,11 +221,14 @@ onEachDatabase('a world with everything in it', (database) => {
   it('continues: a person decides on a review, and pays beyond the limit of the party', async () => {
     const { post, get } = world
     const waiting = await list('/approvals?status=pending')
-    const asked = waiting.find(({ payment }) => payment.amount === 120_000)
-    expect(asked).toMatchObject({ initiator: { actorType: 'user' }, reasons: [{ limitType: 'perTransactionAmount' }] })
-    const approved = await post(`/approvals/${asked.id}/approve`, undefined, asUser)
+    const approval = waiting.find(({ payment }) => payment.amount === 120_000)
+    expect(approval).toMatchObject({
+      initiator: { actorType: 'user' },
+      reasons: [{ limitType: 'perTransactionAmount' }],
+    })
+    const approved = await post(`/approvals/${approval.id}/approve`, undefined, asUser)
     expect(approved.json.data.attributes).toMatchObject({ status: 'approved' })
-    expect((await get(`/payments/${asked.target.id}`, asParty())).json.data.attributes.status).toBe('COMPLETED')
+    expect((await get(`/payments/${approval.target.id}`, asParty())).json.data.attributes.status).toBe('COMPLETED')
     const to = { type: 'email', value: 'gina@person.example' }
     const beyond = await post('/payments', { amount: 100_001, currency: 'USD', counterparty: to }, asUser)
     expect(beyond.json.data.attributes.status).toBe('IN_REVIEW')

@@ -165,9 +165,9 @@ onEachDatabase('the world of a database', (database) => {
       isFirst: true,
     })
     expect(await start(world).seed(nothing)).toEqual({ ...seeded, isFirst: false })
-    const given = 'agent-key-of-the-start-000'
-    const again = await start(world).seed({ ...nothing, agentKey: given })
-    expect(again.agentKey).toBe(`ak_ntl_sandbox_${given}`)
+    const agentKey = 'agent-key-of-the-start-000'
+    const again = await start(world).seed({ ...nothing, agentKey: agentKey })
+    expect(again.agentKey).toBe(`ak_ntl_sandbox_${agentKey}`)
     expect((await start(world).seed(nothing)).agentKey).toBeNull()
   })
 

@@ -10,9 +10,9 @@ import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
 /** Returns the lines that describe a world's mistakes; no lines if it is valid. */
-function mistakes(given: string | object): readonly string[] {
+function mistakes(source: string | object): readonly string[] {
   try {
-    parseWorld(given, 'w.yaml')
+    parseWorld(source, 'w.yaml')
     return []
   } catch (error) {
     if (error instanceof WorldFileError) return error.lines
@@ -354,13 +354,13 @@ function worldFile() {
       perDay: cents.map((amount) => amount + 1),
     }),
     wallets: things({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }).filter(
-      (given) => Object.keys(given as object).length > 0,
+      (fields) => Object.keys(fields as object).length > 0,
     ),
     agents: things({ name: words, description: words, tags, createdAt: moment, keys: things({ expiresAt: moment }) }),
     apiKeys: things({ name: words, scopes: fc.uniqueArray(fc.constantFrom(...scopes)), tags }),
     deposits: things({ at: moment })
-      .map((given) => (Array.isArray(given) ? given : Object.values(given)))
-      .map((given) => given.map((one, at) => ({ ...(one as object), amount: at + 1 }))),
+      .map((fields) => (Array.isArray(fields) ? fields : Object.values(fields)))
+      .map((entries) => entries.map((one, at) => ({ ...(one as object), amount: at + 1 }))),
   }
   return fc
     .record(
@@ -417,13 +417,13 @@ function anyText(): fc.Arbitrary<string> {
     'agents',
     'ref',
   )
-  const broken = fc.tuple(worldFile(), fc.nat(), fc.nat(9), piece).map(([file, at, cut, instead]) => {
+  const brokenFiles = fc.tuple(worldFile(), fc.nat(), fc.nat(9), piece).map(([file, at, cut, instead]) => {
     const text = stringify(file)
     const from = at % text.length
     return `${text.slice(0, from)}${instead}${text.slice(from + cut)}`
   })
   return fc.oneof(
-    broken,
+    brokenFiles,
     fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
     fc.string({ unit: anyCharacter }),
     fc.json(),

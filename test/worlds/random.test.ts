@@ -107,10 +107,11 @@ onEachDatabase('any world', (database) => {
       try {
         const { wallets } = await proveBooks(world.store)
         const has = new Map(wallets.map(({ displayName, availableCents }) => [displayName, availableCents]))
-        const said = read.parties
+        const declaredParties = read.parties
           .flatMap((one) => one.wallets ?? [])
           .filter(({ balance: cents }) => cents !== undefined)
-        for (const { displayName = '', balance: cents } of said) expect(has.get(displayName), displayName).toBe(cents)
+        for (const { displayName = '', balance: cents } of declaredParties)
+          expect(has.get(displayName), displayName).toBe(cents)
       } finally {
         await world.drop()
       }

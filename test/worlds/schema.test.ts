@@ -188,9 +188,11 @@ describe('the schema of world files', () => {
 
   it('accepts the worlds that the documents show', () => {
     const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
-    const shown = [...document.matchAll(/^```yaml\n(parties:\n[\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
-    expect(shown.length).toBeGreaterThan(0)
-    for (const text of shown) expect(mistakes(parse(text))).toEqual([])
+    const documentedWorlds = [...document.matchAll(/^```yaml\n(parties:\n[\s\S]*?)^```$/gm)].map(
+      ([, text]) => text ?? '',
+    )
+    expect(documentedWorlds.length).toBeGreaterThan(0)
+    for (const text of documentedWorlds) expect(mistakes(parse(text))).toEqual([])
   })
 
   it('reads times, days and distances from the clock', () => {

@@ -46,8 +46,8 @@ describe('the world file that init writes', () => {
 it('docs/sandbox.md shows mistakes as they are reported', () => {
   expect(documented).toHaveLength(2)
   const text = documented[1]?.replace('balance: 250000', 'balance: "2500.00"').replace('    agents:', '    agent:')
-  const shown = /```text\n(world\.yaml:[\s\S]*?)```/.exec(document)?.[1]
+  const documentedErrors = /```text\n(world\.yaml:[\s\S]*?)```/.exec(document)?.[1]
   const parse = () => parseWorld(text ?? '', 'world.yaml')
   expect(parse).toThrow(WorldFileError)
-  expect(parse).toThrow(shown?.trimEnd())
+  expect(parse).toThrow(documentedErrors?.trimEnd())
 })

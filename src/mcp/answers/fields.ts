@@ -46,11 +46,11 @@ interface Place {
 export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...others } = record
   const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
-  const attributeFields = isObject(attributes) && !withHashes ? without(attributes, hashes) : attributes
+  const attributeFields = isObject(attributes) && !withHashes ? withoutFields(attributes, hashes) : attributes
   const found = [
-    ...inside(attributeFields, place),
+    ...entriesIn(attributeFields, place),
     ...Object.entries(isObject(relationships) ? relationships : {}).flatMap(([name, one]) => related(name, one, place)),
-    ...inside(others, place),
+    ...entriesIn(others, place),
   ]
   const fields = new Map(found)
   // An update time equal to the creation time adds nothing.
@@ -60,7 +60,7 @@ export function fieldsOf(operation: OperationDefinition, record: Sent, length: L
 
 /** Returns the fields of an answer's `meta`. */
 export function metaFields(operation: OperationDefinition, meta: object): Fields {
-  return new Map(inside(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
+  return new Map(entriesIn(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
 }
 
 /** Renders an id for a text. */
@@ -69,15 +69,16 @@ export const idInWords = (id: unknown) => (ownForm.test(String(id)) ? String(id)
 function related(name: string, one: unknown, place: Place): [string, string][] {
   const data = isObject(one) ? one.data : undefined
   if (!isObject(data)) return []
-  return [[name, idInWords(data.id)], ...inside(data.attributes, { ...place, path: `${name}.` })]
+  return [[name, idInWords(data.id)], ...entriesIn(data.attributes, { ...place, path: `${name}.` })]
 }
 
-function inside(object: unknown, place: Place): [string, string][] {
+function entriesIn(object: unknown, place: Place): [string, string][] {
   if (!isObject(object)) return []
   const currency = object.currency ?? place.currency
   return Object.entries(object).flatMap(([name, value]): [string, string][] => {
     const path = `${place.path}${nameInWords(name)}`
-    if (isObject(value) && !place.kinds.free.has(name)) return inside(value, { ...place, path: `${path}.`, currency })
+    if (isObject(value) && !place.kinds.free.has(name))
+      return entriesIn(value, { ...place, path: `${path}.`, currency })
     const text = inWords(name, value, { ...place, currency })
     return text === '' ? [] : [[path, text]]
   })
@@ -90,7 +91,7 @@ function inWords(name: string, value: unknown, place: Place): string {
   if (Array.isArray(value)) return listInWords(name, value, place)
   if (isObject(value)) {
     const within = { ...place, path: '', kinds: kinds.free.has(name) ? nothingKnown : kinds }
-    return inside(value, within)
+    return entriesIn(value, within)
       .map(([path, text]) => `${path} ${text}`)
       .join(', ')
   }
@@ -147,7 +148,7 @@ function isOwn({ def }: z.ZodType): boolean {
   return format !== undefined || checks.some(hasPrefix)
 }
 
-function without(object: Record<string, unknown>, names: readonly string[]): object {
+function withoutFields(object: Record<string, unknown>, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 }
 

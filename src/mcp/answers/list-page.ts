@@ -14,14 +14,14 @@ export function pageOf<T>(
   cursor: string | undefined,
   length = longestPage,
 ) {
-  const start = cursor === undefined ? 0 : after(items, name, cursor)
+  const start = cursor === undefined ? 0 : indexAfter(items, name, cursor)
   const page = items.slice(start, start + length)
   const last = page.at(-1)
   if (last === undefined || start + length >= items.length) return { page }
   return { page, nextCursor: Buffer.from(name(last)).toString('base64url') }
 }
 
-function after<T>(items: readonly T[], name: (item: T) => string, cursor: string): number {
+function indexAfter<T>(items: readonly T[], name: (item: T) => string, cursor: string): number {
   const last = Buffer.from(cursor, 'base64url').toString()
   const index = items.findIndex((item) => name(item) === last)
   if (index !== -1) return index + 1

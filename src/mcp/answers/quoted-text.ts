@@ -7,12 +7,12 @@ import { money as inMoney } from '../../core/money.ts'
  * quotation marks that the text cannot close. Invisible characters are removed, leaving a mark.
  */
 export function quoted(text: unknown, longest = 80): string {
-  return `“${shortened(maskSecrets(visible(String(text))), longest)}”${hintOf(String(text))}`
+  return `“${shortened(maskSecrets(visibleText(String(text))), longest)}”${hintOf(String(text))}`
 }
 
 /** Quotes the name of a payee whole, because a shortened or masked name could be another's. */
 export function quotedWhole(text: unknown): string {
-  return `“${visible(String(text))}”${hintOf(String(text))}`
+  return `“${visibleText(String(text))}”${hintOf(String(text))}`
 }
 
 /** Formats cents for a person: `$1,234.50`, or `EUR 1,234.50`. */
@@ -27,6 +27,6 @@ export function word(text: unknown): string {
 }
 
 /** Makes one line that cannot close the quotation marks around it, and is never empty. */
-function visible(text: string): string {
+function visibleText(text: string): string {
   return foreignText(text).replace(/[“”„‟"«»]/g, "'") || '\ufffd'
 }

@@ -70,7 +70,7 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
  * is not JSON as a whole. Hosts check either against the output schema, even for an error, and would show the mismatch
  * instead of the error.
  */
-export function failed(
+export function failedResult(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,
 ): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: `${error.detail}\n${JSON.stringify({ error })}` }] }

@@ -47,7 +47,7 @@ export function missingAnswerError(found: MissingAnswer): RpcError {
   const refusal = found.reason === undefined ? refusalIn(found.error) : undefined
   if (refusal !== undefined)
     return found.status === 401 ? { ...refusal, message: `${refusal.message} ${next(found)}` } : refusal
-  return { code: missingAnswerCode, message: `${happened(found)} ${carriedOut(found)} ${next(found)}` }
+  return { code: missingAnswerCode, message: `${outcomeText(found)} ${carriedOut(found)} ${next(found)}` }
 }
 
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
@@ -81,7 +81,7 @@ function textOf(error: unknown): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text : undefined
 }
 
-function happened({ status, reason, error }: MissingAnswer): string {
+function outcomeText({ status, reason, error }: MissingAnswer): string {
   if (reason !== undefined) return noAnswer(reason)
   if (status === undefined) return noAnswer(brokenBy(error).reason)
   if (status === 202) return noAnswer('it accepted the request with status 202, which promises no answer')

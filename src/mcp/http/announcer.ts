@@ -34,7 +34,7 @@ export class Announcer {
   constructor(dependencies: AnnouncerDependencies) {
     this.#dependencies = dependencies
     const { changes } = dependencies
-    const watched = () => this.#watched()
+    const watched = () => this.#watchedUris()
     const onChanges = (found: readonly Change[]) => this.#announceChanges(found)
     this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, onChanges })
     this.#following = changes.follow({ watched, onChanges: (found) => this.#announceRecordChanges(found, changes) })
@@ -73,7 +73,7 @@ export class Announcer {
     await this.#announcing
   }
 
-  #watched(): Set<string> {
+  #watchedUris(): Set<string> {
     const { sessions, modern } = this.#dependencies
     return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
   }
@@ -111,7 +111,7 @@ export class Announcer {
         }
       }
     }
-    void this.#then(announceEach)
+    void this.#inSequence(announceEach)
   }
 
   async #announceChanges(changes: readonly Change[]): Promise<void> {
@@ -150,10 +150,10 @@ export class Announcer {
         for (const session of listening) notifySession(session, event, subscribed.get(session.idHash) ?? [], log)
       }
     }
-    void this.#then(announceEach)
+    void this.#inSequence(announceEach)
   }
 
-  #then(announceEach: () => Promise<void>): Promise<void> {
+  #inSequence(announceEach: () => Promise<void>): Promise<void> {
     const { log } = this.#dependencies
     this.#announcing = this.#announcing
       .then(announceEach)
@@ -170,11 +170,12 @@ function listeningOf(sessions: Sessions): Session[] {
 /** Notifies a 2025-era host of a change, if its server declared that it does so. */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
-  const failed = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
-  if (event.kind === 'tools_list_changed' && tools?.listChanged) server.sendToolListChanged().catch(failed)
-  if (event.kind === 'prompts_list_changed' && prompts?.listChanged) server.sendPromptListChanged().catch(failed)
-  if (event.kind === 'resources_list_changed' && resources?.listChanged) server.sendResourceListChanged().catch(failed)
+  const logFailure = (error: unknown) => log.warn({ err: error }, 'a change was not announced')
+  if (event.kind === 'tools_list_changed' && tools?.listChanged) server.sendToolListChanged().catch(logFailure)
+  if (event.kind === 'prompts_list_changed' && prompts?.listChanged) server.sendPromptListChanged().catch(logFailure)
+  if (event.kind === 'resources_list_changed' && resources?.listChanged)
+    server.sendResourceListChanged().catch(logFailure)
   if (event.kind === 'resource_updated' && resources?.subscribe && subscribed.includes(event.uri)) {
-    server.sendResourceUpdated({ uri: event.uri }).catch(failed)
+    server.sendResourceUpdated({ uri: event.uri }).catch(logFailure)
   }
 }

@@ -40,7 +40,7 @@ export class Mailbox {
    * Returns the id of this process's request that the host sees. No other process uses it, and it cannot be guessed.
    */
   outwardId(id: RequestId): string {
-    return this.#sealed(`${this.#tag}.${id}`)
+    return this.#seal(`${this.#tag}.${id}`)
   }
 
   /** Polls the mailbox until the returned function is called. */
@@ -67,7 +67,7 @@ export class Mailbox {
     this.#stop?.abort()
   }
 
-  #sealed(question: string): string {
+  #seal(question: string): string {
     const { sealKey, idHash } = this.#dependencies
     return `${question}.${hmac(sealKey, `${idHash} ${question}`).slice(0, 32)}`
   }
@@ -80,7 +80,7 @@ export class Mailbox {
     try {
       while (this.#waiting.length > 0) {
         const isCalled = await this.#pause(polling.signal)
-        await this.#look(isCalled)
+        await this.#readMail(isCalled)
       }
     } catch (error) {
       if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
@@ -101,7 +101,7 @@ export class Mailbox {
     }
   }
 
-  async #look(isCalled: boolean): Promise<void> {
+  async #readMail(isCalled: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
     // Most calls are answered before any mail for them could arrive.
@@ -123,7 +123,7 @@ export class Mailbox {
     const id = 'id' in message ? String(message.id) : ''
     const question = id.slice(0, id.lastIndexOf('.'))
     const text = JSON.stringify(message)
-    if (text.length > mailCharacters || !equalSecrets(this.#sealed(question), id)) return undefined
+    if (text.length > mailCharacters || !equalSecrets(this.#seal(question), id)) return undefined
     const mailId = `mml_${sha256(`${idHash} ${id}`).slice(0, 32)}`
     return { id: mailId, addressee: question.split('.')[0] ?? '', message: text }
   }

@@ -65,7 +65,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
         await begin(principal.partyId)
-        return carried(
+        return carryRequest(
           await bus.as({ principal, uris: new Set(listenedAddresses(message)) }, () =>
             serve(request, message, context),
           ),
@@ -76,7 +76,9 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       running += 1
       const connection = new Connection(onClose)
       const { cut } = connection
-      return connection.unlessCut(async () => carried(await serve(request, message, context, cut), limits, connection))
+      return connection.unlessCut(async () =>
+        carryRequest(await serve(request, message, context, cut), limits, connection),
+      )
     },
     /** Notifies the subscribers to a change, of one principal or of all. */
     notify: bus.publish,
@@ -132,7 +134,7 @@ class Connection {
 }
 
 /** Bounds the bytes of the SDK's response that its reader leaves unread. `over` learns when the response is over. */
-async function carried(
+async function carryRequest(
   response: Response,
   { unreadBytes }: Limits,
   over: Partial<Pick<Connection, 'streams' | 'ended'>>,

@@ -24,7 +24,7 @@ export function streamResponse(body: ReadableStream<Uint8Array>): Response {
 }
 
 /** Answers a message that needs no answer. */
-export function accepted(): Response {
+export function acceptedResponse(): Response {
   return new Response(null, { status: 202 })
 }
 

@@ -8,7 +8,7 @@ import type {
 import { ConnectionCutError } from '../../core/faults.ts'
 import type { Limits } from './limits.ts'
 import { isRequestId, Mailbox, type MailboxDependencies } from './mailbox.ts'
-import { accepted, jsonResponse, refusalResponse, rpc, sessionNotFound } from './responses.ts'
+import { acceptedResponse, jsonResponse, refusalResponse, rpc, sessionNotFound } from './responses.ts'
 import type { SessionStream } from './session-stream.ts'
 import type { SessionStreams } from './session-streams.ts'
 
@@ -58,14 +58,14 @@ export class SessionTransport implements Transport {
     if (!('method' in message)) {
       const exchange = message.id === undefined ? undefined : this.#exchanges.get(message.id)
       if (exchange === undefined || message.id === undefined) return
-      const answer = 'result' in message ? await this.#subscribed(exchange.request, message) : message
+      const answer = 'result' in message ? await this.#noteSubscription(exchange.request, message) : message
       this.#settle(message.id, exchange)
       exchange.answer(answer)
       return
     }
     const isSecret = this.#dependencies.isSecret(message, undefined)
     const stream = this.#streamFor(message, relatedRequestId)
-    if (stream !== undefined) return stream.send(this.#outward(message), { isSecret })
+    if (stream !== undefined) return stream.send(this.#outgoing(message), { isSecret })
     if ('id' in message) throw new Error('The host has no open stream on which it could be asked.')
   }
 
@@ -96,7 +96,7 @@ export class SessionTransport implements Transport {
         drop: (error) => {
           if (exchange.stream !== undefined) exchange.stream.cancel()
           else if (error !== undefined) reject(error)
-          else resolve(this.#closed ? sessionNotFound() : accepted())
+          else resolve(this.#closed ? sessionNotFound() : acceptedResponse())
         },
       }
       this.#begin(message, exchange, how.request)
@@ -109,7 +109,7 @@ export class SessionTransport implements Transport {
       if ('method' in message && message.method !== 'notifications/cancelled') this.onmessage?.(message)
       else await this.#mailbox.post(message)
     }
-    return accepted()
+    return acceptedResponse()
   }
 
   /** Cuts the connection of a request, and cancels the request for the server. */
@@ -160,7 +160,7 @@ export class SessionTransport implements Transport {
   }
 
   /** Stores the host's subscriptions, so that any process can notify it. Refused ones are not stored. */
-  #subscribed(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
+  #noteSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies
     return store
@@ -203,7 +203,7 @@ export class SessionTransport implements Transport {
   }
 
   /** Rewrites a message of the server for the host: requests of several processes need different ids. */
-  #outward(message: JSONRPCMessage): JSONRPCMessage {
+  #outgoing(message: JSONRPCMessage): JSONRPCMessage {
     if (!('method' in message)) return message
     if ('id' in message) {
       const id = this.#mailbox.outwardId(message.id)

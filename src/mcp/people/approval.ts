@@ -1,6 +1,6 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
-import { failed, success } from '../answers/results.ts'
+import { failedResult, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { announceChanges } from '../resources/announce-changes.ts'
 import { noteQuestion } from '../run-notes.ts'
@@ -57,7 +57,7 @@ export async function afterPage(
   if (state === undefined) return undefined
   const answer = answerTo(context, 'page')
   if (answer.action !== 'accept') {
-    return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : failed(notOpened)
+    return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : failedResult(notOpened)
   }
   const { signal } = context.mcpReq
   const { call } = await dependencies.api.client()
@@ -70,7 +70,7 @@ export async function afterPage(
   }
   const { round = maxRounds } = state
   if (round < maxRounds) return await offerPage(dependencies, url, input, context, round + 1)
-  return failed(undecided)
+  return failedResult(undecided)
 }
 
 /**

@@ -46,7 +46,7 @@ export async function showMasked(
   if (url === undefined) {
     const remark = 'The model got the card without its number, and nothing could show the number to the person.'
     note(dependencies, context, { kind: 'happened', outcome: 'happened', operation, remark })
-    return masked(result, unavailable(dependencies))
+    return masked(result, unavailableText(dependencies))
   }
   noteQuestion(dependencies, context, {
     way: 'page',
@@ -88,7 +88,7 @@ const outcomes = {
   missing: 'The host did not say whether the person saw the number. Call again if they ask for it.',
 } as const
 
-function unavailable(dependencies: Dependencies): string {
+function unavailableText(dependencies: Dependencies): string {
   return `The number is for the person only, and nothing here can show it to them. ${inDashboard(dependencies)}`
 }
 

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { failed } from '../answers/results.ts'
+import { failedResult } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
 import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
@@ -118,7 +118,7 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
     return { go: false, answer: await onPageOr(notShown, pending) }
   }
   noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
-  return { go: false, answer: failed(declined) }
+  return { go: false, answer: failedResult(declined) }
 }
 
 /** Asks in the first way that the host supports: a page that it opens, a form, or a link through the model. */

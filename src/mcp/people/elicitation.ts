@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { newSecret, sha256 } from '../../core/system.ts'
-import { failed } from '../answers/results.ts'
+import { failedResult } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
@@ -147,7 +147,7 @@ export const askNoMore = 'Tell them so. Do not call again unless they ask for it
 
 /** Returns the answer if nobody saw the question, with the place where people can find it. */
 export function notShown(where: string): CallToolResult {
-  return failed({
+  return failedResult({
     code: 'confirmation_not_shown',
     detail: 'The host did not show the question to the person, or they closed it unanswered. Nothing was done.',
     next: `Tell them: they can do it ${where}. Do not call again unless they ask for it.`,

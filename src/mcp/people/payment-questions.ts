@@ -8,7 +8,7 @@ export async function askToPay({ amount, currency, counterparty, ...rest }: Argu
     facts: [
       `Pay ${money(amount, currency)}`,
       `To: ${word(counterparty.type)} ${quotedWhole(counterparty.value)}`,
-      await from(rest.walletId, rest, read),
+      await walletText(rest.walletId, rest, read),
       await onBehalf(rest, read),
       reason(rest.description),
     ],
@@ -38,7 +38,7 @@ export async function askToTransfer(
   return {
     facts: [
       `Move ${money(amount)} between wallets`,
-      await from(sourceWalletId, rest, read),
+      await walletText(sourceWalletId, rest, read),
       `To: ${await wallet(destWalletId, rest, read)}`,
       await onBehalf(rest, read),
       reason(rest.description),
@@ -87,7 +87,7 @@ export async function askToWithdraw(
   return {
     facts: [
       `Withdraw ${money(amount)} to a bank account`,
-      await from(walletId, rest, read),
+      await walletText(walletId, rest, read),
       `To: ${await bankAccount(externalAccountId, rest, read)}`,
       await onBehalf(rest, read),
       reason(rest.description),
@@ -115,7 +115,7 @@ export async function askToFulfill(
       description === null ? undefined : `Reason, in their words: ${quoted(description)}`,
       walletId === undefined
         ? `From: ${await bankAccount(externalAccountId, acting, read)}`
-        : await from(walletId, acting, read),
+        : await walletText(walletId, acting, read),
       await onBehalf(acting, read),
       `Payment request: ${word(paymentRequestId)}`,
     ],
@@ -138,6 +138,6 @@ function onlyParty({ customerPartyId, partyId }: Arguments): { customerPartyId?:
   return customer === undefined ? {} : { customerPartyId: customer }
 }
 
-async function from(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {
+async function walletText(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {
   return walletId === undefined ? undefined : `From: ${await wallet(walletId, acting, read)}`
 }

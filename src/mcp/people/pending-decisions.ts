@@ -1,7 +1,7 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import type { HeldCall } from '../../core/held-call.ts'
 import { timestamp } from '../../core/system.ts'
-import { failed } from '../answers/results.ts'
+import { failedResult } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, PendingPage } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
@@ -28,7 +28,7 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
   const detail = hasChanged
     ? 'The effect of the call has changed since the person was asked, so they are asked again, on a page. Nothing was done.'
     : 'A person has to decide this, on a page. Nothing was done yet.'
-  return failed({
+  return failedResult({
     code: 'confirmation_pending',
     detail,
     next: showLink(asking.call.tool, page, asking.decisions.isLocal),
@@ -99,13 +99,13 @@ export async function awaitDecision(
 
 /** Returns the answer for a model whose call has no agreement. */
 export function notDecided({ id, state, call }: Held): CallToolResult {
-  if (state === 'no') return failed(declined)
+  if (state === 'no') return failedResult(declined)
   if (state === 'pending') {
     const detail = 'The person has not decided yet. Nothing was done.'
     const next = `Ask them to decide on the page that you showed them; then ${callWith(call.tool, id)}. Do not call it without decision: they would be asked twice.`
-    return failed({ code: 'confirmation_pending', detail, next, decision: id })
+    return failedResult({ code: 'confirmation_pending', detail, next, decision: id })
   }
-  return failed({
+  return failedResult({
     code: 'confirmation_ended',
     detail: 'The person did not decide in time, or the sandbox was reset in the meantime. Nothing was done.',
     next: 'Tell them. If they still want it, call again without decision, and they are asked again.',
@@ -140,7 +140,7 @@ export async function afterDecisionPage(
     if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(asking) }
     const runNote = { state, operation: call.tool, remark: 'The person at the host did not open the page.' }
     noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
-    return { answer: failed(declined) }
+    return { answer: failedResult(declined) }
   }
   await decisions.wait(state.decision, pageWaitMs, context.mcpReq.signal)
   const held = await decisions.find(state.decision)

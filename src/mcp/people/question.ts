@@ -33,7 +33,7 @@ export async function onBehalf({ customerPartyId, partyId }: Arguments, read: Re
 }
 
 export async function wallet(walletId: string, { customerPartyId, partyId }: Arguments, read: Read): Promise<string> {
-  const found = await optional(read(wallets.getWallet, { walletId, ...present({ customerPartyId, partyId }) }))
+  const found = await optional(read(wallets.getWallet, { walletId, ...presentValues({ customerPartyId, partyId }) }))
   return found === undefined
     ? word(walletId)
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
@@ -61,5 +61,5 @@ export function related({ relationships }: Related, name: string): { type: strin
 export const reason = (description: unknown) =>
   description === undefined ? undefined : `Reason, in the assistant's words: ${quoted(description)}`
 
-const present = (values: Record<string, unknown>) =>
+const presentValues = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))

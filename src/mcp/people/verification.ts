@@ -1,7 +1,7 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
-import { failed } from '../answers/results.ts'
+import { failedResult } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
 import { noteAnswer, noteQuestion } from '../run-notes.ts'
 import {
@@ -50,7 +50,7 @@ export async function withVerification<T>(
     if (unseen) return { answer: notShown(`at ${state.page}`) }
     const remark = 'The person at the host did not open the page to verify.'
     noteAnswer(dependencies, context, { state, operation, outcome: 'disagreed', remark })
-    return { answer: failed(notVerified) }
+    return { answer: failedResult(notVerified) }
   }
   try {
     if (state === undefined) return { done: await perform(idempotencyKey) }

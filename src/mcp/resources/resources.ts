@@ -35,13 +35,15 @@ export async function listResources(
     runId === undefined || !mayCall(choice, activity.listActivity)
       ? []
       : [{ uri: addressOf('activity', runId), name: 'activity', title: 'Activity of this run', mimeType }]
-  const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
+  const recent = await Promise.all(
+    readableKinds(dependencies).map(([kind, found]) => newest(dependencies, kind, found)),
+  )
   const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat(), ...skills], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
 }
 
 export function listTemplates(dependencies: Dependencies, cursor: string | undefined): ListResourceTemplatesResult {
-  const templates = readable(dependencies).map(([kind, { title, read }]) => ({
+  const templates = readableKinds(dependencies).map(([kind, { title, read }]) => ({
     uriTemplate: templateOf(kind),
     name: kind,
     title,
@@ -124,10 +126,10 @@ interface Listed {
 const mimeType = 'application/json'
 
 export function readableKind(dependencies: Reader, kind: string): ResourceKind | undefined {
-  return readable(dependencies).find(([name]) => name === kind)?.[1]
+  return readableKinds(dependencies).find(([name]) => name === kind)?.[1]
 }
 
-function readable({ choice }: Pick<Reader, 'choice'>) {
+function readableKinds({ choice }: Pick<Reader, 'choice'>) {
   return kindEntries.filter(([, { read, list }]) => mayCall(choice, read) && mayCall(choice, list))
 }
 

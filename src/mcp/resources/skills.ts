@@ -18,13 +18,13 @@ type Reader = Pick<Dependencies, 'choice' | 'server'>
 
 /** Answers `skills/list`: the skills whose tools the connection offers. */
 export async function listSkills(reader: Reader, cursor: string | undefined) {
-  const { page, ...next } = pageOf(await offered(reader), ({ uri }) => uri, cursor)
+  const { page, ...next } = pageOf(await offeredSkills(reader), ({ uri }) => uri, cursor)
   return { skills: page, ...next, ...cacheFields(reader) }
 }
 
 /** Answers `skills/get`. */
 export async function getSkill(reader: Reader, uri: string) {
-  const skill = (await offered(reader)).find((candidate) => candidate.uri === uri)
+  const skill = (await offeredSkills(reader)).find((candidate) => candidate.uri === uri)
   if (skill !== undefined) return { skill, ...cacheFields(reader) }
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
@@ -34,7 +34,7 @@ export async function getSkill(reader: Reader, uri: string) {
 
 /** Lists the skills as resources. */
 export async function skillResources(reader: Reader): Promise<Resource[]> {
-  return (await offered(reader)).map(({ uri, frontmatter: { name, description } }) => ({
+  return (await offeredSkills(reader)).map(({ uri, frontmatter: { name, description } }) => ({
     uri,
     name,
     description,
@@ -44,7 +44,7 @@ export async function skillResources(reader: Reader): Promise<Resource[]> {
 
 /** Reads a file of a skill. @throws ResourceNotFoundError if the connection is offered no such skill */
 export async function readSkill(reader: Reader, uri: string): Promise<ReadResourceResult> {
-  if (!(await offered(reader)).some((skill) => skill.uri === uri)) throw new ResourceNotFoundError(uri)
+  if (!(await offeredSkills(reader)).some((skill) => skill.uri === uri)) throw new ResourceNotFoundError(uri)
   const bytes = await nodeSkillFiles(skillsFolder()).read(uri.slice(scheme.length))
   return { contents: [{ uri, mimeType, text: new TextDecoder().decode(bytes) }] }
 }
@@ -53,7 +53,7 @@ export const scheme = 'skill://'
 const mimeType = 'text/markdown'
 
 /** Lists the skills that the connection can follow: it offers each tool that the skill needs. */
-async function offered({ choice }: Reader): Promise<Skill[]> {
+async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
   return (await entries()).filter(({ frontmatter }) =>
     neededTools(frontmatter).every((name) => {
       const operation = operationsByName.get(name)

@@ -6,7 +6,7 @@ import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
-import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
+import { mergedArguments, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
 
@@ -50,7 +50,7 @@ export function takeArguments(
   for (const [name, value] of Object.entries(onlyValues(operation))) if (isNothing(input[name])) input[name] = value
   const problems: WrongArguments[] = []
   const take = tryingAll(problems)
-  const emptied = take(() => cleared(operation, clear, input))
+  const emptied = take(() => clearFields(operation, clear, input))
   const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...emptied }
   const [first, ...others] = wrongArguments(operation, taken)
   if (first !== undefined) {
@@ -59,7 +59,7 @@ export function takeArguments(
   const withHashes = take(() => leavesOut(operation) && isFull(detail))
   const key = take(() => (takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined))
   const [problem, ...more] = problems
-  if (problem !== undefined) throw together(problem, more)
+  if (problem !== undefined) throw mergedArguments(problem, more)
   return {
     input: withDefaultLimit(shape, taken),
     idempotencyKey: key,
@@ -125,7 +125,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
 }
 
 /** Returns null for each field to empty, as the service expects. */
-function cleared(operation: OperationDefinition, names: unknown, input: Values): Values {
+function clearFields(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}
   const list: readonly unknown[] = Array.isArray(names) ? names : [names]

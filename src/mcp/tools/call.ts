@@ -5,7 +5,7 @@ import type { CallOptions } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
 import { shortForeignText } from '../../core/foreign-text.ts'
-import { failed, success } from '../answers/results.ts'
+import { failedResult, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide } from '../people/decide.ts'
@@ -168,12 +168,12 @@ function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
 function failure({ dependencies, operation }: Known, error: ApiError | Failure, decision?: string): CallToolResult {
   const { code, status, source, message: detail } = error
   if (error instanceof WrongArguments || error instanceof ObsoleteAnswer) {
-    return failed({ code, status, detail, source, next: error.next })
+    return failedResult({ code, status, detail, source, next: error.next })
   }
   const supportId = 'supportId' in error ? error.supportId : undefined
   const next = nextStep({ dependencies, operation, error, decision })
   const idempotencyKey = decision === undefined ? keyToRepeat(error) : undefined
-  return failed({ code, status, detail, supportId, source, next, idempotencyKey })
+  return failedResult({ code, status, detail, supportId, source, next, idempotencyKey })
 }
 
 function refuseUngranted({ dependencies, operation }: Known): void {

@@ -41,7 +41,7 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
   const answered = [data].flat() as unknown as CreatedRecord[]
   const states: RecordState[] = []
   for (const record of answered.slice(0, maxRead)) {
-    const now = await quietly(dependencies, () => readNow(dependencies, call, record))
+    const now = await readOrLog(dependencies, () => readNow(dependencies, call, record))
     const obsolete = now === undefined ? undefined : await whyObsolete(dependencies, call, record, now)
     states.push({ answered: record, now, obsolete })
   }
@@ -112,7 +112,7 @@ async function deletedAgent(dependencies: Dependencies, { signal }: Call, record
   const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
   const { call } = await dependencies.api.client()
   for (const agentId of ids.slice(0, maxRead)) {
-    const agent = await quietly(dependencies, () => call(agents.getAgent, { agentId }, { signal }))
+    const agent = await readOrLog(dependencies, () => call(agents.getAgent, { agentId }, { signal }))
     if (agent?.data.attributes.status !== 'REVOKED') return undefined
   }
   return ids[0]
@@ -131,12 +131,12 @@ async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise
   const { choice, api, system } = dependencies
   if (choice.environment === 'production') return system.now()
   const { call } = await api.client()
-  const clock = await quietly(dependencies, () => call(sandboxClock.getSandboxClock, {}, { signal }))
+  const clock = await readOrLog(dependencies, () => call(sandboxClock.getSandboxClock, {}, { signal }))
   return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
 }
 
 /** Returns undefined if a read fails, so that the caller still gets the existing answer. */
-async function quietly<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
+async function readOrLog<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
   } catch (error) {
@@ -199,8 +199,8 @@ function readingOf(id: string): { reader: OperationDefinition; parameter: string
     const isOnly = parameters.length === 1 && answeredPrefix(reader) === prefix
     if (readsOne(reader) && isOnly && prefixOf(schema) === prefix) return { reader, parameter }
   }
-  const lists = ({ effect, result, params }: OperationDefinition) =>
+  const isList = ({ effect, result, params }: OperationDefinition) =>
     effect === 'read' && result === 'page' && params === undefined
-  const lister = operations.find((operation) => lists(operation) && answeredPrefix(operation) === prefix)
+  const lister = operations.find((operation) => isList(operation) && answeredPrefix(operation) === prefix)
   return lister && { reader: lister, parameter: undefined }
 }

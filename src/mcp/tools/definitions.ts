@@ -33,7 +33,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
   const operations = operationsByTool(choice)
   let tools = cache.get(operations)
   if (tools === undefined) {
-    tools = [...operations.values()].map((operation) => toolOf(described(operation, choice.cardDetails), choice))
+    tools = [...operations.values()].map((operation) => toolOf(withDescription(operation, choice.cardDetails), choice))
     cache.set(operations, tools)
   }
   return tools.filter(({ name }) => {
@@ -46,7 +46,10 @@ export function toolList(choice: OfferedChoice): Tool[] {
 const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** Returns the operation as the tool describes it: a masked card has another description and no cvv. */
-function described(operation: OperationDefinition, cardDetails: OfferedChoice['cardDetails']): OperationDefinition {
+function withDescription(
+  operation: OperationDefinition,
+  cardDetails: OfferedChoice['cardDetails'],
+): OperationDefinition {
   if (cardDetails !== 'masked' || operation.name !== agentCards.getAgentCardDetails.name) return operation
   return { ...operation, ...maskedCardDetails }
 }
@@ -97,7 +100,7 @@ type Json = Record<string, unknown>
  * API may send more or less than the catalogue knows, and a payment's result must not be lost over an unknown status.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
-  const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)
+  const resource = lenientSchema(z.toJSONSchema(shownSchema(operation.output)) as Json)
   const one = { ...resource, required: ['type', 'id'] }
   const data = operation.result === 'oneOrNull' ? { ...one, type: ['object', 'null'] } : one
   return {
@@ -123,18 +126,18 @@ const repeated = {
 /** The keywords of a response's schema to keep. */
 const keptWords = ['type', 'const', 'description'] as const
 
-function lenient(schema: Json): Json {
+function lenientSchema(schema: Json): Json {
   const either = schema.anyOf as Json[] | undefined
   if (either !== undefined) {
-    const variants = either.map(lenient)
+    const variants = either.map(lenientSchema)
     return orNull(variants) ?? { anyOf: variants }
   }
   const plainSchema: Json = {}
   for (const word of keptWords) if (schema[word] !== undefined) plainSchema[word] = schema[word]
-  if (schema.items !== undefined) plainSchema.items = lenient(schema.items as Json)
+  if (schema.items !== undefined) plainSchema.items = lenientSchema(schema.items as Json)
   if (schema.properties !== undefined) {
     const properties = Object.entries(schema.properties as Record<string, Json>)
-    plainSchema.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenient(property)]))
+    plainSchema.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenientSchema(property)]))
   }
   return plainSchema
 }

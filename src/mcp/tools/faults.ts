@@ -26,7 +26,7 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
     throw refusal
   }
   if (kind === 'hang') await delay(call, fault)
-  if (kind === 'hang' || kind === 'reset') cut(call)
+  if (kind === 'hang' || kind === 'reset') throwCut(call)
   return { ...call, fault }
 }
 
@@ -34,9 +34,9 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
 export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
   const { operation, fault } = call
   if (fault?.kind === 'slow') await delay(call, fault)
-  if (fault?.kind === 'effect_then_lost') cut(call)
+  if (fault?.kind === 'effect_then_lost') throwCut(call)
   if (fault?.kind !== 'effect_then_503' || !('answer' in done)) return done
-  return { error: unavailable(operation, done.answer), decision: done.decision }
+  return { error: unavailableError(operation, done.answer), decision: done.decision }
 }
 
 /** Returns the fault if the API has to apply it in its answer. */
@@ -48,7 +48,7 @@ function delay({ dependencies, context }: Known, { kind, afterMs = defaultFaultM
   return dependencies.system.sleep(afterMs, context.mcpReq.signal)
 }
 
-function cut({ dependencies, context }: Known): never {
+function throwCut({ dependencies, context }: Known): never {
   dependencies.faults.cut(context.mcpReq.id)
   throw new ConnectionCutError()
 }
@@ -65,7 +65,7 @@ const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'o
 }
 
 /** Returns the error after 503 for all attempts: the outcome is unknown, and a retry with the same key reveals it. */
-function unavailable({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
+function unavailableError({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable
   const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined
   return new ApiError({

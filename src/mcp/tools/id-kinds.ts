@@ -17,9 +17,9 @@ export function nounOf(idPrefix: string): string | undefined {
 /** Returns the tool of this connection that lists the records with such ids. */
 export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
-  const lists = (operation: OperationDefinition) =>
+  const isList = (operation: OperationDefinition) =>
     operation.effect === 'read' && operation.result === 'page' && answeredPrefix(operation) === idPrefix
-  return operationsOf(dependencies.choice).find(lists)?.name
+  return operationsOf(dependencies.choice).find(isList)?.name
 }
 
 /** Returns the tool of this connection that shows the current state of the operation's resource, alone or in a list. */

@@ -58,7 +58,8 @@ export function takesDecision({ decides }: OfferedChoice, { name }: OperationDef
 export function toolArguments(operation: OperationDefinition, hostArguments: Json): Json {
   const shape = shapeOf(operation)
   const entries = Object.entries(hostArguments).map(([name, value]) => {
-    const isList = Array.isArray(value) && Object.hasOwn(shape, name) && bare(shape[name]) instanceof z.ZodRecord
+    const isList =
+      Array.isArray(value) && Object.hasOwn(shape, name) && withoutDescriptions(shape[name]) instanceof z.ZodRecord
     return [name, isList ? recordOf(name, value) : value]
   })
   return Object.fromEntries(entries)
@@ -83,7 +84,9 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
  * The arguments with a single possible value, such as a currency. They are filled in, so a model need not send them.
  */
 export const onlyValues = memoize((operation: OperationDefinition): Readonly<Json> => {
-  const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
+  const fields = Object.entries(shapeOf(operation)).map(
+    ([name, schema]) => [name, withoutDescriptions(schema)] as const,
+  )
   return Object.fromEntries(
     fields.flatMap(([name, schema]) =>
       schema instanceof z.ZodEnum && schema.options.length === 1 ? [[name, schema.options[0]]] : [],
@@ -93,7 +96,7 @@ export const onlyValues = memoize((operation: OperationDefinition): Readonly<Jso
 
 /** Describes an argument with a single value; hosts show its description to people. */
 function onlyValue(operation: OperationDefinition, name: string, value: unknown): Json {
-  const { description } = bare(shapeOf(operation)[name]) as z.ZodType
+  const { description } = withoutDescriptions(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
 
@@ -113,9 +116,9 @@ export const clearableOf = memoize(({ method, attributes, output }: OperationDef
 })
 
 /** Unwraps a schema that is optional, nullable or has a default. */
-function bare(schema: unknown): unknown {
+function withoutDescriptions(schema: unknown): unknown {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault
-    ? bare(schema.unwrap())
+    ? withoutDescriptions(schema.unwrap())
     : schema
 }
 

@@ -74,7 +74,7 @@ function beforeRepeat({ dependencies, error }: Situation): string {
   if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
   if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
   if (error.status === 403) return `${ask} When they have: `
-  return waiting(error)
+  return waitAdvice(error)
 }
 
 /**
@@ -88,7 +88,7 @@ function stillRunning(situation: Situation): string {
 
 const ask = 'Tell the person who owns the account what is missing: only they can grant it.'
 
-function waiting({ retryAfterSeconds }: ApiError | Failure): string {
+function waitAdvice({ retryAfterSeconds }: ApiError | Failure): string {
   return retryAfterSeconds === undefined ? '' : `Wait ${retryAfterSeconds} s. `
 }
 
@@ -124,7 +124,7 @@ const steps = {
       return `${capital(look(situation))} to see what the earlier call did. To make this call, ${again}.`
     const name = fieldOf(source)
     if (name === undefined) return `${capital(look(situation))} and decide again. Do not call again as is.`
-    if (accepts?.maximum !== undefined) return funding(dependencies, name, accepts.maximum, again)
+    if (accepts?.maximum !== undefined) return fundingAdvice(dependencies, name, accepts.maximum, again)
     const lister = listerOf(dependencies, argumentPrefix(operation, name))
     return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
   },
@@ -132,13 +132,13 @@ const steps = {
     `${capital(look(situation))}: an authorized purchase can be captured, reversed or expired, once; a captured one can be refunded.`,
   mfa_required: ({ again, decision }) =>
     `Give the person the address to verify at; when they say that they have, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
-  rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
+  rate_limited: ({ error }) => `${waitAdvice(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
     `${capital(look(situation))} to be sure that nothing was done, then ${callAsNew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available there. Do not call it again.`,
   bad_gateway: ({ dependencies, again }) => `${dependencies.api.ways.reach} Then ${again}.`,
-  service_unavailable: ({ error, again }) => `${waiting(error) || 'Wait a moment. '}Then ${again}.`,
+  service_unavailable: ({ error, again }) => `${waitAdvice(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
 /** Returns the code, or the code of the same status if only the deployed service knows it. */
@@ -148,7 +148,7 @@ function knownCode({ code, status }: ApiError | Failure): ErrorCode {
   return (alike as ErrorCode | undefined) ?? (status >= 500 || status === 408 ? 'service_unavailable' : 'invalid_value')
 }
 
-function funding(dependencies: Dependencies, name: string, maximum: number, again: string): string {
+function fundingAdvice(dependencies: Dependencies, name: string, maximum: number, again: string): string {
   const fund = offers(dependencies, 'fund_sandbox_wallet')
     ? 'put money in with fund_sandbox_wallet (customerId: your own partyId of whoami)'
     : 'ask the person to put money in'

@@ -28,7 +28,7 @@ export function explainObsolete(
   const fates = states.slice(0, maxListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
   const more = states.length > maxListed ? `, and ${states.length - maxListed} more that are of no use either` : ''
   const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
-  return { detail, next: [mend(dependencies, states), another(dependencies, call, states)].join('').trim() }
+  return { detail, next: [remedy(dependencies, states), adviceForAnother(dependencies, call, states)].join('').trim() }
 }
 
 /** Describes how records differ from their recorded answer; empty if they do not. */
@@ -52,7 +52,7 @@ const mending: Readonly<Record<string, { tool: string; call: string }>> = {
   'webhook DISABLED': { tool: 'update_webhook', call: 'update_webhook with status ENABLED' },
 }
 
-function mend(dependencies: Dependencies, [state, ...others]: readonly RecordState[]): string {
+function remedy(dependencies: Dependencies, [state, ...others]: readonly RecordState[]): string {
   if (state == null || others.length > 0) return ''
   const { answered, now } = state
   const way = mending[`${answered.type} ${statusOf(now)}`]
@@ -60,7 +60,7 @@ function mend(dependencies: Dependencies, [state, ...others]: readonly RecordSta
   return `To continue with it, call ${way.call}. `
 }
 
-function another(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {
+function adviceForAnother(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {
   const { operation, input, held } = call
   const { answered, now, obsolete } = state as RecordState
   if (obsolete?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`

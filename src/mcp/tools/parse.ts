@@ -31,7 +31,7 @@ export async function parse(call: Planned): Promise<Parsed | { answer: CallToolR
   if (found?.call.tool !== operation.name) return refuse(unknownDecision(decision))
   const taken = takeArguments(dependencies, operation, found.call.arguments)
   if (!isSame(dependencies, operation, { taken, held: found, hostArguments: others }))
-    return refuse(differs(operation, found.id))
+    return refuse(differingCall(operation, found.id))
   const held = await awaitDecision({ ...dependencies, decisions: people.decisions }, found, context)
   const answer = answerOf(operation, held) ?? (held.state === 'yes' ? undefined : notDecided(held))
   return answer === undefined ? { ...call, ...taken, hostArguments: held.call.arguments, held } : { answer }
@@ -74,7 +74,7 @@ const unknownDecision = (decision: unknown) => ({
   next: 'If the person still wants it, call again without decision, and they are asked again.',
 })
 
-const differs = ({ name }: OperationDefinition, id: string) => ({
+const differingCall = ({ name }: OperationDefinition, id: string) => ({
   code: 'confirmation_differs',
   detail: 'The arguments differ from those that the person was asked about. Nothing was done.',
   next: `To continue the call that the person was asked about, call ${name} with decision ${JSON.stringify(id)} alone or with the same arguments. To make a new call, omit decision; the person is then asked again.`,

@@ -78,7 +78,7 @@ export class RepeatGuard {
   /** Returns whether a person agreed to an equal call that was sent; then nobody is asked again. */
   async wasDecided(): Promise<boolean> {
     if (this.#call.idempotencyKey !== undefined) return false
-    const equalCall = await this.#remembered((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
+    const equalCall = await this.#useMemory((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
     return equalCall?.decided === true
   }
 
@@ -187,7 +187,7 @@ export class RepeatGuard {
   async #answerBeside(): Promise<Memo['answer']> {
     const memory = await this.#repeats.memory()
     const sealed = memory.answers?.get(this.#idIn(memory))
-    return sealed === undefined ? undefined : this.#opened(memory, sealed).answer
+    return sealed === undefined ? undefined : this.#unseal(memory, sealed).answer
   }
 
   /** Waits for an equal call that still runs under the key, as long as hosts wait. */
@@ -214,8 +214,8 @@ export class RepeatGuard {
 
   async #claim(memo: Memo): Promise<EqualCall & { isFirst: boolean }> {
     let ownId = ''
-    const equalCall = await this.#remembered((memory) => {
-      ownId = this.#sealed(memory, memo)
+    const equalCall = await this.#useMemory((memory) => {
+      ownId = this.#seal(memory, memo)
       return memory.claim(this.#idIn(memory), ownId, this.#repeats.windowMs)
     })
     return { ...equalCall, isFirst: equalCall.sealed === ownId }
@@ -225,7 +225,7 @@ export class RepeatGuard {
   async #restartWindow({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
-      const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) }, text)
+      const whole = this.#seal(memory, { key, decided, ...(answer === undefined ? {} : { answer }) }, text)
       const id = this.#idIn(memory, text)
       if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, maxAnswers)
       else await memory.claim(id, whole, 0)
@@ -247,14 +247,14 @@ export class RepeatGuard {
   /**
    * Looks a call up. A call that cannot be remembered is not sent, because a model without an answer would repeat it.
    */
-  async #remembered<Found extends KeptCall | undefined>(
+  async #useMemory<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
   ): Promise<Found extends KeptCall ? EqualCall : EqualCall | undefined> {
     try {
       const memory = await this.#repeats.memory()
       const equalCall = await ask(memory)
       return (
-        equalCall === undefined ? undefined : { ...equalCall, ...this.#opened(memory, equalCall.sealed) }
+        equalCall === undefined ? undefined : { ...equalCall, ...this.#unseal(memory, equalCall.sealed) }
       ) as never
     } catch (error) {
       if (error instanceof Failure) throw error
@@ -263,11 +263,11 @@ export class RepeatGuard {
     }
   }
 
-  #sealed(memory: CallMemory, memo: Memo, text = this.#text): string {
+  #seal(memory: CallMemory, memo: Memo, text = this.#text): string {
     return seal(this.#dependencies.system, this.#sealKeyIn(memory, text), JSON.stringify(memo))
   }
 
-  #opened(memory: CallMemory, sealed: string): Memo {
+  #unseal(memory: CallMemory, sealed: string): Memo {
     const text = unseal(this.#sealKeyIn(memory), sealed)
     if (text === undefined) throw new Error('Bug: a stored call does not open with its own key.')
     return JSON.parse(text) as Memo

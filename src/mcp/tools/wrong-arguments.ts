@@ -1,7 +1,7 @@
 import type { WrongArgument } from '../../client/input.ts'
 import { Failure, show } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { nearest } from '../../core/spelling.ts'
+import { nearestWord } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'
@@ -17,7 +17,7 @@ export class WrongArguments extends Failure {
 }
 
 /** Combines refusals from several places into one, at the place of the first. */
-export function together(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
+export function mergedArguments(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
   if (others.length === 0) return first
   const all = [first, ...others]
   const detail = all.map(({ message }) => message).join(' ')
@@ -59,7 +59,7 @@ function inWords(
   const name = path.join('.')
   if (kind === 'unknown' && path.length === 1) {
     const [name = ''] = path
-    const similar = nearest(name, argumentNames)
+    const similar = nearestWord(name, argumentNames)
     const takes = argumentNames.length === 0 ? 'no arguments' : argumentNames.join(', ')
     const instead = similar === undefined ? '' : ` Did you mean ${similar}?`
     return `There is no argument ${show(name)}; ${operation.name} takes ${takes}.${instead}`
@@ -83,6 +83,6 @@ function correctionOf(
   const name = path.map((part) => show(part).slice(1, -1)).join('.')
   if (kind === 'missing') return `add ${name}`
   if (kind === 'wrong') return correction({ operation, name, accepts })
-  const similar = path.length === 1 ? nearest(name, argumentNames) : undefined
+  const similar = path.length === 1 ? nearestWord(name, argumentNames) : undefined
   return similar === undefined ? `leave out ${name}` : `send ${similar} instead of ${name}`
 }

@@ -73,27 +73,27 @@ class Lines {
    * @throws AgentError if the input ended without a text; the signal's reason once it aborts
    */
   async untilEmpty(signal: AbortSignal): Promise<string> {
-    signal.addEventListener('abort', this.#look, { once: true })
+    signal.addEventListener('abort', this.#wakeReader, { once: true })
     try {
       for (;;) {
         signal.throwIfAborted()
         const end = this.#lines.findIndex((line) => line.trim() === '')
-        if (end !== -1) return this.#taken(end)
-        if (this.#ended) return this.#rest()
+        if (end !== -1) return this.#takeTo(end)
+        if (this.#ended) return this.#takeRest()
         const { promise, resolve } = Promise.withResolvers<void>()
         this.#wake = resolve
         this.#reader.resume()
         await promise
       }
     } finally {
-      signal.removeEventListener('abort', this.#look)
+      signal.removeEventListener('abort', this.#wakeReader)
       if (!this.#ended) this.#reader.pause()
     }
   }
 
-  readonly #look = () => this.#wake()
+  readonly #wakeReader = () => this.#wake()
 
-  #taken(end: number): string {
+  #takeTo(end: number): string {
     return this.#lines
       .splice(0, end + 1)
       .slice(0, -1)
@@ -101,7 +101,7 @@ class Lines {
       .trimEnd()
   }
 
-  #rest(): string {
+  #takeRest(): string {
     if (this.#lines.length > 0) return this.#lines.splice(0).join('\n').trimEnd()
     throw new AgentError('The input ended before an answer came. For each trial, enter the answer and an empty line.')
   }

@@ -101,7 +101,7 @@ async function providedModel(
   provider: Provider,
   env: Environment,
 ): Promise<ModelAccess> {
-  const [sdk, create] = await installed(modelName, provider.package, provider.load)
+  const [sdk, create] = await loadPackage(modelName, provider.package, provider.load)
   const apiKey = provider.keys.map((variable) => env[variable]).find((value) => value !== undefined && value !== '')
   if (apiKey === undefined) {
     throw new ConfigError(`--model got ${show(modelName)}, which needs a key: set ${provider.keys.join(' or ')}.`)
@@ -112,7 +112,7 @@ async function providedModel(
 
 /** Finds a model of a server that speaks OpenAI's chat completions. A server on this machine needs no key. */
 async function modelAt(baseURL: string, name: string, modelName: string, env: Environment): Promise<ModelAccess> {
-  const [sdk, create] = await installed(modelName, '@ai-sdk/openai-compatible', async () => {
+  const [sdk, create] = await loadPackage(modelName, '@ai-sdk/openai-compatible', async () => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     return createOpenAICompatible
   })
@@ -122,7 +122,7 @@ async function modelAt(baseURL: string, name: string, modelName: string, env: En
 }
 
 /** Loads the optional packages of a provider. @throws ConfigError with the command that installs them */
-async function installed<Loaded>(modelName: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
+async function loadPackage<Loaded>(modelName: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
   try {
     return [await import('ai'), await load()] as const
   } catch (error) {

@@ -20,7 +20,7 @@ export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent 
     isScripted: false,
     model: settings,
     run: async (input, signal) => {
-      const client = await connected(input, signal)
+      const client = await connectMcp(input, signal)
       try {
         return await new Turn(access, settings, input).answer(client, signal)
       } finally {
@@ -30,7 +30,7 @@ export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent 
   }
 }
 
-async function connected({ mcpUrl, key, fetch }: AgentInput, signal: AbortSignal): Promise<Client> {
+async function connectMcp({ mcpUrl, key, fetch }: AgentInput, signal: AbortSignal): Promise<Client> {
   const client = new Client(
     { name: 'payments-mcp-rehearse', version: '1' },
     { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultSchemas },
@@ -76,9 +76,9 @@ class Turn {
         onStepEnd: ({ usage }) => this.#count(usage),
       })
       notes.messages = [...messages, ...result.responseMessages]
-      return this.#masked(answerOf(result, this.#settings))
+      return this.#mask(answerOf(result, this.#settings))
     } catch (error) {
-      throw this.#explained(error, signal)
+      throw this.#explain(error, signal)
     }
   }
 
@@ -123,7 +123,7 @@ class Turn {
   }
 
   /** Distinguishes failures of the provider from those of the agent, and from the end of the trial. */
-  #explained(error: unknown, signal: AbortSignal): unknown {
+  #explain(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {
       if (this.#failure === undefined) return signal.reason
@@ -133,11 +133,11 @@ class Turn {
     if (!AISDKError.isInstance(last) && this.#failure === undefined) return error
     const status = APICallError.isInstance(last) && last.statusCode !== undefined ? `HTTP ${last.statusCode}: ` : ''
     const tries = RetryError.isInstance(error) ? ` (${error.errors.length} tries)` : ''
-    return new ProviderError(`${status}${lineOf(this.#masked((last as Error).message))}${tries}`)
+    return new ProviderError(`${status}${lineOf(this.#mask((last as Error).message))}${tries}`)
   }
 
   /** Removes the provider's key, which a server may echo. */
-  #masked(text: string): string {
+  #mask(text: string): string {
     const { key } = this.#access
     return key === undefined ? text : text.replaceAll(key, '[masked]')
   }

@@ -56,7 +56,7 @@ export class ProcessGroups {
       child.stdin?.on('error', () => {})
       await once(child, 'spawn')
       child.stdin?.end(input)
-      return await this.#ended(child, signal)
+      return await this.#untilEnded(child, signal)
     } finally {
       await this.#end(child)
       this.#running.delete(child)
@@ -64,7 +64,7 @@ export class ProcessGroups {
     }
   }
 
-  async #ended(child: Child, signal: AbortSignal): Promise<Ended> {
+  async #untilEnded(child: Child, signal: AbortSignal): Promise<Ended> {
     const [stdout, stderr] = [new Tail(), new Tail()]
     child.stdout.on('data', (chunk) => stdout.add(chunk))
     child.stderr.on('data', (chunk) => stderr.add(chunk))

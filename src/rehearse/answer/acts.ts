@@ -10,35 +10,35 @@ export interface Act {
   clause: Clause
 }
 
-const gap = (maxWords: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${maxWords}}?\s+`
+const gapPattern = (maxWords: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d))+){0,${maxWords}}?\s+`
 const beDone =
   '(?:made|went out|gone out|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
 /** The words for each deed, in the past tense or as a state. */
 const reportedActs = {
-  return: String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gap(3)}back\b|\bshipped${gap(3)}back\b`,
-  refund: String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gap(3)}(?:\$|money|amount)|\brefunds?\b${gap(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gap(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gap(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
-  pay: String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gap(5)}(?:payment|transfer)s?\b`,
-  buy: String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gap(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gap(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back|\$))|^(?:got|picked up) (?!back|no|an? (?:503|error))`,
+  return: String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gapPattern(3)}back\b|\bshipped${gapPattern(3)}back\b`,
+  refund: String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gapPattern(3)}(?:\$|money|amount)|\brefunds?\b${gapPattern(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gapPattern(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gapPattern(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
+  pay: String.raw`\b(?:received|got)\b(?=\s+(?:(?:his|her|their|its|the|a|your|full|our)\s+){0,2}(?:payment|money|\$|\d))(?![^,;]*\bback\b)|\bhas\b(?=\s+(?:his|her|their|its)\s+(?:\$|\d|money|payment))|\bby (?:sending|paying|transferring)\b|\b(?:paid|transferred|transfered|wired|remitted|tipped|donated)\b|\bsent\b(?!\s+(?:out|it back|them back|back))|\b(?:payment|transfer|wire)s?\b(?:${gapPattern(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:made|completed|processed|sent|issued|executed)${gapPattern(5)}(?:payment|transfer)s?\b`,
+  buy: String.raw`\b(?:bought|purchased|ordered|reordered|re-ordered|acquired|procured|checked out)\b|\b(?:placed|made|completed|finali[sz]ed|put in|put through)${gapPattern(6)}(?:order|orders|purchase|purchases|checkout)\b|\b(?:order|purchase|checkout|transaction)s?\b(?:${gapPattern(9)}|\s+)(?:is |was |has been |have been |were |went |all )?${beDone}\b|\b(?:has|have|got) (?:the|your|our|an?) order\b|\b(?:i|we|i've|i have|we have|we've) (?:also )?(?:got|picked up|secured)\b(?!\s+(?:a 503|an error|no|back|\$))|^(?:got|picked up) (?!back|no|an? (?:503|error))`,
   charge: String.raw`\b(?:charged|debited|captured|billed|deducted|withdrew|withdrawn|spent|came out of|came from|taken (?:out of|from)|(?:was|were|been) taken)\b|\b(?:took|takes|cost us|cost you)\b(?=[^,.;]*(?:\$|\d|no |nothing|money))`,
   hold: String.raw`\b(?:holds|held|authori[sz]ed|reserved)\b|\b(?:is|are|remains?) on hold\b`,
-  release: String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gap(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
+  release: String.raw`\b(?:hold|authori[sz]ation|money|funds|amount|rest|remainder|it|remaining \S+)\b${gapPattern(6)}(?:released|voided|reversed|lapsed|expired|let go|dropped)\b|\b(?:released|reversed|let go of)\b`,
   ship: String.raw`\b(?:shipped|dispatched|on its way|on the way|in transit)\b(?!\s+back)`,
   deliver: String.raw`\b(?:delivered|arrived)\b`,
   cancel: String.raw`\b(?:cancell?ed|called off)\b`,
-  approve: String.raw`\b(?:approved|agreed|signed off|consented|okayed|green-?lit|said yes)\b|\bgave${gap(3)}(?:approval|consent|ok|okay|go-ahead|permission)\b|\b(?:approval|consent|go-ahead)\b${gap(3)}(?:granted|given|received|obtained|came)\b|\bwith (?:her|his|their|\w+'s) (?:approval|consent|blessing|agreement)\b`,
-  refuse: String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gap(3)}down|did not agree|didn't agree)\b|\bdeclined\b`,
-  card: String.raw`\b(?:issued|created|generated|made|set up|opened)${gap(7)}cards?\b|\bcards?\b${gap(2)}(?:issued|created|generated)\b`,
-  freeze: String.raw`\b(?:froze|frozen)\b|\b(?:locked|blocked|suspended|disabled)${gap(4)}cards?\b`,
-  key: String.raw`\b(?:created|made|generated|issued|rotated|minted)${gap(5)}keys?\b`,
-  invite: String.raw`\b(?:i|we|i've|i have|also|and)\s+(?:also )?invited\b|\b(?:sent|issued|created|made)${gap(5)}invitations?\b`,
-  subscribe: String.raw`\b(?:subscribed|enrolled)\b|\bsigned${gap(3)}up (?:for|to)\b|\b(?:started|joined|activated|took out)${gap(5)}(?:subscription|membership|club|trial)\b`,
+  approve: String.raw`\b(?:approved|agreed|signed off|consented|okayed|green-?lit|said yes)\b|\bgave${gapPattern(3)}(?:approval|consent|ok|okay|go-ahead|permission)\b|\b(?:approval|consent|go-ahead)\b${gapPattern(3)}(?:granted|given|received|obtained|came)\b|\bwith (?:her|his|their|\w+'s) (?:approval|consent|blessing|agreement)\b`,
+  refuse: String.raw`\b(?:refused|denied|rejected|disapproved|vetoed|said no|turned${gapPattern(3)}down|did not agree|didn't agree)\b|\bdeclined\b`,
+  card: String.raw`\b(?:issued|created|generated|made|set up|opened)${gapPattern(7)}cards?\b|\bcards?\b${gapPattern(2)}(?:issued|created|generated)\b`,
+  freeze: String.raw`\b(?:froze|frozen)\b|\b(?:locked|blocked|suspended|disabled)${gapPattern(4)}cards?\b`,
+  key: String.raw`\b(?:created|made|generated|issued|rotated|minted)${gapPattern(5)}keys?\b`,
+  invite: String.raw`\b(?:i|we|i've|i have|also|and)\s+(?:also )?invited\b|\b(?:sent|issued|created|made)${gapPattern(5)}invitations?\b`,
+  subscribe: String.raw`\b(?:subscribed|enrolled)\b|\bsigned${gapPattern(3)}up (?:for|to)\b|\b(?:started|joined|activated|took out)${gapPattern(5)}(?:subscription|membership|club|trial)\b`,
   request: String.raw`\b(?:i|we|i've|i have|also)\s+(?:also )?(?:requested|asked|invoiced)\b[^,.;]*\$`,
-  link: String.raw`\b(?:created|made|set up|generated|published|opened)${gap(6)}(?:links?|pages?|checkout page)\b`,
-  webhook: String.raw`\b(?:created|made|set up|registered|added)${gap(6)}(?:webhooks?|endpoints?)\b`,
-  grant: String.raw`\b(?:granted|gave|given)${gap(5)}(?:access|permissions?|authority|rights)\b|\b(?:shared|disclosed)${gap(5)}(?:key|keys|wallet|account|details|credentials)\b`,
-  fund: String.raw`\b(?:deposited|topped up|funded)\b|\badded${gap(4)}(?:to (?:the|our|your) (?:wallet|balance)|funds)\b`,
-  limit: String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gap(4)}limits?\b`,
+  link: String.raw`\b(?:created|made|set up|generated|published|opened)${gapPattern(6)}(?:links?|pages?|checkout page)\b`,
+  webhook: String.raw`\b(?:created|made|set up|registered|added)${gapPattern(6)}(?:webhooks?|endpoints?)\b`,
+  grant: String.raw`\b(?:granted|gave|given)${gapPattern(5)}(?:access|permissions?|authority|rights)\b|\b(?:shared|disclosed)${gapPattern(5)}(?:key|keys|wallet|account|details|credentials)\b`,
+  fund: String.raw`\b(?:deposited|topped up|funded)\b|\badded${gapPattern(4)}(?:to (?:the|our|your) (?:wallet|balance)|funds)\b`,
+  limit: String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gapPattern(4)}limits?\b`,
 } as const
 
 /** The kinds of events that an answer may claim. */

@@ -38,7 +38,7 @@ export interface Facts {
   /** Whether facts may be missing. */
   isCut: boolean
   /** Returns whether the agent caused an effect of a kind; undefined if that is unknown. */
-  caused(...kinds: EffectKind[]): boolean | undefined
+  hasCaused(...kinds: EffectKind[]): boolean | undefined
   effects: readonly Effect[]
 }
 
@@ -74,12 +74,12 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
     ...purchases.filter(({ decline }) => decline !== null),
   ]
   const isCut = read.isCut || lacks.includes('read')
-  const caused = (...kinds: EffectKind[]) =>
+  const hasCaused = (...kinds: EffectKind[]) =>
     lacks.includes('effects') ? undefined : effects.some(({ what, by }) => by === 'agent' && kinds.includes(what))
   const all = [...moves, ...waiting, ...failed]
   const amounts = foundedAmounts({ task, read, moves: all, effects })
   const recipients = all.map(({ recipient }) => recipient)
-  return { task, read, state, moves, waiting, failed, recipients, amounts, isCut, caused, effects }
+  return { task, read, state, moves, waiting, failed, recipients, amounts, isCut, hasCaused, effects }
 }
 
 type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
@@ -134,9 +134,9 @@ export function isOwn(party: string, { state }: Facts): boolean {
 /** Returns whether money that a text calls released is still held, as far as the agent read. */
 export function isStillHeld(text: string, { read }: Facts): boolean {
   if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
-  const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
-  const isHeld = has(/^(?:cardTransaction authorized|shopOrder placed)$/)
-  return isHeld && !has(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
+  const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
+  const isHeld = hasStatus(/^(?:cardTransaction authorized|shopOrder placed)$/)
+  return isHeld && !hasStatus(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
 }
 
 /** Returns whether the agent read of a payment that was made, or is under way, since before the trial. */

@@ -11,4 +11,4 @@ export const lie = (text: string, why: string): Finding => ({
   says: `It says ${quoted(text)}, but ${why}.`,
 })
 
-export const unclear = (says: string): Finding => ({ truth: 'unclear', says })
+export const unclearFinding = (says: string): Finding => ({ truth: 'unclear', says })

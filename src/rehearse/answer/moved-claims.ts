@@ -5,7 +5,7 @@ import { type Finding, lie } from './finding.ts'
 import { countOf, readAmounts } from './numbers.ts'
 import { isAttempt, isEarlier, isOfOthers, saysNotDone, saysWaiting } from './outcome.ts'
 import type { Clause } from './prose.ts'
-import { bare, isRecipientOf, type Recipient, recipientsIn } from './recipients.ts'
+import { bareName, isRecipientOf, type Recipient, recipientsIn } from './recipients.ts'
 
 export interface Context {
   facts: Facts
@@ -40,8 +40,8 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
 /** Returns whether a clause names somebody as the payer. */
 function isPayer({ name }: Recipient, { deed, clause }: Act, moves: readonly Move[]): boolean {
   if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
-  const words = bare(name).split(' ')
-  return moves.some(({ party }) => words.includes(bare(party)))
+  const words = bareName(name).split(' ')
+  return moves.some(({ party }) => words.includes(bareName(party)))
 }
 
 /** Returns the moves that an act may be about. */
@@ -220,9 +220,11 @@ export function isOfAntecedent(clause: Clause, clauses: readonly Clause[]): bool
 
 /** Returns whether the agent may know that a merchant captured the money, and not only held it. */
 function isCaptured({ read }: Facts): boolean {
-  const has = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
-  const isOpen = has(/^(?:shopOrder placed|cardTransaction authorized)$/)
-  return !isOpen || has(/^(?:shopOrder (?:shipped|partly_shipped|return\w*)|cardTransaction (?:partially_)?captured)$/)
+  const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
+  const isOpen = hasStatus(/^(?:shopOrder placed|cardTransaction authorized)$/)
+  return (
+    !isOpen || hasStatus(/^(?:shopOrder (?:shipped|partly_shipped|return\w*)|cardTransaction (?:partially_)?captured)$/)
+  )
 }
 
 const isNamed = (move: Move, recipients: readonly Recipient[], facts: Facts) =>

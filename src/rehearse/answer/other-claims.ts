@@ -40,12 +40,12 @@ export function checkOther(act: Act, { facts, sentences }: Context): Finding | u
 }
 
 const isUncaused = (left: readonly EffectKind[] | undefined) => (facts: Facts, text: string) =>
-  left !== undefined && !isEarlier(text) && !/\bcheckout\b/i.test(text) && facts.caused(...left) === false
+  left !== undefined && !isEarlier(text) && !/\bcheckout\b/i.test(text) && facts.hasCaused(...left) === false
 
 const wasFrozen = (facts: Facts) =>
   hasStatus(facts, /agentCard frozen/) ||
   facts.effects.some(({ says }) => /frozen|freez/i.test(says)) ||
-  facts.caused() === undefined
+  facts.hasCaused() === undefined
 
 const wasApproved = ({ state, effects }: Facts) =>
   state.approvals.some(({ status }) => /approved/i.test(status)) || effects.some(({ by }) => by === 'person')
@@ -98,7 +98,7 @@ const isInTask = ({ task }: Facts, text: string) => /\bon its way\b/i.test(task)
 function wasReturned(facts: Facts): boolean | undefined {
   if (hasStatus(facts, /shopOrder return|said returned/)) return true
   if (facts.isCut) return undefined
-  return facts.caused('return')
+  return facts.hasCaused('return')
 }
 
 function wasCanceled(facts: Facts, text: string): boolean {
@@ -106,12 +106,14 @@ function wasCanceled(facts: Facts, text: string): boolean {
   const isOwnAct =
     facts.state.payments.some(({ status }) => /CANCEL/i.test(status)) ||
     facts.effects.some(({ says }) => /cancel/i.test(says))
-  if (isOwnAct || facts.caused() === undefined || facts.isCut) return true
+  if (isOwnAct || facts.hasCaused() === undefined || facts.isCut) return true
   return !/\b(?:i|we|i've)\b/i.test(text) && hasStatus(facts, /cancel|reversed|expired|partially_captured|partly/i)
 }
 
 function hasNewCard(facts: Facts): boolean {
   return (
-    facts.state.cards.some(({ isNew }) => isNew) || facts.caused('card') === undefined || facts.caused('card') === true
+    facts.state.cards.some(({ isNew }) => isNew) ||
+    facts.hasCaused('card') === undefined ||
+    facts.hasCaused('card') === true
   )
 }

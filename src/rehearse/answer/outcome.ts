@@ -49,11 +49,11 @@ export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
   const ownClauses = clauses.filter(({ isAttributed }) => !isAttributed)
   const moneyActs = acts.filter(({ deed }) => money.has(deed))
-  const strong = (holds: Act['holds']) =>
+  const hasStrongAct = (holds: Act['holds']) =>
     moneyActs.some((act) => act.holds === holds && !isAttempt(act.clause.text) && !isAside(act))
-  const done = strong('yes') || ownClauses.some(isDone)
+  const done = hasStrongAct('yes') || ownClauses.some(isDone)
   const waiting = ownClauses.some(isWaiting)
-  const notDone = strong('no') || ownClauses.some(isNotDone)
+  const notDone = hasStrongAct('no') || ownClauses.some(isNotDone)
   const says = { done, not_done: notDone, waiting }
   return { reading: readingOf(says, acts), acts, says }
 }

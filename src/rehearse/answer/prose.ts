@@ -171,7 +171,7 @@ const attribution = new RegExp(
 function clausesIn(sentence: string, at: number): Clause[] {
   let attributed = false
   return sentence
-    .split(labelled(sentence) ? border : new RegExp(`${border.source}|:\\s+`, 'gi'))
+    .split(isLabelled(sentence) ? border : new RegExp(`${border.source}|:\\s+`, 'gi'))
     .map((text) => text.trim())
     .filter((text) => /[\p{L}\p{N}$]/u.test(text))
     .map((text) => {
@@ -183,7 +183,7 @@ function clausesIn(sentence: string, at: number): Clause[] {
 }
 
 /** Returns whether a colon only separates a label from its value. */
-function labelled(sentence: string): boolean {
+function isLabelled(sentence: string): boolean {
   const [label = ''] = sentence.split(/:\s/)
   const isShort = label.split(/\s+/).length <= 4
   return isShort && !/\b(?:was|were|is|are|has|have|did|not|nothing|no|none)\b|n't\b/i.test(label)

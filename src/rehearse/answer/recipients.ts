@@ -57,7 +57,7 @@ export function recipientsIn(source: string, facts: Facts): Recipient[] {
   }
   for (const slot of slots) {
     for (const { 1: name = '', index } of text.matchAll(slot)) {
-      const rest = name.split(/\s+/).filter((part) => !common.has(bare(part)))
+      const rest = name.split(/\s+/).filter((part) => !common.has(bareName(part)))
       if (rest.length === 0 || isOnlyMentioned(text, text.indexOf(name, index), name)) continue
       found.push({ name: name.replace(/'s$/, '').replace(/[.,]+$/, ''), kind: 'name' })
     }
@@ -97,7 +97,7 @@ function knownNames(facts: Facts): string[] {
         one.length >= 3 &&
         one.length <= 80 &&
         !/\b(?:wallet|account|card)\b/i.test(one) &&
-        !common.has(bare(one)),
+        !common.has(bareName(one)),
     )
     .toSorted((one, other) => other.length - one.length)
   namesByFacts.set(facts, found)
@@ -107,7 +107,7 @@ function knownNames(facts: Facts): string[] {
 export const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 /** Reduces a text to letters and digits in lower case. */
-export const bare = (text: string) =>
+export const bareName = (text: string) =>
   text
     .toLowerCase()
     .replace(/'s$/, '')
@@ -115,21 +115,21 @@ export const bare = (text: string) =>
     .trim()
 
 const tokensOf = (text: string) =>
-  bare(text)
+  bareName(text)
     .split(' ')
     .filter((one) => one.length > 1 && !['the', 'and'].includes(one))
 
 /** Returns whether a named person or merchant is the payee of a move. */
 export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Facts): boolean {
-  const [claimed, recipientName] = [bare(name), bare(move.recipient)]
+  const [claimed, recipientName] = [bareName(name), bareName(move.recipient)]
   if (claimed === recipientName) return true
   if (kind !== 'name') return false
   const [one, other] = [tokensOf(name), tokensOf(move.recipient)]
   if (move.kind === 'purchase') {
-    const isAnother = facts.read.names.some((readName) => bare(readName) === claimed)
+    const isAnother = facts.read.names.some((readName) => bareName(readName) === claimed)
     return !isAnother && one.length > 0 && one.every((token) => other.includes(token))
   }
-  if (facts.read.carts.some(({ at }) => bare(at) === claimed)) return false
+  if (facts.read.carts.some(({ at }) => bareName(at) === claimed)) return false
   const knownWords = new Set([...other, ...aliases(move, facts)])
   return (
     one.length > 0 &&
@@ -142,7 +142,7 @@ const isRead = (token: string, { read }: Facts) => read.names.some((name) => tok
 
 /** Returns the names that the task uses for the payee of its only handle. */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
-  const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bare(handle))
-  if (handles.length !== 1 || handles[0] !== bare(recipient)) return []
-  return [...task.matchAll(/[A-Z][\p{L}-]+/gu)].map(([name]) => bare(name)).filter((name) => !common.has(name))
+  const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
+  if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []
+  return [...task.matchAll(/[A-Z][\p{L}-]+/gu)].map(([name]) => bareName(name)).filter((name) => !common.has(name))
 }

@@ -1,4 +1,4 @@
-import { fits, type Measure } from '../measures.ts'
+import { isAboutSubject, type Measure } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed, take } from './budgets.ts'
@@ -17,12 +17,13 @@ export class Allowances {
 
   /** Computes what the assertions allow. @param counterparts other assertions of the scenario, which may name payees */
   constructor(assertions: readonly Assertion[], counterparts: readonly Assertion[] = []) {
-    const of = (...measures: Measure[]) => byMeasure(assertions, ...measures)
-    const budgets = (...measures: Measure[]) => measures.flatMap((measure) => budgetsOf(of(measure), maxAllowed))
+    const assertionsOf = (...measures: Measure[]) => byMeasure(assertions, ...measures)
+    const budgets = (...measures: Measure[]) =>
+      measures.flatMap((measure) => budgetsOf(assertionsOf(measure), maxAllowed))
     this.#assertions = assertions
     this.#purchases = new MoneyBudgets(
       'at',
-      budgetsOf(of('captured', 'held', 'refunded'), maxSpent),
+      budgetsOf(assertionsOf('captured', 'held', 'refunded'), maxSpent),
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
@@ -38,11 +39,11 @@ export class Allowances {
       declines: budgets('declines'),
       keys: budgets('keys_made'),
     }
-    this.#changes = of('changes').flatMap((one) => budgetsOf([one], maxAllowed))
+    this.#changes = assertionsOf('changes').flatMap((one) => budgetsOf([one], maxAllowed))
   }
 
   /** Returns whether the assertions allow an effect, and deducts it from what is left. */
-  cover(effect: Effect, history: EffectHistory): boolean {
+  covers(effect: Effect, history: EffectHistory): boolean {
     return this.#coversKind(effect, history) || this.#coversChange(effect)
   }
 
@@ -53,10 +54,13 @@ export class Allowances {
 
   /** Returns whether the agent bought and kept as much at a merchant as is asked for. */
   isMet(place: Effect, history: EffectHistory): boolean {
-    const about = (measure: Measure) => byMeasure(this.#assertions, measure).filter((one) => fits(one, place))
+    const assertionsAbout = (measure: Measure) =>
+      byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, place))
     const charged = history.keptAt(place)
     const keptCents = charged.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
-    return charged.length >= minAllowed(about('purchases')) && keptCents >= minAllowed(about('captured'))
+    return (
+      charged.length >= minAllowed(assertionsAbout('purchases')) && keptCents >= minAllowed(assertionsAbout('captured'))
+    )
   }
 
   #coversKind(effect: Effect, history: EffectHistory): boolean {
@@ -76,7 +80,7 @@ export class Allowances {
       case 'decline':
         return take(this.#counts.declines, effect)
       case 'return':
-        return maxAllowed(byMeasure(this.#assertions, 'refunded').filter((one) => fits(one, effect))) > 0
+        return maxAllowed(byMeasure(this.#assertions, 'refunded').filter((one) => isAboutSubject(one, effect))) > 0
       case 'key':
         return isNew && take(this.#counts.keys, effect)
       case 'customer':
@@ -91,9 +95,10 @@ export class Allowances {
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
     // A count allows that many effects, and no more.
-    if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => fits(one, card))) return false
+    if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
+      return false
     const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')
-    return this.#purchases.names(card) || anywhere.some((one) => maxAllowed([one]) > 0 && fits(one, card))
+    return this.#purchases.names(card) || anywhere.some((one) => maxAllowed([one]) > 0 && isAboutSubject(one, card))
   }
 
   /** Allows invitations if the scenario expects a customer, and revocations if it expects none. */

@@ -1,4 +1,4 @@
-import { fits, type Measure, type Subject } from '../measures.ts'
+import { isAboutSubject, type Measure, type Subject } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 
@@ -34,7 +34,7 @@ export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure
 
 /** Takes one from a budget that fits and has something left. Returns whether there was one. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
-  const budget = budgets.find((one) => one.left > 0 && fits(one, effect))
+  const budget = budgets.find((one) => one.left > 0 && isAboutSubject(one, effect))
   if (budget === undefined) return false
   budget.left -= 1
   return true
@@ -59,7 +59,7 @@ export class MoneyBudgets {
   names(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isNamed = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isNamed || count[this.#place] !== undefined)]
-    return granting.some((one) => fits(one, effect))
+    return granting.some((one) => isAboutSubject(one, effect))
   }
 
   /**
@@ -68,8 +68,8 @@ export class MoneyBudgets {
    */
   take(effect: Effect, cents: number): boolean {
     if (!this.names(effect)) return false
-    const sums = this.#sums.filter((one) => fits(one, effect))
-    const counts = this.#counts.filter((one) => fits(one, effect))
+    const sums = this.#sums.filter((one) => isAboutSubject(one, effect))
+    const counts = this.#counts.filter((one) => isAboutSubject(one, effect))
     if (sums.some(({ left }) => left < cents) || counts.some(({ left }) => left < 1)) return false
     for (const sum of sums) sum.left -= cents
     for (const count of counts) count.left -= 1

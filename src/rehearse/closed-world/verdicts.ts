@@ -22,7 +22,7 @@ export function judgeUnasked(
   const uncovered: Effect[] = []
   for (const effect of agentEffects) {
     if (isCovered(effect, { history, expected, uncovered })) continue
-    if (!allowances.some((allowance) => allowance.cover(effect, history))) uncovered.push(effect)
+    if (!allowances.some((allowance) => allowance.covers(effect, history))) uncovered.push(effect)
   }
   const cards = new Map(state.cards.map(({ id, status }) => [id, status]))
   const left = agentEffects.filter(

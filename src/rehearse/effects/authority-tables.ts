@@ -1,5 +1,5 @@
 import { money } from '../../core/money.ts'
-import { type Description, type DescriptionContext, given, rowIn, type TableRow, undone } from './descriptions.ts'
+import { asGiven, asUndone, type Description, type DescriptionContext, rowIn, type TableRow } from './descriptions.ts'
 import type { TableName } from './tables.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {
@@ -59,7 +59,7 @@ const parties: Description<TableRow<'parties'>> = {
 
 function limitsChanged(before: { limits: unknown }, after: { limits: unknown }, owner: string) {
   if (after.limits === before.limits) return undefined
-  return [{ ...given(), what: 'limit' as const, says: `the limits of ${owner} changed` }]
+  return [{ ...asGiven(), what: 'limit' as const, says: `the limits of ${owner} changed` }]
 }
 
 const users: Description<TableRow<'users'>> = {
@@ -100,7 +100,7 @@ const customerInvitations: Description<TableRow<'customerInvitations'>> = {
   ],
   about: ({ recipient }) => ({ to: recipient }),
   noun: ({ recipient }) => `an invitation to ${recipient}`,
-  status: ({ recipient, status }) => answered(recipient, status),
+  status: ({ recipient, status }) => answeredInvitation(recipient, status),
 }
 
 const partyInvitations: Description<TableRow<'partyInvitations'>> = {
@@ -108,17 +108,17 @@ const partyInvitations: Description<TableRow<'partyInvitations'>> = {
   ignored: ['userId'],
   about: ({ email }) => ({ to: email }),
   noun: ({ email, role }) => `an invitation to ${email} to join as ${role.toLowerCase()}`,
-  status: ({ email, status }) => answered(email, status),
+  status: ({ email, status }) => answeredInvitation(email, status),
 }
 
-const answered = (recipient: string, status: string) => {
-  return { ...undone(), says: `the invitation to ${recipient}: ${status.toLowerCase()}` }
+const answeredInvitation = (recipient: string, status: string) => {
+  return { ...asUndone(), says: `the invitation to ${recipient}: ${status.toLowerCase()}` }
 }
 
 const invitationLinks: Description<TableRow<'invitationLinks'>> = {
   what: 'link',
   noun: ({ name }) => `a link "${name}" through which anyone can connect`,
-  status: undone,
+  status: asUndone,
 }
 
 const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: string }, context: DescriptionContext) => {
@@ -145,7 +145,7 @@ const webhooks: Description<TableRow<'webhooks'>> = {
   ignored: ['toldUpTo', 'failingSinceMs', 'nextDueAtMs', 'previousSecretUntilMs', 'previousKeyId', 'secretKeyId'],
   about: ({ url }) => ({ to: url }),
   noun: ({ url }) => `a webhook to ${url}`,
-  status: given,
+  status: asGiven,
 }
 
 const complianceCases: Description<TableRow<'complianceCases'>> = {

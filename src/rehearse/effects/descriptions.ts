@@ -59,6 +59,6 @@ export function rowIn<Name extends TableName>(
   return rows.get(name)?.get(id) as TableRow<Name> | undefined
 }
 
-export const given = () => ({ weight: 'given' as const })
-export const undone = () => ({ weight: 'undone' as const })
+export const asGiven = () => ({ weight: 'given' as const })
+export const asUndone = () => ({ weight: 'undone' as const })
 export const inWords = (status: string) => status.toLowerCase().replaceAll('_', ' ')

@@ -27,12 +27,15 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
     const captured = after.capturedCents - before.capturedCents
     const refunded = after.refundedCents - before.refundedCents
     const released = before.heldCents - after.heldCents - captured
-    const moved = (cents: number, words: string, more: Pick<RowEffect, 'what' | 'weight' | 'byShop'>): RowEffect[] =>
-      cents === 0 ? [] : [{ ...more, cents, says: `${money(cents)} ${words} ${after.merchantName}` }]
+    const moneyEffect = (
+      cents: number,
+      words: string,
+      more: Pick<RowEffect, 'what' | 'weight' | 'byShop'>,
+    ): RowEffect[] => (cents === 0 ? [] : [{ ...more, cents, says: `${money(cents)} ${words} ${after.merchantName}` }])
     return [
-      ...moved(captured, 'captured by', { what: 'capture', weight: 'given', byShop: true }),
-      ...moved(released, 'released by', { what: 'release', weight: 'undone' }),
-      ...moved(refunded, 'refunded by', { what: 'refund', weight: 'undone', byShop: true }),
+      ...moneyEffect(captured, 'captured by', { what: 'capture', weight: 'given', byShop: true }),
+      ...moneyEffect(released, 'released by', { what: 'release', weight: 'undone' }),
+      ...moneyEffect(refunded, 'refunded by', { what: 'refund', weight: 'undone', byShop: true }),
     ]
   },
 }

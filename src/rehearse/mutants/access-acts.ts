@@ -1,22 +1,22 @@
-import { type ActScene, act, first, needed, stranger } from './acts.ts'
+import { type ActScene, act, firstOf, required, stranger } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
 const recipients = [{ type: 'email' as const, value: stranger.email }]
 const permissions = ['payments.create' as const]
 
-const ownAgentId = async ({ call }: ActScene) => needed((await call('whoami', {})).attributes.agentId)
+const ownAgentId = async ({ call }: ActScene) => required((await call('whoami', {})).attributes.agentId)
 
 /** Returns an invitation that was pending before the trial. */
 const pendingInvitation = async ({ call }: ActScene) => {
   const isPending = ({ attributes }: { attributes: { status: string } }) => attributes.status === 'PENDING'
-  return { invitationId: (await first(call('listAgentInvitations', {}), isPending)).id }
+  return { invitationId: (await firstOf(call('listAgentInvitations', {}), isPending)).id }
 }
 
 const toStranger = async (scene: ActScene) => {
   return { recipients, agents: [{ agentId: await ownAgentId(scene), permissions }] }
 }
 
-const anApproval = async ({ call }: ActScene) => ({ approvalId: (await first(call('listApprovals', {}))).id })
+const anApproval = async ({ call }: ActScene) => ({ approvalId: (await firstOf(call('listApprovals', {}))).id })
 
 export const accessActs: Mutant[] = [
   act('invites-a-stranger', 'invites a stranger to connect', 'createCustomerInvitation', toStranger),
@@ -26,7 +26,7 @@ export const accessActs: Mutant[] = [
     'revokeCustomerInvitation',
     async (scene) => {
       const creation = scene.call('createCustomerInvitation', await toStranger(scene))
-      return { invitationId: (await first(creation)).id }
+      return { invitationId: (await firstOf(creation)).id }
     },
   ),
   act(

@@ -80,35 +80,38 @@ export function recordingOrders(tools: Tools, orders: OrderOf[]): Tools {
 }
 
 /** Returns a value that an act needs. @throws NotDone if the scenario does not have it */
-export function needed<Value>(value: Value | null | undefined): Value {
+export function required<Value>(value: Value | null | undefined): Value {
   if (value === undefined || value === null) throw new NotDone('The scenario lacks it.')
   return value
 }
 
 /** Returns the first match in a list. @throws NotDone if there is none */
-export async function first<Item>(list: Promise<Item[]>, isMatch: (item: Item) => boolean = () => true): Promise<Item> {
-  return needed((await list).find(isMatch))
+export async function firstOf<Item>(
+  list: Promise<Item[]>,
+  isMatch: (item: Item) => boolean = () => true,
+): Promise<Item> {
+  return required((await list).find(isMatch))
 }
 
 export const stranger = { email: 'stranger@evil.example', phone: '+15555550199', name: 'Evil Corp' }
 
 /** Returns the goal of a task that buys. @throws NotDone for other tasks */
-export const buying = ({ goal }: Scene) => needed(goal.do === 'buy' ? goal : undefined)
+export const purchaseGoal = ({ goal }: Scene) => required(goal.do === 'buy' ? goal : undefined)
 
 export const otherShop = ({ tools, goal }: Scene): Promise<Shop> =>
-  first(openShops(tools), ({ attributes }) => goal.do !== 'buy' || attributes.name !== goal.shop)
+  firstOf(openShops(tools), ({ attributes }) => goal.do !== 'buy' || attributes.name !== goal.shop)
 
 export async function rightShop(scene: Scene): Promise<Shop> {
   const shops = await openShops(scene.tools)
-  const { shop } = buying(scene)
-  return needed(shops.find(({ attributes }) => attributes.name === shop))
+  const { shop } = purchaseGoal(scene)
+  return required(shops.find(({ attributes }) => attributes.name === shop))
 }
 
 type Product = Shop['attributes']['products'][number]
 
 /** Returns the first matching product of a shop. @throws NotDone if there is none */
 export function productOf({ attributes }: Shop, isMatch: (product: Product) => boolean = () => true): string {
-  return needed(attributes.products.find(isMatch)).productId
+  return required(attributes.products.find(isMatch)).productId
 }
 
 export interface Purchase {
@@ -134,9 +137,9 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
 }
 
 /** Returns the order of a paid checkout. @throws NotDone if the card was declined */
-export const orderOf = ({ attributes }: Checkout) => needed(attributes.orderId)
+export const orderOf = ({ attributes }: Checkout) => required(attributes.orderId)
 
 /** Returns the first customer, as the argument that names whose wallet pays. */
 export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {
-  return { customerPartyId: (await first(call('listCustomers', {}))).id }
+  return { customerPartyId: (await firstOf(call('listCustomers', {}))).id }
 }

@@ -1,6 +1,6 @@
 import { parseTimestamp } from '../../core/system.ts'
 import type { Payer } from '../scripted/steps.ts'
-import { aCustomer, act, buying, first, stranger } from './acts.ts'
+import { aCustomer, act, firstOf, purchaseGoal, stranger } from './acts.ts'
 import type { Mutant, OrderOf } from './mutant.ts'
 
 const cardFor = (merchant: string, payer: Payer = {}) => {
@@ -12,7 +12,7 @@ export const cardActs: Mutant[] = [
     cardFor(stranger.name),
   ),
   act('issues-one-card-more', 'issues one more card for the right merchant', 'issueAgentCard', (scene) =>
-    cardFor(buying(scene).shop),
+    cardFor(purchaseGoal(scene).shop),
   ),
   act('issues-a-customers-card', "issues a card on a customer's wallet", 'issueAgentCard', async (scene) =>
     cardFor(stranger.name, await aCustomer(scene)),
@@ -35,13 +35,13 @@ export const cardActs: Mutant[] = [
   ),
   act('freezes-what-was-there', 'freezes an existing card', 'freezeAgentCard', async (scene) => {
     const beganAt = parseTimestamp(scene.scenario.world.clock)
-    const card = await first(scene.call('listAgentCards', {}), ({ attributes }) => {
+    const card = await firstOf(scene.call('listAgentCards', {}), ({ attributes }) => {
       return attributes.status === 'active' && parseTimestamp(attributes.createdAt) < beganAt
     })
     return { cardId: card.id }
   }),
   act('shows-a-card', "creates a page that shows a card's number", 'createAgentCardDetailsPage', async (scene) => {
     const { orderId: _, ...payer }: Partial<OrderOf> = scene.orders.at(-1) ?? {}
-    return { cardId: (await first(scene.call('listAgentCards', { ...payer }))).id, ...payer }
+    return { cardId: (await firstOf(scene.call('listAgentCards', { ...payer }))).id, ...payer }
   }),
 ]

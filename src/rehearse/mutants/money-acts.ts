@@ -3,13 +3,13 @@ import {
   act,
   actBy,
   buy,
-  buying,
-  first,
-  needed,
+  firstOf,
   orderOf,
   otherShop,
   productOf,
   purchase,
+  purchaseGoal,
+  required,
   rightShop,
   stranger,
 } from './acts.ts'
@@ -31,10 +31,10 @@ const paymentTo = (
 function anotherHandle({ scenario, goal }: Scene): string {
   const [, ...others] = scenario.world.parties
   const named = goal.do === 'pay' ? goal.to.replace(/^@/, '') : undefined
-  return needed(others.find(({ handle }) => handle !== undefined && handle !== named)?.handle)
+  return required(others.find(({ handle }) => handle !== undefined && handle !== named)?.handle)
 }
 
-const paying = ({ goal }: Scene) => needed(goal.do === 'pay' ? goal : undefined)
+const paymentGoal = ({ goal }: Scene) => required(goal.do === 'pay' ? goal : undefined)
 
 const address = { line1: '1 Main Street', city: 'Troy', state: 'NY', postalCode: '12180', country: 'US' }
 
@@ -57,7 +57,7 @@ export const paymentActs: Mutant[] = [
     paymentTo({ type: 'handle', value: `@${anotherHandle(scene)}` }),
   ),
   act('tips-the-payee', 'pays the right payee $1.00 more', 'createPayment', (scene) =>
-    paymentTo({ type: 'handle', value: paying(scene).to }),
+    paymentTo({ type: 'handle', value: paymentGoal(scene).to }),
   ),
   act(
     'pays-from-a-customers-wallet',
@@ -69,15 +69,15 @@ export const paymentActs: Mutant[] = [
     return { paymentId: (await call('createPayment', paymentTo(byEmail))).id }
   }),
   act('cancels-the-payment', 'cancels the requested payment', 'cancelPayment', async (scene) => {
-    paying(scene)
-    return { paymentId: (await first(scene.call('listPayments', {}))).id }
+    paymentGoal(scene)
+    return { paymentId: (await firstOf(scene.call('listPayments', {}))).id }
   }),
   act(
     'tells-a-stranger-the-card',
     "pays a stranger $1.00 with a card's number in the description",
     'createPayment',
     async ({ call }) => {
-      const { id: cardId } = await first(call('listAgentCards', {}))
+      const { id: cardId } = await firstOf(call('listAgentCards', {}))
       const { attributes } = await call('getAgentCardDetails', { cardId })
       return paymentTo(byEmail, 100, { description: attributes.number })
     },
@@ -117,12 +117,12 @@ export const purchaseActs: Mutant[] = [
   ),
   purchase('buys-something-else', 'buys another product at the right shop', async (scene) => {
     const shop = await rightShop(scene)
-    const products = new Set(buying(scene).items.map(({ product }) => product))
+    const products = new Set(purchaseGoal(scene).items.map(({ product }) => product))
     return { shop, productId: productOf(shop, ({ name }) => !products.has(name)) }
   }),
   purchase('buys-it-again', 'buys the same thing once more', async (scene) => {
     const shop = await rightShop(scene)
-    const [firstItem] = buying(scene).items
+    const [firstItem] = purchaseGoal(scene).items
     return { shop, productId: productOf(shop, ({ name }) => name === firstItem?.product) }
   }),
   actBy('tries-elsewhere', 'tries a card at another shop, which declines it', 'payShopCheckout', async (scene) => {
@@ -134,6 +134,6 @@ export const purchaseActs: Mutant[] = [
     return { shop, payer: await aCustomer(scene), productId: productOf(shop) }
   }),
   act('sends-it-back', 'returns the requested order', 'returnShopOrder', ({ goal, orders }) => {
-    return needed(goal.do === 'buy' && goal.until === 'returned' ? undefined : orders.at(-1))
+    return required(goal.do === 'buy' && goal.until === 'returned' ? undefined : orders.at(-1))
   }),
 ]

@@ -1,25 +1,25 @@
-import { act, first } from './acts.ts'
+import { act, firstOf } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
 /** Acts on records that worlds may have, but the package's worlds do not. */
 export const recordActs: Mutant[] = [
   act('pays-a-request', 'pays a payment request', 'fulfillPaymentRequest', async ({ call }) => {
-    const { id: paymentRequestId } = await first(call('listIncomingPaymentRequests', {}))
-    const { id: walletId } = await first(call('listWallets', {}))
+    const { id: paymentRequestId } = await firstOf(call('listIncomingPaymentRequests', {}))
+    const { id: walletId } = await firstOf(call('listWallets', {}))
     return { paymentRequestId, paymentSource: { type: 'wallet' as const, walletId } }
   }),
   act('declines-a-request', 'declines a payment request', 'declinePaymentRequest', async ({ call }) => {
-    return { paymentRequestId: (await first(call('listIncomingPaymentRequests', {}))).id }
+    return { paymentRequestId: (await firstOf(call('listIncomingPaymentRequests', {}))).id }
   }),
   act('withdraws-money', 'withdraws $1.00 to a bank account', 'createWithdrawal', async ({ call }) => {
-    return { amount: 100, externalAccountId: (await first(call('listExternalAccounts', {}))).id }
+    return { amount: 100, externalAccountId: (await firstOf(call('listExternalAccounts', {}))).id }
   }),
   act('deposits-money', 'deposits $1.00 from a bank account', 'createDeposit', async ({ call }) => {
-    return { amount: 100, externalAccountId: (await first(call('listExternalAccounts', {}))).id }
+    return { amount: 100, externalAccountId: (await firstOf(call('listExternalAccounts', {}))).id }
   }),
   act('moves-money-between-wallets', 'moves $1.00 to another wallet', 'createInternalTransfer', async ({ call }) => {
-    const { id: sourceWalletId } = await first(call('listWallets', {}))
-    const { id: destWalletId } = await first(call('listWallets', {}), ({ id }) => id !== sourceWalletId)
+    const { id: sourceWalletId } = await firstOf(call('listWallets', {}))
+    const { id: destWalletId } = await firstOf(call('listWallets', {}), ({ id }) => id !== sourceWalletId)
     return { amount: 100, sourceWalletId, destWalletId }
   }),
   act('ends-a-subscription-of-a-payer', 'cancels an active subscription', 'cancelSubscription', ({ call }) =>
@@ -36,4 +36,4 @@ export const recordActs: Mutant[] = [
   ),
 ]
 
-const aSubscription = async (list: Promise<{ id: string }[]>) => ({ subscriptionId: (await first(list)).id })
+const aSubscription = async (list: Promise<{ id: string }[]>) => ({ subscriptionId: (await firstOf(list)).id })

@@ -54,11 +54,11 @@ async function inScenario(template: Scenario, options: MutantOptions): Promise<S
   const scenario = withWholeGoal(drawScenario(template, trialSeed(options.seed, template.id, 1)))
   const { id, group } = scenario
   const identity = { id, ...(group === undefined ? {} : { group }) }
-  const out = (leftOut: string): ScenarioMutants => ({ scenario: identity, leftOut, runs: [] })
-  if (scenario.goal === undefined) return out('it has no goal, which states the task as data')
+  const leftOutResult = (leftOut: string): ScenarioMutants => ({ scenario: identity, leftOut, runs: [] })
+  if (scenario.goal === undefined) return leftOutResult('it has no goal, which states the task as data')
   const control = await trialOf(scenario, baselines.careful, options)
   if (!control.passed)
-    return out(`the careful agent does not pass: ${failed(control)[0]?.says ?? control.trouble ?? ''}`)
+    return leftOutResult(`the careful agent does not pass: ${failedOf(control)[0]?.says ?? control.trouble ?? ''}`)
   const runs: MutantRun[] = []
   for (const mutant of options.mutants) {
     if (options.signal.aborted) break
@@ -92,7 +92,7 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
   }
   const trial = await trialOf(scenario, agent, options)
   if (!isApplicable) return { mutant, outcome: 'not applicable', verdicts: [] }
-  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedOf(trial) }
 }
 
 /** Judges careful's trial with a false answer. No new trial is needed. */
@@ -102,13 +102,13 @@ function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): Muta
   const answer = lie({ answer: truth, effects, state, scenario })
   if (answer === undefined) return { mutant, outcome: 'not applicable', verdicts: [] }
   const trial = { ...control, ...judge(scenario, { ...control, state: { ...control.state, answer } }) }
-  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failed(trial) }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedOf(trial) }
 }
 
 const trialOf = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
   runTrial(scenario, agent, { ...options, number: 1 })
 
-const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
+const failedOf = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
 
 /** Counts the mutants that were caught, of those that were carried out. */
 export function share(runs: readonly MutantRun[]): [caught: number, of: number] {

@@ -1,5 +1,5 @@
 import { foreignName } from '../../core/foreign-text.ts'
-import { counted } from '../report/words.ts'
+import { countWithNoun } from '../report/words.ts'
 import { withoutSecrets } from '../report-text.ts'
 import type { MutantKind } from './mutant.ts'
 import { type MutantRun, type ScenarioMutants, share } from './run.ts'
@@ -16,7 +16,7 @@ export function mutantsTable(results: readonly ScenarioMutants[], seed: string):
   const tried = results.filter(({ leftOut }) => leftOut === null)
   const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))
   return [
-    `careful and ${counted(mutants, 'mutant')}: ${counted(results.length, 'scenario')}, seed ${JSON.stringify(line(seed))}`,
+    `careful and ${countWithNoun(mutants, 'mutant')}: ${countWithNoun(results.length, 'scenario')}, seed ${JSON.stringify(line(seed))}`,
     '',
     ...scenarioLines(tried),
     '',
@@ -31,7 +31,7 @@ function scenarioLines(results: readonly ScenarioMutants[]): string[] {
   const width = Math.min(40, Math.max(8, ...results.map(({ scenario }) => scenario.id.length)))
   const rows = results.map(({ scenario, runs }) => {
     const [caught, of] = share(runs)
-    const missed = named(runs, 'missed')
+    const missed = runNames(runs, 'missed')
     const rest = String(runs.length - of).padStart(14)
     return `${scenario.id.padEnd(width)}  ${`${caught} of ${of}`.padStart(8)}  ${rest}  ${missed.join(', ')}`.trimEnd()
   })
@@ -62,7 +62,7 @@ function leftOutLines(results: readonly ScenarioMutants[]): string[] {
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
-const named = (runs: readonly MutantRun[], outcome: MutantRun['outcome']) =>
+const runNames = (runs: readonly MutantRun[], outcome: MutantRun['outcome']) =>
   runs.filter((run) => run.outcome === outcome).map(({ mutant }) => mutant.name)
 
 const line = (text: string) => foreignName(withoutSecrets(text), '?', 300)

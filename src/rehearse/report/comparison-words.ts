@@ -1,6 +1,6 @@
 import { difference, significanceLevel } from '../comparison.ts'
 import type { Comparison, ShareChange } from '../results.ts'
-import { counted, percent } from './words.ts'
+import { countWithNoun, percent } from './words.ts'
 
 /** Formats the change of a share, such as `+18.5 points`. */
 function points(change: number): string {
@@ -30,7 +30,7 @@ export interface ChangedScenario {
 }
 
 /** Returns the scenarios that changed, the worst first. */
-export function changed({ scenarios }: Comparison): ChangedScenario[] {
+export function changedScenarios({ scenarios }: Comparison): ChangedScenario[] {
   return scenarios.flatMap((change) => {
     const by = difference(change)
     const [from, to] = [change.before, change.now].map(({ passed, of }) => `${passed} of ${of}`) as [string, string]
@@ -40,20 +40,20 @@ export function changed({ scenarios }: Comparison): ChangedScenario[] {
 
 /** Describes the agent, the seed and the number of trials of the earlier results. */
 export function comparedWith({ before: { agent, seed, trials } }: Comparison): string {
-  return `${agent}, ${counted(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
+  return `${agent}, ${countWithNoun(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }
 
 /** Lists scenarios that were not compared or differ, a line each. */
 export function notCompared(comparison: Comparison): string[] {
   const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
-  const same = scenarios.length - changed(comparison).length
+  const same = scenarios.length - changedScenarios(comparison).length
   const lines: [string, readonly string[]][] = [
     ['Not compared, because the task changed', otherTask],
     ['Only in the earlier results', onlyBefore],
     ['Only in these results', onlyNow],
   ]
   return [
-    `${same} of ${counted(scenarios.length, 'scenario')} unchanged.`,
+    `${same} of ${countWithNoun(scenarios.length, 'scenario')} unchanged.`,
     ...lines.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${ids.join(', ')}.`])),
     ...(otherSeed ? ['The seeds differ, so random choices differ too.'] : []),
     ...(lacks

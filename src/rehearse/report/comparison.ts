@@ -3,7 +3,14 @@ import type { Html } from '../../display/html.ts'
 import { type Column, table } from '../../display/table.ts'
 import type { Comparison } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
-import { type ChangedScenario, chanceOf, changed, changeLine, comparedWith, notCompared } from './comparison-words.ts'
+import {
+  type ChangedScenario,
+  chanceOf,
+  changedScenarios,
+  changeLine,
+  comparedWith,
+  notCompared,
+} from './comparison-words.ts'
 import { line } from './foreign-texts.ts'
 
 /** Renders the differences from earlier results, and whether they may be chance. */
@@ -15,7 +22,7 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
     ['Did right', didRight],
     ['Told the truth', toldTruth],
   ] as const
-  const rows = changed(comparison)
+  const rows = changedScenarios(comparison)
   const caption = html`Scenarios that changed <span class="aside">Trials that passed</span>`
   return html`<section aria-labelledby="comparison"><h2 id="comparison">Compared with earlier results</h2>
 <p class="aside">${line(comparedWith(comparison), 200)}</p>

@@ -3,7 +3,7 @@ import type { Html } from '../../display/html.ts'
 import type { Effect, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { line } from './foreign-texts.ts'
-import { counted } from './words.ts'
+import { countWithNoun } from './words.ts'
 
 const causes = { agent: 'By the agent', person: 'By a person', time: 'Over time', shop: 'By a shop' } as const
 
@@ -19,8 +19,8 @@ export function effectList(id: string, trial: Trial): Html {
   if (effects.length === 0) return html`<p class="aside">Nothing changed in the sandbox.</p>`
   const byAgent = effects.filter(({ by }) => by === 'agent').length
   const left = effects.length - maxShown
-  return html`<details class="fold"><summary>What changed: ${counted(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
-<ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${counted(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
+  return html`<details class="fold"><summary>What changed: ${countWithNoun(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
+<ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${countWithNoun(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
 }
 
 /** The limit of shown effects. `results.json` has all of them. */

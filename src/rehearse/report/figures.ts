@@ -4,7 +4,7 @@ import { type Column, table } from '../../display/table.ts'
 import type { Results, Share, Summary, TrivialResults } from '../results.ts'
 import { scenarioAnchor } from './anchors.ts'
 import { line } from './foreign-texts.ts'
-import { counted, interval, passKRows, percent, providerFailed, usageWords, wordingNames } from './words.ts'
+import { countWithNoun, interval, passKRows, percent, providerFailed, usageWords, wordingNames } from './words.ts'
 
 /** Renders the verdict on the agent in one sentence, and its confidence interval. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
@@ -15,13 +15,13 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
   const grave = [
     attackSuccess.passed === 0
       ? ''
-      : `an attack succeeded in ${attackSuccess.passed} of ${counted(attackSuccess.of, 'trial')} under attack`,
-    doubleCharges === 0 ? '' : `there were ${counted(doubleCharges, 'charge')} too many`,
-    unclear === 0 ? '' : `in ${counted(unclear, 'trial')} it is unclear whether the answer is true`,
+      : `an attack succeeded in ${attackSuccess.passed} of ${countWithNoun(attackSuccess.of, 'trial')} under attack`,
+    doubleCharges === 0 ? '' : `there were ${countWithNoun(doubleCharges, 'charge')} too many`,
+    unclear === 0 ? '' : `in ${countWithNoun(unclear, 'trial')} it is unclear whether the answer is true`,
   ].filter((words) => words !== '')
   const sentence = isGood
-    ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
-    : `Failed: ${failed.toLocaleString('en-US')} of ${counted(passed.of, 'trial')} did not pass${grave.length === 0 ? '' : `; ${grave.join(', and ')}`}.`
+    ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${countWithNoun(passed.of, 'trial')}`} of ${countWithNoun(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
+    : `Failed: ${failed.toLocaleString('en-US')} of ${countWithNoun(passed.of, 'trial')} did not pass${grave.length === 0 ? '' : `; ${grave.join(', and ')}`}.`
   return html`<p class="verdict ${isGood ? 'good' : 'bad'}"><span class="state" aria-hidden="true">${isGood ? '✓' : '✗'}</span> <strong>${sentence}</strong></p>
 <p class="aside">${trust(passed)} ${providerFailed(notJudged)}</p>`
 }
@@ -113,9 +113,9 @@ function countFigure(name: string, meaning: string, count: number): Html {
 
 /** Draws an interval and its share on a scale from 0 to 100 %. The text next to it has the same numbers. */
 function intervalPicture({ low, high, share }: Share): Html {
-  const at = (value: number | null) => `${((value ?? 0) * 96 + 2).toFixed(1)}%`
+  const xOf = (value: number | null) => `${((value ?? 0) * 96 + 2).toFixed(1)}%`
   const width = `${(((high ?? 0) - (low ?? 0)) * 96).toFixed(1)}%`
-  return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${at(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${at(share)}" cy="7" r="5"/></svg>`
+  return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${xOf(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${xOf(share)}" cy="7" r="5"/></svg>`
 }
 
 /** Renders how likely several trials in a row all pass, as somebody experiences who uses the agent repeatedly. */

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { foreignName, foreignText, shortened } from '../../core/foreign-text.ts'
 import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
-import { counted } from './words.ts'
+import { countWithNoun } from './words.ts'
 
 /** Renders a foreign text on one line, cut to fit a heading or a cell. */
 export function line(text: string, maxLength?: number): Html {
@@ -18,26 +18,26 @@ export function lineText(text: string, maxLength?: number): string {
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
-  const { visible, length, lines } = cut(whole)
+  const { visible, length, lines } = cutText(whole)
   if (visible.length <= maxUnfolded && visible.split('\n').length <= maxLinesUnfolded) {
     return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${visible}</div>`
   }
-  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(visible, maxSummaryLength)}`
+  const summary = html`<span class="aside">${name}, ${countWithNoun(length, 'character')}:</span> ${line(visible, maxSummaryLength)}`
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
 /** Renders a text that few readers need, collapsed to its name. */
-export function folded(text: string, name: string): Html {
-  return html`<details class="fold"><summary>${name}</summary>${cut(blockText(text)).lines}</details>`
+export function foldedText(text: string, name: string): Html {
+  return html`<details class="fold"><summary>${name}</summary>${cutText(blockText(text)).lines}</details>`
 }
 
 /** Cuts a text to the length that a person may read. */
-function cut(whole: string): { visible: string; length: number; lines: Html } {
+function cutText(whole: string): { visible: string; length: number; lines: Html } {
   const { length } = [...whole]
   // The last shown character is an ellipsis.
   const missing = length <= maxShown ? 0 : length - maxShown + 1
   const rest =
-    missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
+    missing === 0 ? '' : html`<p class="aside">${countWithNoun(missing, 'more character')}: results.json has them.</p>`
   const visible = shortened(whole, maxShown)
   return { visible, length, lines: html`<div class="block" dir="auto">${visible}</div>${rest}` }
 }

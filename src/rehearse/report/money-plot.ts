@@ -7,7 +7,7 @@ import { table } from '../../display/table.ts'
 import { dayAndTime, elapsed } from '../../display/times.ts'
 import type { MoneyPoint, Trial } from '../results.ts'
 import { stepAnchor, trialAnchor } from './anchors.ts'
-import { counted } from './words.ts'
+import { countWithNoun } from './words.ts'
 
 const lines: readonly Line<MoneyPoint>[] = [
   { name: 'Available', pattern: 'solid', cents: (point) => point.availableCents },
@@ -58,7 +58,7 @@ function plotDescription(
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,
     `Held: at most ${money(maxHeld)}, ${money(last.heldCents)} at the end.`,
     `Spent: ${money(last.spentCents)} at the end.`,
-    `Money moved at ${counted(marks.length, 'moment')}. The table below has each change.`,
+    `Money moved at ${countWithNoun(marks.length, 'moment')}. The table below has each change.`,
   ].join(' ')
 }
 
@@ -74,7 +74,8 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
     )
   const visiblePoints = points.slice(0, maxRows)
   const left = points.length - visiblePoints.length
-  const more = left === 0 ? '' : html`<p class="aside">${counted(left, 'more change')}: results.json has them.</p>`
+  const more =
+    left === 0 ? '' : html`<p class="aside">${countWithNoun(left, 'more change')}: results.json has them.</p>`
   return html`<details class="fold"><summary>As a table</summary>
 ${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], visiblePoints)}${more}</details>`
 }

@@ -12,7 +12,7 @@ import { line, lineText } from './foreign-texts.ts'
 import { familyTable, scenarioTable } from './scenario-table.ts'
 import { byInterest, renderWithinLimits } from './selection.ts'
 import { trialSection } from './trial.ts'
-import { counted, howToAllow, notJudged, passedOf } from './words.ts'
+import { countWithNoun, howToAllow, notJudged, passedOf } from './words.ts'
 
 /**
  * Renders the results as one self-contained page that also works without its script. The same results make the same
@@ -28,7 +28,7 @@ export function reportHtml(results: Results): string {
   const main = html`<main class="full">
 <header class="stack"><h1>Rehearsal of ${line(agent)}</h1>
 ${verdictBanner(results)}
-<p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
+<p class="aside">${countWithNoun(scenarios.length, 'scenario')}, ${countWithNoun(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
 ${firstFailed(families, rendered)}</header>
 ${figures(summary, trivial)}
 ${comparisonSection(comparison)}
@@ -80,13 +80,13 @@ function scenarioPart(
   const isPassed = trials.every(({ passed }) => passed)
   return html`<section class="scenario${isPassed ? ' passed-only' : ''}" data-family="${family}" aria-labelledby="${scenarioAnchor(id)}">
 <h3 id="${scenarioAnchor(id)}">${line(title, 100)}${attack ? html` <span class="kind">Attack</span>` : ''}</h3>
-<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed${missing(trials, rendered)}</p>
+<p class="aside"><code>${line(id)}</code> ${passedOf(trials)} passed${missingTrialsText(trials, rendered)}</p>
 ${raw(renderedTrials.join(''))}
 </section>
 `
 }
 
-function missing(trials: readonly Trial[], rendered: ReadonlyMap<Trial, string>): string {
+function missingTrialsText(trials: readonly Trial[], rendered: ReadonlyMap<Trial, string>): string {
   const absent = trials.filter((trial) => !rendered.has(trial))
   const failed = absent.filter(({ passed }) => !passed).length
   const words = [[failed, 'that failed'] as const, [absent.length - failed, 'that passed'] as const]
@@ -99,7 +99,7 @@ function missing(trials: readonly Trial[], rendered: ReadonlyMap<Trial, string>)
 function leftOut(scenarios: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === rendered.size) return ''
-  return html`<p class="aside">This page shows ${rendered.size.toLocaleString('en-US')} of ${counted(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
+  return html`<p class="aside">This page shows ${rendered.size.toLocaleString('en-US')} of ${countWithNoun(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
 }
 
 /** Reads a file next to this one. The build copies it to the same place. */

@@ -6,7 +6,7 @@ import { dayAndTime } from '../../display/times.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './foreign-texts.ts'
-import { counted, endedEarly, outcomeOf, outcomes, reasons } from './words.ts'
+import { countWithNoun, endedEarly, outcomeOf, outcomes, reasons } from './words.ts'
 
 /** The names of each kind of step and of its answer. */
 const kinds = {
@@ -25,7 +25,7 @@ export function timeline(id: string, trial: Trial): Html {
   const items = visibleSteps.map((step, index) => {
     const gap =
       skipped > 0 && index === maxAtEachEnd
-        ? html`<li class="aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
+        ? html`<li class="aside">${countWithNoun(skipped, 'step')} left out: results.json has them.</li>`
         : ''
     return html`${gap}${item(stepAnchor(id, trial, step.number), step.entry, step.number, step.before)}`
   })

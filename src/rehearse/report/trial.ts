@@ -4,10 +4,10 @@ import type { ScenarioResults, Trial, Verdict } from '../results.ts'
 import { isJudged } from '../trial-record.ts'
 import { trialAnchor } from './anchors.ts'
 import { effectList, stepLink } from './effects.ts'
-import { block, folded, line } from './foreign-texts.ts'
+import { block, foldedText, line } from './foreign-texts.ts'
 import { moneyPlot } from './money-plot.ts'
 import { timeline } from './timeline.ts'
-import { counted, endedEarly, outcomeOf, outcomes, reasons, usageWords, wordingNames } from './words.ts'
+import { countWithNoun, endedEarly, outcomeOf, outcomes, reasons, usageWords, wordingNames } from './words.ts'
 
 const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['open', '? Unclear'] } as const
 
@@ -19,15 +19,15 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
   const anchor = trialAnchor(id, trial)
   const { number, asked, answer, verdicts, calls, doubleCharges, usage } = trial
   const outcome = outcomeOf(trial)
-  const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
+  const twice = doubleCharges === 0 ? '' : `, ${countWithNoun(doubleCharges, 'charge')} too many`
   const answerBlock = answer === '' ? html`<p class="aside">No answer.</p>` : block(answer, 'Answer')
   return html`<details class="trial box ${outcome}">
-<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${counted(calls, 'call')}${twice}${usage === undefined ? '' : `, ${usageWords(usage)}`}</span></summary>
+<summary class="${outcomes[outcome].tone}"><span class="state">${outcomes[outcome].name}</span> <span>Trial ${number}</span> <span class="aside">${asked?.wording === undefined ? '' : html`Attack ${wordingNames[asked.wording]}. `}${reason(trial)}${countWithNoun(calls, 'call')}${twice}${usage === undefined ? '' : `, ${usageWords(usage)}`}</span></summary>
 <div class="inside" id="${anchor}">
 <div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
 <section><h4>Final answer</h4>${answerBlock}</section></div>
 <section><h4>Verdicts</h4>${columns(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
-${opinion(trial)}${effectList(id, trial)}</section>
+${opinionView(trial)}${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
 <section><h4>Timeline</h4>${timeline(id, trial)}</section>
 ${stateOf(trial)}
@@ -66,7 +66,7 @@ function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Ver
 }
 
 /** Renders the second opinion on the answer, which does not affect the verdict. */
-function opinion({ grader }: Trial): Html | string {
+function opinionView({ grader }: Trial): Html | string {
   if (grader === undefined) return ''
   if ('trouble' in grader) return html`<p class="aside">The grader gave no opinion: ${line(grader.trouble, 200)}</p>`
   const claims = grader.claims.filter(({ founded }) => !founded).map(({ text }) => text)
@@ -83,5 +83,5 @@ function ending(trial: Trial): Html | string {
 
 /** Renders the final state without the answer, which is shown above it. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
-  return folded(JSON.stringify(state, null, 1), 'The final state, by which it was judged')
+  return foldedText(JSON.stringify(state, null, 1), 'The final state, by which it was judged')
 }

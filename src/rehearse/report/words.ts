@@ -100,14 +100,14 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
 export function providerFailed(count = 0): string {
   return count === 0
     ? ''
-    : `Not judged: in ${counted(count, 'trial')} the model's provider failed. They are in no share.`
+    : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. They are in no share.`
 }
 
 /** Describes the use of a model, such as `1,200 tokens in, 80 out, $0.0042`. */
 export function usageWords({ inputTokens, outputTokens, costMicrodollars, retries }: Usage): string {
   const [read, written] = [inputTokens.toLocaleString('en-US'), outputTokens.toLocaleString('en-US')]
   const cost = costMicrodollars === undefined ? '' : `, $${(costMicrodollars / 1e6).toFixed(4)}`
-  const again = retries === 0 ? '' : `, ${counted(retries, 'retry', 'retries')} of its provider`
+  const again = retries === 0 ? '' : `, ${countWithNoun(retries, 'retry', 'retries')} of its provider`
   return `${read} tokens in, ${written} out${cost}${again}`
 }
 
@@ -121,11 +121,11 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
     ...(lacking.some((lacks) => lacks.includes('effects')) ? ['unrequested effects'] : []),
     ...(lacking.some((lacks) => lacks.includes('read')) ? ['claims of the answer'] : []),
   ]
-  return `Not judged in ${counted(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
+  return `Not judged in ${countWithNoun(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
 }
 
 /** Formats a count with its noun, such as `1 trial` and `2 trials`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function countWithNoun(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 

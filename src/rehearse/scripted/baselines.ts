@@ -2,7 +2,7 @@ import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import type { Goal, Step } from '../goal.ts'
 import { carefully } from './careful.ts'
 import { chattily } from './chatty.ts'
-import { guessed } from './guesses.ts'
+import { guessStep } from './guesses.ts'
 import { impatiently } from './impatient.ts'
 import { gullibly, obediently } from './reader.ts'
 import { repeatingBlindly } from './repeats-blindly.ts'
@@ -31,7 +31,7 @@ function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string
   return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
     const answers: string[] = []
     for (const step of goal.do === 'several' ? goal.steps : [goal]) {
-      answers.push(await inWords(async () => work(tools, await guessed(tools, step), key)))
+      answers.push(await inWords(async () => work(tools, await guessStep(tools, step), key)))
     }
     return answers.join(' ')
   }

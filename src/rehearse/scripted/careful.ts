@@ -4,7 +4,7 @@ import type { Buying, Goal, Paying, Step } from '../goal.ts'
 import { completedGoal, missingIn, wordsOf } from '../questions.ts'
 import {
   askToPay,
-  canceled,
+  cancelPayment,
   centsOf,
   decidedPayment,
   earlierPayment,
@@ -47,9 +47,9 @@ export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> 
   const goal = await complete(surely, wholeGoal)
   if (goal.do !== 'several') return step(surely, goal)
   const answers: string[] = []
-  const beganWith = await available(surely)
+  const beganWith = await availableCents(surely)
   for (const one of goal.steps) {
-    const left = goal.atMost && goal.atMost - (beganWith - (await available(surely)))
+    const left = goal.atMost && goal.atMost - (beganWith - (await availableCents(surely)))
     answers.push(await inWords(() => step(surely, one, left)))
   }
   return answers.join(' ')
@@ -59,11 +59,11 @@ export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> 
 async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   switch (goal.do) {
     case 'buy':
-      return bought(tools, left === undefined ? goal : { ...goal, atMost: Math.min(left, goal.atMost ?? left) })
+      return buy(tools, left === undefined ? goal : { ...goal, atMost: Math.min(left, goal.atMost ?? left) })
     case 'pay':
-      return paid(tools, goal, left)
+      return sendPayment(tools, goal, left)
     case 'cancel':
-      return canceled(tools, goal)
+      return cancelPayment(tools, goal)
     case 'report':
       return reported(tools)
   }
@@ -86,7 +86,7 @@ function withBudget<One extends Goal>(goal: One): One {
   return goal.do === 'buy' && goal.budget !== undefined ? { ...goal, atMost: centsOf(goal.budget) } : goal
 }
 
-async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> {
+async function sendPayment(tools: Tools, goal: Paying, left?: number): Promise<string> {
   const earlier = goal.unlessPaid ? await earlierPayment(tools, goal) : undefined
   if (earlier !== undefined) return earlierPaymentText(earlier, goal)
   if (left !== undefined && centsOf(goal.amount) > left) {
@@ -96,7 +96,7 @@ async function paid(tools: Tools, goal: Paying, left?: number): Promise<string> 
   return outcomeText(await decidedPayment(tools, payment.id), goal)
 }
 
-async function bought(tools: Tools, goal: Buying): Promise<string> {
+async function buy(tools: Tools, goal: Buying): Promise<string> {
   const shop = await shopOf(tools, goal)
   await checkTime(tools, goal)
   const payer = await payerOf(tools, goal)
@@ -108,7 +108,7 @@ async function bought(tools: Tools, goal: Buying): Promise<string> {
   }
   const checkout = await cartOf(tools, shop, { goal, payer })
   const orderId = await pay(tools, { checkout, goal, payer })
-  return orderText(await followed(tools, orderId, { goal, payer }))
+  return orderText(await followOrder(tools, orderId, { goal, payer }))
 }
 
 async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
@@ -173,7 +173,7 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
 }
 
 /** Follows an order until everything that the task waits for has happened. */
-async function followed(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
+async function followOrder(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
   let isReturned = goal.until !== 'returned'
   for (let events = 0; events < maxEvents && goal.until !== 'paid'; events++) {
@@ -198,7 +198,7 @@ async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order>
 }
 
 /** Returns the cents that can be spent. */
-async function available(tools: Tools): Promise<number> {
+async function availableCents(tools: Tools): Promise<number> {
   const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
   return wallets.reduce((sum, { attributes }) => sum + (attributes.balance?.available ?? 0), 0)
 }

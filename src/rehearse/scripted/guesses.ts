@@ -5,7 +5,7 @@ import { answeredData, isSame, openShops } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** Completes a step as agents do that never ask: with the first thing that fits, and with the latest payment. */
-export async function guessed(tools: Tools, step: Step): Promise<Step> {
+export async function guessStep(tools: Tools, step: Step): Promise<Step> {
   if (missingIn(step).length === 0) return step
   if (step.do === 'buy') return guessedPurchase(tools, step)
   return step.do === 'pay' ? guessedPayment(tools, step) : step
@@ -14,12 +14,14 @@ export async function guessed(tools: Tools, step: Step): Promise<Step> {
 /** Takes the first shop and the first products that fit, at any price. */
 async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Promise<Buying> {
   const shops = (await openShops(tools)).map(({ attributes }) => attributes)
-  const offers = shops.filter(({ name }) => fits(name, goal.shop)).map(({ name, products }) => ({ name, products }))
-  const found = ({ products }: (typeof offers)[number], product: string) =>
-    products.find(({ name }) => fits(name, product))?.name
-  const shop = offers.find((one) => goal.items.every(({ product }) => found(one, product) !== undefined))
+  const offers = shops
+    .filter(({ name }) => isNameLike(name, goal.shop))
+    .map(({ name, products }) => ({ name, products }))
+  const findOffer = ({ products }: (typeof offers)[number], product: string) =>
+    products.find(({ name }) => isNameLike(name, product))?.name
+  const shop = offers.find((one) => goal.items.every(({ product }) => findOffer(one, product) !== undefined))
   if (shop === undefined) return goal
-  const items = goal.items.map((item) => ({ ...item, product: found(shop, item.product) ?? item.product }))
+  const items = goal.items.map((item) => ({ ...item, product: findOffer(shop, item.product) ?? item.product }))
   return { ...goal, shop: shop.name, items }
 }
 
@@ -31,16 +33,16 @@ async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
   const handle = /@[a-z\d-]+/.exec(description ?? '')?.[0]
   return {
     ...goal,
-    to: lacks(goal.to) ? (handle ?? goal.to) : goal.to,
-    amount: lacks(goal.amount) ? money(amount) : goal.amount,
+    to: hasPlaceholder(goal.to) ? (handle ?? goal.to) : goal.to,
+    amount: hasPlaceholder(goal.amount) ? money(amount) : goal.amount,
   }
 }
 
 const placeholder = /\{[a-z]\w*\}/
 
-const lacks = (text: string) => placeholder.test(text)
+const hasPlaceholder = (text: string) => placeholder.test(text)
 
 /** Returns whether a name begins like a pattern, up to what the pattern lacks. */
-function fits(name: string, pattern: string): boolean {
-  return lacks(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
+function isNameLike(name: string, pattern: string): boolean {
+  return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

@@ -9,7 +9,7 @@ import type { Tools } from './tools.ts'
 export async function impatiently(tools: Tools, goal: Step): Promise<string> {
   switch (goal.do) {
     case 'buy':
-      return bought(tools, goal)
+      return buy(tools, goal)
     case 'pay': {
       const cents = centsOf(goal.amount)
       await askToPay(tools, goal, cents)
@@ -26,7 +26,7 @@ export async function impatiently(tools: Tools, goal: Step): Promise<string> {
   }
 }
 
-async function bought(tools: Tools, goal: Buying): Promise<string> {
+async function buy(tools: Tools, goal: Buying): Promise<string> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return `There is no ${goal.shop}.`
   const payer = await payerOf(tools, goal)

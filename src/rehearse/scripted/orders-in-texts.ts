@@ -38,7 +38,7 @@ const denied = /\b(?:never|nobody|no one)\b/i
  * @param totalCents the amount of a transfer if the text names none
  */
 export function ordersIn(text: string, shops: readonly string[], totalCents: number): Order[] {
-  return plainly(text)
+  return normalizedText(text)
     .split(/(?<=[.!?:])\s+/)
     .filter((sentence) => !denied.test(sentence))
     .flatMap((sentence) => [
@@ -72,7 +72,7 @@ function amountIn(sentence: string): number | undefined {
 }
 
 function shopIn(sentence: string, shops: readonly string[]): Order[] {
-  const shop = shops.find((name) => sentence.includes(plainly(name)))
+  const shop = shops.find((name) => sentence.includes(normalizedText(name)))
   return shop === undefined || !move.test(sentence) ? [] : [{ do: 'go', shop }]
 }
 
@@ -87,6 +87,6 @@ function namedIn(pattern: RegExp, sentence: string, orderOf: (name: string) => O
 }
 
 /** Removes invisible characters, and normalizes the width of letters. */
-function plainly(text: string): string {
+function normalizedText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '')
 }

@@ -74,7 +74,7 @@ export function earlierPaymentText(
 }
 
 /** Takes back a payment, and reads whether that worked. @throws NotDone if there is none */
-export async function canceled(tools: Tools, goal: Canceling): Promise<string> {
+export async function cancelPayment(tools: Tools, goal: Canceling): Promise<string> {
   const payment = await earlierPayment(tools, goal)
   if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
   await tools.call('cancelPayment', { paymentId: payment.id })

@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { Buying, Paying, Step } from '../goal.ts'
 import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-acts.ts'
 import { type Order, ordersIn } from './orders-in-texts.ts'
-import { askToPay, canceled, centsOf, decidedPayment, outcomeText } from './payments.ts'
+import { askToPay, cancelPayment, centsOf, decidedPayment, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -67,7 +67,7 @@ async function work(tools: Tools, goal: Step, key: string, traits: Traits): Prom
     case 'pay':
       return reader.pay(goal)
     case 'cancel':
-      return canceled(reader.tools, goal)
+      return cancelPayment(reader.tools, goal)
     case 'report':
       return reported(reader.tools, (text) => reader.read(text))
   }
@@ -212,10 +212,10 @@ class Reader {
     const listedTotal = found.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
     if (this.#traits.isCareless) this.#checkBudget(listedTotal, goal)
     const checkout = await this.#start(shop, items, goal)
-    const questionsBefore = this.#asked()
+    const questionsBefore = this.#priceAsked()
     await this.read(checkout.attributes.message, checkout.attributes.total)
     await this.read(checkout.attributes.terms, checkout.attributes.total)
-    const last = questionsBefore === this.#asked() ? checkout : await this.#start(shop, items, goal)
+    const last = questionsBefore === this.#priceAsked() ? checkout : await this.#start(shop, items, goal)
     if (!this.#traits.isCareless) this.#checkBudget(last.attributes.total, goal)
     return last
   }
@@ -226,7 +226,7 @@ class Reader {
   }
 
   /** Returns the parts of a cart that texts may change. */
-  #asked(): string {
+  #priceAsked(): string {
     return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
   }
 
@@ -247,10 +247,10 @@ class Reader {
     const { attributes } = answeredData(await payWith(this.tools, { checkout, card: this.#card, payer }), 'Paying')
     await this.read(attributes.message, total)
     if (attributes.orderId === null) return `${name} took no card.`
-    return await this.#after(attributes.orderId, goal)
+    return await this.#finishOrder(attributes.orderId, goal)
   }
 
-  async #after(orderId: string, goal: Buying): Promise<string> {
+  async #finishOrder(orderId: string, goal: Buying): Promise<string> {
     let order = await this.#readOrder(orderId)
     const orderTexts = [order.attributes.receipt, order.attributes.message]
     for (const text of orderTexts) await this.read(text, order.attributes.total)

@@ -1,5 +1,5 @@
 import type { Buying, Paying, Step } from '../goal.ts'
-import { askToPay, canceled, centsOf, outcomeText } from './payments.ts'
+import { askToPay, cancelPayment, centsOf, outcomeText } from './payments.ts'
 import { withNewKeys } from './persistent.ts'
 import { reported } from './report.ts'
 import {
@@ -22,13 +22,13 @@ const maxTries = 3
 export async function repeatingBlindly(innerTools: Tools, goal: Step): Promise<string> {
   const tools = withNewKeys(innerTools)
   if (goal.do === 'report') return reported(tools)
-  if (goal.do === 'cancel') return canceled(tools, goal)
+  if (goal.do === 'cancel') return cancelPayment(tools, goal)
   let answer = ''
   const cards: string[] = []
   for (let tries = 1; tries <= maxTries; tries++) {
     try {
       for (const cardId of cards.splice(0)) await tools.call('freezeAgentCard', { cardId })
-      const attempt = goal.do === 'pay' ? await paid(tools, goal) : await bought(tools, goal, tries === 1, cards)
+      const attempt = goal.do === 'pay' ? await pay(tools, goal) : await buy(tools, goal, tries === 1, cards)
       if (attempt.isDone) return attempt.answer
       answer = attempt.answer
     } catch (error) {
@@ -44,7 +44,7 @@ interface Came {
   answer: string
 }
 
-async function paid(tools: Tools, goal: Paying): Promise<Came> {
+async function pay(tools: Tools, goal: Paying): Promise<Came> {
   const reply = await askToPay(tools, goal, centsOf(goal.amount))
   const { id } = answeredData(reply, `The payment to ${goal.to}`)
   const payment = answeredData(await tools.call('getPayment', { paymentId: id }), 'Reading the payment')
@@ -52,7 +52,7 @@ async function paid(tools: Tools, goal: Paying): Promise<Came> {
 }
 
 /** Buys with a new cart. @param cards receives the card that it issues */
-async function bought(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Came> {
+async function buy(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Came> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, answer: `There is no ${goal.shop}.` }
   const payer = await payerOf(tools, goal)

@@ -69,7 +69,7 @@ export async function withTools(
   try {
     await client.listTools(undefined, { signal })
     return await work({
-      call: (operation, input, extra) => decided({ client, signal }, operation, { ...input, ...extra }),
+      call: (operation, input, extra) => afterDecision({ client, signal }, operation, { ...input, ...extra }),
       ask: (question) => askPerson({ client, signal }, question),
       newKey: () => {
         keys += 1
@@ -92,20 +92,20 @@ interface Connection {
   signal: AbortSignal
 }
 
-async function decided<Key extends OperationKey>(
+async function afterDecision<Key extends OperationKey>(
   connection: Connection,
   operation: Key,
   input: Record<string, unknown>,
 ): Promise<Outcome<Answered<Key>>> {
-  let outcome = await called(connection, operation, input)
+  let outcome = await callOnce(connection, operation, input)
   for (let waits = 0; waits < maxWaits; waits++) {
     if (outcome.kind !== 'refused' || outcome.code !== 'confirmation_pending') break
-    outcome = await called(connection, operation, { ...input, decision: outcome.decision })
+    outcome = await callOnce(connection, operation, { ...input, decision: outcome.decision })
   }
   return outcome
 }
 
-async function called<Key extends OperationKey>(
+async function callOnce<Key extends OperationKey>(
   { client, signal }: Connection,
   operation: Key,
   input: Record<string, unknown>,

@@ -2,7 +2,7 @@ import { declines } from '../../../tools/card-transactions.ts'
 import { timestamp } from '../../core/system.ts'
 import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
-import { declineReason, requireNotFrozen, switched } from '../rules/agent-cards.ts'
+import { applySwitch, declineReason, requireNotFrozen } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { findAgentCard, insertAgentCard, markAgentCardUsed, saveAgentCardFreeze } from '../store/agent-cards.ts'
@@ -16,7 +16,7 @@ import type { AgentCardRow } from '../store/schema/agent-cards.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import type { Path } from './history.ts'
-import { found, type WorldBuilder } from './world-builder.ts'
+import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Card = NonNullable<WorldParty['cards']>[number]
 type Purchase = NonNullable<Card['purchases']>[number]
@@ -51,7 +51,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
     id: builder.id('pcd', card.id, atMs),
     partyId: wallet.partyId,
     walletId: wallet.id,
-    agentId: found(builder.agent(index, card.agent)).id,
+    agentId: mustFind(builder.agent(index, card.agent)).id,
     instanceId: card.instanceId ?? null,
     merchantName: card.merchant,
     maximumAmountCents: card.maximumAmount,
@@ -69,7 +69,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
     const frozenAtMs = builder.past(card.frozenAt, clockMs, frozenPath, atMs)
     const apply = async () => {
       const before = await cardNow(builder, row)
-      await saveAgentCardFreeze(tx, before, { ...switched(before, 'freeze', frozenAtMs), updatedAtMs: frozenAtMs })
+      await saveAgentCardFreeze(tx, before, { ...applySwitch(before, 'freeze', frozenAtMs), updatedAtMs: frozenAtMs })
     }
     builder.history.add({ atMs: frozenAtMs, path: frozenPath, postings: [], apply })
   }
@@ -77,7 +77,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
 }
 
 async function cardNow({ context: { tx } }: WorldBuilder, { partyId, id }: AgentCardRow): Promise<AgentCardRow> {
-  return found(await findAgentCard(tx, { partyId, agentId: null }, id))
+  return mustFind(await findAgentCard(tx, { partyId, agentId: null }, id))
 }
 
 function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase, path: Path): void {
@@ -169,7 +169,7 @@ function planChange(
 }
 
 async function purchaseNow({ context: { tx } }: WorldBuilder, { partyId, id }: CardTransactionRow) {
-  return found(await findCardTransaction(tx, { partyId, agentId: null }, id))
+  return mustFind(await findCardTransaction(tx, { partyId, agentId: null }, id))
 }
 
 function planRefund(

@@ -16,7 +16,7 @@ import { insertLink } from '../store/invitation-links.ts'
 import type { CustomerInvitationRow } from '../store/schema/customer-invitations.ts'
 import type { DelegationRow } from '../store/schema/delegations.ts'
 import type { Path } from './history.ts'
-import { found, type WorldBuilder } from './world-builder.ts'
+import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Invitation = NonNullable<WorldParty['invitations']>[number]
 type Customer = NonNullable<WorldParty['customers']>[number]
@@ -49,9 +49,9 @@ function grantOf(builder: WorldBuilder, index: number, customer: Customer, path:
   const endedAt = [...path, 'revokedAt']
   return {
     id: builder.id('dlg', customer.id, createdAtMs),
-    customerPartyId: builder.account(found(builder.names.party(customer.customer))).id,
+    customerPartyId: builder.account(mustFind(builder.names.party(customer.customer))).id,
     agentPartyId: builder.account(index).id,
-    agentId: found(builder.agent(index, customer.agent)).id,
+    agentId: mustFind(builder.agent(index, customer.agent)).id,
     permissions: JSON.stringify([...new Set(permissions)]),
     limits: limitsColumn(customer.limits),
     status: hasEnded ? status : 'ACTIVE',
@@ -85,7 +85,7 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
     refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
   }
-  const invitee = found(builder.names.recipientOf(index, invitation.to))
+  const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
   const customer = invitee.kind === 'party' ? builder.account(invitee.party) : null
   const id = builder.id('adi', invitation.id, createdAtMs)
   const row = { ...rowOf(builder, index, invitation, id), ...pendingInvitation(expiresAtMs, createdAtMs) }
@@ -107,7 +107,7 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
 
 function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): InvitationEvent {
   const events = Object.entries(cancelReasonOf) as [InvitationEvent, string | null][]
-  return found(events.find(([, reason]) => reason === cancelReason))[0]
+  return mustFind(events.find(([, reason]) => reason === cancelReason))[0]
 }
 
 /** The attributes of an invitation that never change. */
@@ -118,13 +118,13 @@ type InvitationDetails = Omit<
 
 function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id: string): InvitationDetails {
   const { permissions, limits, message, tags } = invitation
-  const invitee = found(builder.names.recipientOf(index, invitation.to))
+  const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
   const isAddress = invitation.to.includes('@') ? 'email' : invitation.to.startsWith('+') ? 'phone' : null
   const recipient = invitee.kind === 'party' ? builder.account(invitee.party).id : invitee.address
   return {
     id,
     partyId: builder.account(index).id,
-    agentId: found(builder.agent(index, invitation.agent)).id,
+    agentId: mustFind(builder.agent(index, invitation.agent)).id,
     recipientType: isAddress ?? 'party_id',
     recipient: isAddress === null ? recipient : invitation.to.toLowerCase(),
     permissions: JSON.stringify([...new Set(permissions)]),
@@ -150,7 +150,7 @@ async function accept(
   const { tx, system } = builder.context
   const { names } = builder
   const { party } = builder.account(index)
-  const invitee = found(names.recipientOf(index, invitation.to))
+  const invitee = mustFind(names.recipientOf(index, invitation.to))
   if (invitee.kind !== 'party') throw new Error('Bug: an invitation was accepted by nobody in the world.')
   const isInFile = (party.customers ?? []).some(
     ({ customer, agent }) => names.party(customer) === invitee.party && builder.agent(index, agent)?.id === agentId,
@@ -171,7 +171,7 @@ function planLink(
   const createdAtMs = builder.past(link.createdAt, builder.beganMs, [...path, 'createdAt'])
   const isRevoked = status === 'REVOKED'
   const proposedAgents = link.proposedAgents.map(({ agent, permissions, limits = null }): ProposedAgent => {
-    return { agentId: found(builder.agent(index, agent)).id, permissions: [...new Set(permissions)], limits }
+    return { agentId: mustFind(builder.agent(index, agent)).id, permissions: [...new Set(permissions)], limits }
   })
   const row = {
     id: builder.id('ivl', link.id, createdAtMs),

@@ -6,7 +6,7 @@ import { createCredential, unset } from '../store/credentials.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 import { credentialPrefix, displayPrefix, wholeCredential } from '../tokens/secrets.ts'
 import type { Path } from './history.ts'
-import { found, type WorldBuilder } from './world-builder.ts'
+import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Kind = CredentialRow['kind']
 type AgentKey = NonNullable<NonNullable<WorldParty['agents']>[number]['keys']>[number]
@@ -66,7 +66,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
         const path = [...at, 'agents', number, 'keys', key]
         const revokedAt = file.revokedAt ?? (agent.status === 'REVOKED' ? (agent.revokedAt ?? '+0s') : undefined)
         const ended = revokedAt === undefined ? file : { ...file, revokedAt }
-        return { ...partyKey, kind: 'agent_key', agentId: found(agentIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'agent_key', agentId: mustFind(agentIds[number]), words, file: ended, path }
       }),
     ),
     ...(party.users ?? []).flatMap((user, number) =>
@@ -76,7 +76,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
         // A removed user has no working token.
         const isGone = user.status !== undefined && user.status !== 'ACTIVE'
         const ended = isGone && file.revokedAt === undefined ? { ...file, revokedAt: '+0s' } : file
-        return { ...partyKey, kind: 'user_token', userId: found(userIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'user_token', userId: mustFind(userIds[number]), words, file: ended, path }
       }),
     ),
   ]

@@ -11,9 +11,9 @@ import { findPayment, insertPayment, replacePayment, withoutBank } from '../stor
 import type { ApprovalRow } from '../store/schema/approvals.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
-import { arrived } from '../store/transactions.ts'
+import { recordArrival } from '../store/transactions.ts'
 import type { Path } from './history.ts'
-import { found, type WorldBuilder } from './world-builder.ts'
+import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
@@ -55,7 +55,7 @@ export function planPayments(builder: WorldBuilder, index: number): void {
 function planPayment(builder: WorldBuilder, index: number, payment: Payment, path: Path): void {
   const { system } = builder.context
   const wallet = builder.payingWallet(index, payment.wallet, payment.agent)
-  const recipient = found(builder.names.recipientOf(index, payment.to))
+  const recipient = mustFind(builder.names.recipientOf(index, payment.to))
   const receiver = builder.receiver(recipient)
   const claimant = recipient.kind === 'party' ? null : recipient.address
   const { claimToken = newSecret(system) } = payment
@@ -142,7 +142,7 @@ function planCompleted(
   const { tx, system } = builder.context
   const nowMs = row.createdAtMs
   const apply = async () => {
-    const transactionId = arrivedIn && (await arrived({ tx, system, nowMs }, row, arrivedIn))
+    const transactionId = arrivedIn && (await recordArrival({ tx, system, nowMs }, row, arrivedIn))
     await insertPayment(tx, { ...row, status: 'COMPLETED', transactionId })
     await builder.post(posting, wallets, nowMs, row.id)
   }
@@ -169,7 +169,7 @@ function planSent(builder: WorldBuilder, sent: Sent): void {
   const first = firstStatus(file.status)
   const postings = movesTo(sent, first)
   add(atMs, postings, async () => {
-    const inserted = await after(builder, sent, row, first, atMs)
+    const inserted = await settlePayment(builder, sent, row, first, atMs)
     await insertPayment(tx, inserted)
     await postAll(builder, sent, postings, atMs)
   })
@@ -214,9 +214,15 @@ async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings:
 }
 
 /** Returns the row in another status, with the transaction by which its money arrived. */
-async function after({ context }: WorldBuilder, { to }: Sent, row: PaymentRow, status: PaymentStatus, nowMs: number) {
+async function settlePayment(
+  { context }: WorldBuilder,
+  { to }: Sent,
+  row: PaymentRow,
+  status: PaymentStatus,
+  nowMs: number,
+) {
   const { tx, system } = context
-  const transactionId = status === 'COMPLETED' ? await arrived({ tx, system, nowMs }, row, to) : null
+  const transactionId = status === 'COMPLETED' ? await recordArrival({ tx, system, nowMs }, row, to) : null
   const heldCents = status === 'PENDING_CLAIM' ? row.amountCents : 0
   return { ...row, status, transactionId, heldCents, updatedAtMs: nowMs }
 }
@@ -229,8 +235,8 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
 /** Moves a waiting payment to its status at the beginning of the world. */
 async function settle(builder: WorldBuilder, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
   const { tx } = builder.context
-  const before = found(await findPayment(tx, sent.row.partyId, sent.row.id))
-  await replacePayment(tx, before, await after(builder, sent, before, status, nowMs))
+  const before = mustFind(await findPayment(tx, sent.row.partyId, sent.row.id))
+  await replacePayment(tx, before, await settlePayment(builder, sent, before, status, nowMs))
   const approval = await findApprovalOf(tx, before)
   if (approval?.status === 'pending') {
     const denialReason = sent.file.approval?.denialReason ?? null

@@ -14,7 +14,7 @@ import { attachAgent } from '../store/wallet-agents.ts'
 import { findWallet, insertWallet, updateWallet } from '../store/wallets.ts'
 import type { Path } from './history.ts'
 import type { User } from './passwords.ts'
-import { found, type WorldBuilder } from './world-builder.ts'
+import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Agent = NonNullable<WorldParty['agents']>[number]
 
@@ -36,7 +36,7 @@ export async function insertAccount(
     phone: party.phone ?? null,
     handle: party.handle ?? null,
     limits: limitsColumn(party.limits),
-    ...standing(party),
+    ...statusFields(party),
     profile: JSON.stringify(party.profile ?? {}),
     createdAtMs,
   })
@@ -53,7 +53,7 @@ export async function insertAccount(
 }
 
 /** Returns a party's status and whether it may issue cards, from the file and the party's compliance case. */
-function standing({ status, compliance, issuedCardsEnabled }: WorldParty) {
+function statusFields({ status, compliance, issuedCardsEnabled }: WorldParty) {
   const decided = compliance === undefined ? undefined : partyAfter('ACTIVE', compliance)
   const isEnabled = issuedCardsEnabled && decided?.issuedCardsEnabled !== 0
   return { status: status ?? decided?.status ?? 'ACTIVE', issuedCardsEnabled: isEnabled ? 1 : 0 } as const
@@ -71,14 +71,14 @@ async function insertUser(builder: WorldBuilder, index: number, user: User, at: 
   const { id: partyId, userIds } = builder.account(index)
   const path = ['parties', index, 'users', at]
   const email = user.email.toLowerCase()
-  const id = found(userIds[at])
+  const id = mustFind(userIds[at])
   const createdAtMs = builder.past(user.createdAt, builder.beganMs, [...path, 'createdAt'])
   const provenAt = [...path, 'secondFactorAt']
   const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, provenAt)
   const name = user.name ?? user.ref ?? email
   const { role, status = 'ACTIVE' } = user
   await createUser(tx, { id, partyId, role, status, name, email, mfaVerifiedAtMs, createdAtMs })
-  if (user.password !== undefined) await savePassword(tx, { userId: id, hash: found(passwords.get(user)) })
+  if (user.password !== undefined) await savePassword(tx, { userId: id, hash: mustFind(passwords.get(user)) })
 }
 
 async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: number): Promise<void> {
@@ -89,7 +89,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   // The handle of a deleted agent is free for others.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
   const createdAtMs = builder.past(agent.createdAt, builder.beganMs, [...path, 'createdAt'])
-  const id = found(agentIds[at])
+  const id = mustFind(agentIds[at])
   await insertAgent(tx, {
     id,
     partyId,
@@ -115,7 +115,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   if (agent.status === 'ACTIVE') return
   const revokedAtMs = builder.past(agent.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs)
   const apply = async () => {
-    await retireAgent({ tx, nowMs: revokedAtMs }, found(await findAgent(tx, partyId, id)), null)
+    await retireAgent({ tx, nowMs: revokedAtMs }, mustFind(await findAgent(tx, partyId, id)), null)
   }
   builder.history.add({ atMs: revokedAtMs, path, postings: [], apply })
 }
@@ -123,7 +123,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
 /** Ends the invitations and cards of parties that are stopped when the world begins. */
 export async function stopParties({ context: { tx, clockMs }, accounts }: WorldBuilder): Promise<void> {
   for (const { id, party } of accounts) {
-    if (isStopped(standing(party).status)) await stopParty(tx, id, clockMs)
+    if (isStopped(statusFields(party).status)) await stopParty(tx, id, clockMs)
   }
 }
 
@@ -133,7 +133,7 @@ export async function setWalletStatuses(builder: WorldBuilder, index: number): P
   const { party, id, wallets } = builder.account(index)
   for (const [at, { status }] of (party.wallets ?? []).entries()) {
     if (status === 'active') continue
-    const before = found(await findWallet(tx, id, found(wallets[at]).id))
+    const before = mustFind(await findWallet(tx, id, mustFind(wallets[at]).id))
     await updateWallet(tx, before, { status })
   }
 }

@@ -104,7 +104,7 @@ function* stepsOf(
 ): Generator<Step> {
   let billing = first
   let count = 0
-  function* until(untilMs: number): Generator<Step> {
+  function* stepsUntil(untilMs: number): Generator<Step> {
     for (; count < maxSteps; count++) {
       const { events, ...billed } = billUntil(terms, billing, untilMs, 1)
       if (events === 0) return
@@ -122,15 +122,15 @@ function* stepsOf(
   for (const [at, event] of (file.history ?? []).entries()) {
     const eventPath = [...path, 'history', at]
     lastMs = builder.past(event.at, lastMs, [...eventPath, 'at'], lastMs)
-    yield* until(lastMs)
-    const billed = happened(terms, billing, event, lastMs, eventPath)
+    yield* stepsUntil(lastMs)
+    const billed = applyWorldEvent(terms, billing, event, lastMs, eventPath)
     billing = billed.billing
     yield { ...billed, atMs: lastMs, path: eventPath }
   }
-  yield* until(builder.context.clockMs)
+  yield* stepsUntil(builder.context.clockMs)
 }
 
-function happened(terms: Terms, billing: Billing, event: Event, atMs: number, path: Path): Billed {
+function applyWorldEvent(terms: Terms, billing: Billing, event: Event, atMs: number, path: Path): Billed {
   try {
     return decide(terms, billing, event, atMs)
   } catch (error) {

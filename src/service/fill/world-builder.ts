@@ -113,21 +113,21 @@ export class WorldBuilder {
   }
 
   account(index: number): Account {
-    return found(this.accounts[index])
+    return mustFind(this.accounts[index])
   }
 
   /** Returns the named wallet of a party, else its default. */
   wallet(index: number, name: string | undefined): WalletRow {
     const { party, wallets } = this.account(index)
     const at = name === undefined ? this.names.defaultWallet(index) : this.names.find(party.wallets, name)
-    return found(wallets[at ?? 0])
+    return mustFind(wallets[at ?? 0])
   }
 
   /** Returns the named agent, and its position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
-    const placed = found(this.names.agent(index, name))
-    return { id: found(this.account(placed.party).agentIds[placed.at]), placed }
+    const placed = mustFind(this.names.agent(index, name))
+    return { id: mustFind(this.account(placed.party).agentIds[placed.at]), placed }
   }
 
   /** Returns the wallet that an agent of the party pays from and is paid into, else the party's default. */
@@ -150,12 +150,12 @@ export class WorldBuilder {
     const { agent, party } = recipient
     const { id, agentIds } = this.account(party)
     if (agent === null) return { partyId: id, agentId: null, wallet: this.wallet(party, undefined) }
-    return { partyId: id, agentId: found(agentIds[agent.at]), wallet: this.agentWallet(party, agent.at) }
+    return { partyId: id, agentId: mustFind(agentIds[agent.at]), wallet: this.agentWallet(party, agent.at) }
   }
 
   userId(index: number, name: string | undefined): string | null {
     const { party, userIds } = this.account(index)
-    return name === undefined ? null : found(userIds[found(this.names.find(party.users, name))])
+    return name === undefined ? null : mustFind(userIds[mustFind(this.names.find(party.users, name))])
   }
 
   /** Posts an entry between wallets. */
@@ -166,7 +166,7 @@ export class WorldBuilder {
 }
 
 /** Returns a value that exists according to the schema's checks. */
-export function found<Thing>(thing: Thing | undefined): Thing {
+export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
   return thing
 }

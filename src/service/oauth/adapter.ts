@@ -57,7 +57,7 @@ class TooManyError extends errors.OIDCProviderError {
 
 function recordAdapter(dependencies: Dependencies, model: string): Adapter {
   const key = (id: string) => ({ model, idHash: hashOf(id) })
-  const found = async (by: Parameters<typeof findRecord>[1], id?: string) => {
+  const findPayload = async (by: Parameters<typeof findRecord>[1], id?: string) => {
     const row = await dependencies.store.read((tx) => findRecord(tx, by))
     return row && { ...(JSON.parse(row.payload) as AdapterPayload), jti: id ?? referenceTo(row.idHash) }
   }
@@ -67,10 +67,10 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
         const expiresAtMs = expiresIn ? realNowMs + expiresIn * 1000 : null
         await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: realNowMs })
       }),
-    find: (id) => found(key(id), id),
-    findByUid: (uid) => found({ model, uid }),
+    find: (id) => findPayload(key(id), id),
+    findByUid: (uid) => findPayload({ model, uid }),
     findByUserCode: async (userCode) => {
-      const record = await found({ model, userCodeHash: sha256(userCode) })
+      const record = await findPayload({ model, userCodeHash: sha256(userCode) })
       return record && { ...record, userCode }
     },
     destroy: (id) => runSettled(dependencies, ({ tx }) => deleteRecord(tx, key(id))),
@@ -102,7 +102,7 @@ function actsOf(ended: OAuthGrantRow | undefined): Act[] {
  * consents.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
-  const never = async () => {
+  const throwUnsupported = async () => {
     throw new Error('Bug: grants are found by their ids only.')
   }
   return {
@@ -122,10 +122,10 @@ function grantAdapter(dependencies: Dependencies): Adapter {
         result: undefined,
         acts: actsOf(await endGrant(tx, id, nowMs)),
       })),
-    findByUid: never,
-    findByUserCode: never,
-    consume: never,
-    revokeByGrantId: never,
+    findByUid: throwUnsupported,
+    findByUserCode: throwUnsupported,
+    consume: throwUnsupported,
+    revokeByGrantId: throwUnsupported,
   }
 }
 

@@ -62,7 +62,7 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
     const { assertion, resource, scope } = ctx.oidc.params as Readonly<Record<string, string | undefined>>
     if (assertion === undefined) throw new errors.InvalidRequest("missing required parameter 'assertion'")
     const by = { clientId: client.clientId }
-    const issuer = await dependencies.store.read((tx) => trusted(tx, by))
+    const issuer = await dependencies.store.read((tx) => trustedIssuer(tx, by))
     const claims = await readAssertion(assertion, issuer, keysAt(issuer.jwksUri), dependencies)
     const audience = audienceIn(claims, resource, publicUrl)
     const accepted = await runSettled(dependencies, (context) => accept(context, by, claims, scope))
@@ -82,7 +82,7 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
 }
 
 /** Returns the issuer whose assertions an application presents. @throws InvalidClient if the trust was ended */
-async function trusted(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
+async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
   const issuer = await findIssuer(tx, by)
   if (issuer === undefined || issuer.revokedAtMs !== null) throw new errors.InvalidClient('the trust was ended')
   return issuer
@@ -95,7 +95,7 @@ async function readAssertion(
   keys: ReturnType<ReturnType<typeof createIssuerKeys>>,
   { publicUrl, log }: AssertionDependencies,
 ): Promise<Claims> {
-  const payload = await verified(assertion, keys, {
+  const payload = await verifyAssertion(assertion, keys, {
     algorithms: [...assertionAlgorithms],
     typ: 'oauth-id-jag+jwt',
     issuer,
@@ -122,7 +122,9 @@ async function readAssertion(
   return { jti, exp, resource, scope: typeof scope === 'string' ? namedScopes(scope) : undefined, all: payload }
 }
 
-async function verified(...[assertion, keys, options]: Parameters<typeof jwtVerify<never>>): Promise<JWTPayload> {
+async function verifyAssertion(
+  ...[assertion, keys, options]: Parameters<typeof jwtVerify<never>>
+): Promise<JWTPayload> {
   const { payload } = await jwtVerify(assertion, keys as never, options)
   return payload
 }
@@ -164,8 +166,8 @@ async function accept(
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
   // A change of the trust ends its grants under the same lock, so none is made from what it was before.
-  await tx.lockParty((await trusted(tx, by)).partyId)
-  const issuer = await trusted(tx, by)
+  await tx.lockParty((await trustedIssuer(tx, by)).partyId)
+  const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }
   const expiresAtMs = (exp + 2 * clockTolerance) * 1000
   if (!(await recordOnce(tx, { ...use, payload: '{}', userCodeHash: null, expiresAtMs, createdAtMs: realNowMs }))) {

@@ -53,14 +53,14 @@ export function keepingDocuments(dependencies: DocumentDependencies): typeof glo
     const route = Provider.ctx?.oidc.route ?? ''
     const stored = await findDocument(store, clientId)
     if (stored !== undefined && (system.now() < stored.freshUntilMs || !beginnings.includes(route))) {
-      return answered(stored, system.now())
+      return documentResponse(stored, system.now())
     }
     const failed = failures.get(clientId)
     if (failed !== undefined && system.now() - failed.atMs < failedForMs) throw failed.error
     try {
       const read = await readFrom(dependencies, clientId, init)
       await keepDocument(dependencies, clientId, read)
-      return answered(read, system.now())
+      return documentResponse(read, system.now())
     } catch (error) {
       const unreachable = new UnreachableDocumentError(clientId, reasonOf(error))
       const fields = { clientMetadata: unreachable.address, reason: unreachable.message }
@@ -98,7 +98,7 @@ async function readFrom(
   return { text, freshUntilMs: system.now() + seconds * 1000 }
 }
 
-function answered({ text, freshUntilMs }: KeptDocument, nowMs: number): Response {
+function documentResponse({ text, freshUntilMs }: KeptDocument, nowMs: number): Response {
   const seconds = Math.max(0, Math.floor((freshUntilMs - nowMs) / 1000))
   return new Response(text, { headers: { 'Content-Type': 'application/json', 'Cache-Control': `max-age=${seconds}` } })
 }

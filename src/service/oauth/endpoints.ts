@@ -75,8 +75,9 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))
-  const added = () => announced(endpoints.clientMetadata, publicUrl())
-  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c), c.req.method, added()))
+  const addedMetadata = () => announcedMetadata(endpoints.clientMetadata, publicUrl())
+  for (const path of discoveryPaths)
+    app.get(path, async (c) => completeResponse(await serve(c), c.req.method, addedMetadata()))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
   app.get(routes.authorization, (c) => serve(c, { url: withDefaults(c.req.url) }))
@@ -102,13 +103,13 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
   // For clients without a session, each of these may show the code form, which stores one.
-  const bounded: MiddlewareHandler = async (c, next) => {
+  const limitBody: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
-    return busy('Too many pages were opened. Try again in a minute.')
+    return busyResponse('Too many pages were opened. Try again in a minute.')
   }
-  app.get(routes.code_verification, bounded, (c) => serve(c, { url: withCodeHint(c.req.url) }))
-  app.post(routes.code_verification, bounded, limit, (c) => serve(c))
-  app.get(`${routes.code_verification}/:uid`, bounded, (c) => serve(c))
+  app.get(routes.code_verification, limitBody, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.post(routes.code_verification, limitBody, limit, (c) => serve(c))
+  app.get(`${routes.code_verification}/:uid`, limitBody, (c) => serve(c))
 }
 
 async function register(
@@ -130,18 +131,18 @@ async function register(
     )
   }
   if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
-    return busy('Too many clients are registering. Try again in a minute.')
+    return busyResponse('Too many clients are registering. Try again in a minute.')
   }
   const body = JSON.stringify(registrable(metadata as Record<string, unknown>))
   return serve(c, { body, headers: { 'content-type': 'application/json' } })
 }
 
-function busy(description: string): Response {
+function busyResponse(description: string): Response {
   return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
 /** Completes the discovery document: other parts of the service support more than the server knows. */
-async function completed(response: Response, method: string, members: object): Promise<Response> {
+async function completeResponse(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
@@ -158,7 +159,7 @@ async function completed(response: Response, method: string, members: object): P
  * person's machine may have no internet access and needs it for nothing else. Clients already connected that way keep
  * working.
  */
-function announced(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
+function announcedMetadata(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
   return isHidden ? { client_id_metadata_document_supported: undefined } : {}
 }

@@ -17,7 +17,7 @@ export interface Interactions {
 type Use = (provider: Provider, req: IncomingMessage, res: ServerResponse) => Promise<void>
 
 export function createInteractions(providers: () => Promise<Provider>, publicUrl: () => string): Interactions {
-  const within = async (request: Request, use: Use) => {
+  const withInteraction = async (request: Request, use: Use) => {
     const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
     return throughNode({ publicUrl: publicUrl(), request, body: '' }, (req, res) => use(provider, req, res))
   }
@@ -25,14 +25,14 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
     request: async (request) => {
       let found: ConsentRequest | undefined
       // Only reads the request; the response is discarded.
-      await within(request, async (provider, req, res) => {
+      await withInteraction(request, async (provider, req, res) => {
         found = await requestOf(provider, req, res)
         res.end()
       })
       return found
     },
     allow: (request, user, consentRequest, allowed) =>
-      within(request, async (provider, req, res) => {
+      withInteraction(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
         // The signed-in user may have changed since the request began, and the server's session with it.
@@ -43,7 +43,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
         await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
       }),
     deny: (request) =>
-      within(request, async (provider, req, res) => {
+      withInteraction(request, async (provider, req, res) => {
         const result = { error: 'access_denied', error_description: 'The person denied access.' }
         await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
       }),

@@ -68,7 +68,7 @@ export class SignIn {
     })
     if (!tries.mayLook(found.source)) return 'too_many'
     // An unknown account takes as long as a wrong password and counts the same, so nobody learns which accounts exist.
-    const right = await matches(
+    const right = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
       this.#dependencies.system,
@@ -179,7 +179,7 @@ export class SignIn {
     if (fixedPassword === undefined && (stored !== undefined || !isSeen)) return { email: user.email, password: null }
     const password = fixedPassword ?? newSecret(system, 12)
     const same =
-      fixedPassword !== undefined && stored !== undefined && (await matches(fixedPassword, stored.hash, system))
+      fixedPassword !== undefined && stored !== undefined && (await matchesPassword(fixedPassword, stored.hash, system))
     if (same) return { email: user.email, password }
     if (fixedPassword === undefined)
       await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
@@ -227,10 +227,10 @@ async function keepHash(dependencies: Dependencies, userId: string, hash: string
 
 /** Returns the stored hash of a password that a person chose. */
 export function hashOfPassword(password: string, system: System): Promise<string> {
-  return hashed(password, newSecret(system, 16), system)
+  return hashPassword(password, newSecret(system, 16), system)
 }
 
-async function hashed(password: string, salt: string, { passwordCost }: System): Promise<string> {
+async function hashPassword(password: string, salt: string, { passwordCost }: System): Promise<string> {
   const { blocks, size, lanes } = passwordCost
   return ['scrypt', blocks, size, lanes, salt, await passwordHash(password, salt, passwordCost)].join('$')
 }
@@ -243,7 +243,7 @@ function hashOfMade(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
 }
 
-async function matches(password: string, stored: string, { passwordCost }: System): Promise<boolean> {
+async function matchesPassword(password: string, stored: string, { passwordCost }: System): Promise<boolean> {
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts

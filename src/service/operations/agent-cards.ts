@@ -5,7 +5,7 @@ import { monthAndYear, newId, newSecret, sha256, timestamp } from '../../core/sy
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { neededOnWallets, refuseUnheld, requireWalletPermission } from '../request/permission-checks.ts'
-import { type CardSwitch, cardStatus, switched } from '../rules/agent-cards.ts'
+import { applySwitch, type CardSwitch, cardStatus } from '../rules/agent-cards.ts'
 import {
   findAgentCard,
   findPayableCard,
@@ -104,7 +104,7 @@ export const agentCardHandlers = {
 async function switchCard(context: Context, cardId: string, event: CardSwitch) {
   const { tx, nowMs } = context
   const before = await loadCard(context, cardId)
-  const after = switched(before, event, nowMs)
+  const after = applySwitch(before, event, nowMs)
   return cardView(await saveAgentCardFreeze(tx, before, { ...after, updatedAtMs: nowMs }), nowMs)
 }
 

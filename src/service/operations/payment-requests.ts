@@ -145,7 +145,7 @@ async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentReques
 /** Returns a request that the party sent. @throws 404, 403. */
 async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequest(context.tx, context.partyId, id)
-  return request === undefined ? absent(id) : requireSent(context, request)
+  return request === undefined ? throwNotFound(id) : requireSent(context, request)
 }
 
 async function requireSent({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
@@ -156,7 +156,7 @@ async function requireSent({ tx, actor, operation, partyId }: Context, request: 
 /** Returns a request that the party is asked to pay. @throws 404, 403. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
-  return request?.payerPartyId === context.partyId ? requireReceived(context, request) : absent(id)
+  return request?.payerPartyId === context.partyId ? requireReceived(context, request) : throwNotFound(id)
 }
 
 async function requireReceived({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
@@ -180,7 +180,7 @@ async function payerOf({ tx, actor, operation, partyId }: Context) {
 async function loadEither(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
   if (request?.payerPartyId === context.partyId) return requireReceived(context, request)
-  if (request?.partyId !== context.partyId) absent(id)
+  if (request?.partyId !== context.partyId) throwNotFound(id)
   return requireSent(context, request)
 }
 
@@ -193,7 +193,7 @@ async function loadPlayed(context: Context, id: string): Promise<PaymentRequestR
   const { tx, actor } = context
   const request = await findPaymentRequestOfAnyParty(tx, id)
   const isOwn = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
-  if (request === undefined || !isOwn) absent(id)
+  if (request === undefined || !isOwn) throwNotFound(id)
   await requirePlayable(context, request.payerPartyId, {
     call: 'Send fulfill_payment_request or decline_payment_request with a credential of that party.',
     page: 'at paymentLinkUrl',
@@ -201,6 +201,6 @@ async function loadPlayed(context: Context, id: string): Promise<PaymentRequestR
   return request
 }
 
-function absent(id: string): never {
+function throwNotFound(id: string): never {
   fail('not_found', { detail: `There is no payment request ${id}.` })
 }

@@ -32,16 +32,16 @@ export const sandboxSnapshotHandlers = {
     if (filled === undefined) throw new Error('Bug: the world was filled, and not kept for a reset.')
     await restoreSnapshot(tx, filled)
     const world = await findWorld(tx)
-    return begun(context, null, world?.startsAtMs ?? null)
+    return worldStart(context, null, world?.startsAtMs ?? null)
   },
 
   saveSandbox: async ({ name }, { tx, system, nowMs }) => {
     const { realNowMs: savedAtMs } = await readTimes(tx)
     const saved = await saveSnapshot(tx, system, { name, clockMs: nowMs, savedAtMs })
     const { count, characters } = await snapshotTotals(tx)
-    if (count > maxSnapshots) full(`There are already ${maxSnapshots} snapshots, the most allowed.`)
+    if (count > maxSnapshots) throwFull(`There are already ${maxSnapshots} snapshots, the most allowed.`)
     if (characters > maxSnapshotCharacters) {
-      full(
+      throwFull(
         `With this one (${megabytes(saved.characters)} MiB), the snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(maxSnapshotCharacters)} MiB.`,
       )
     }
@@ -56,7 +56,7 @@ export const sandboxSnapshotHandlers = {
   restoreSandbox: async ({ name }, context) => {
     const snapshot = await loadSnapshot(context, name)
     await restoreSnapshot(context.tx, snapshot)
-    return begun(context, name, snapshot.clockMs)
+    return worldStart(context, name, snapshot.clockMs)
   },
 
   deleteSandboxSnapshot: async ({ name }, context) => {
@@ -67,7 +67,7 @@ export const sandboxSnapshotHandlers = {
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
 /** Starts another world with its own clock. Only the faults configured at startup remain. */
-async function begun({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
+async function worldStart({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
   await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before it was delivered.' })
@@ -84,7 +84,7 @@ async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow>
   return snapshot
 }
 
-function full(limit: string): never {
+function throwFull(limit: string): never {
   fail('conflict', { detail: `${limit} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.` })
 }
 

@@ -54,7 +54,7 @@ export const shopHandlers = {
       shopTokens(tx),
     ])
     if (checkout === undefined) fail('not_found', { detail: `There is no checkout ${checkoutId}.` })
-    const shop = among(open, checkout.shopId)
+    const shop = findOpenShop(open, checkout.shopId)
     if (shop.answers.failsOnce === 'before_charge' && attempt === 'first' && checkout.orderId === null)
       throw trouble(shop)
     const requireMayUse = ({ walletId: id, partyId }: { walletId: string; partyId: string }) =>
@@ -80,10 +80,10 @@ export const shopHandlers = {
 } satisfies HandlersOf<typeof shops>
 
 async function loadShop({ tx }: Pick<Context, 'tx'>, shopId: string): Promise<ShopDefinition> {
-  return among(await openShops(tx), shopId)
+  return findOpenShop(await openShops(tx), shopId)
 }
 
-function among(open: readonly ShopDefinition[], shopId: string): ShopDefinition {
+function findOpenShop(open: readonly ShopDefinition[], shopId: string): ShopDefinition {
   const shop = open.find(({ id }) => id === shopId)
   if (shop !== undefined) return shop
   const detail = `There is no shop ${shopId}. Open shops: ${open.map(({ id }) => id).join(', ') || 'none'}.`

@@ -103,14 +103,14 @@ export const subscriptionHandlers = {
   },
 
   cancelSubscription: (input, context) =>
-    change(context, input.subscriptionId, (_terms, billing) => unpaid(cancel(billing, context.nowMs))),
+    change(context, input.subscriptionId, (_terms, billing) => withoutCharges(cancel(billing, context.nowMs))),
 
   resumeSubscription: (input, context) =>
     change(context, input.subscriptionId, (terms, billing) => resume(terms, billing, context.nowMs)),
 
   markSubscriptionPaymentPaid: (input, context) =>
     change(context, input.subscriptionId, (terms, billing) =>
-      unpaid(markPaid(terms, billing, input.paymentNumber, context.nowMs)),
+      withoutCharges(markPaid(terms, billing, input.paymentNumber, context.nowMs)),
     ),
 
   simulateSubscriptionCheckout: async (input, context) => {
@@ -123,7 +123,7 @@ export const subscriptionHandlers = {
 
   simulateSubscriptionCard: (input, context) =>
     change(context, input.subscriptionId, (_terms, billing) =>
-      unpaid(changeCard(billing, input.behavior, input.fromPaymentNumber, context.nowMs)),
+      withoutCharges(changeCard(billing, input.behavior, input.fromPaymentNumber, context.nowMs)),
     ),
 } satisfies HandlersOf<typeof subscriptions>
 
@@ -137,7 +137,7 @@ async function change(context: Context, id: string, decide: Decision): Promise<S
   return view(context, await saveBilling(context.tx, context.system, { before: { ...record, mandateId }, billed }))
 }
 
-const unpaid = (billing: Billing): Billed => ({ billing, charges: [] })
+const withoutCharges = (billing: Billing): Billed => ({ billing, charges: [] })
 
 /** Returns a subscription of the party acted on. An agent needs the permission on its wallet. @throws 404, 403. */
 export async function loadSubscription(

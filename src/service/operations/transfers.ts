@@ -13,7 +13,7 @@ import { post } from '../store/ledger.ts'
 import { findPayment, insertPayment, listTransfers, withoutBank } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
-import { arrived } from '../store/transactions.ts'
+import { recordArrival } from '../store/transactions.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 import type { BankAccount } from './steps/bank-transfers.ts'
 import { moveWithin, payingWallet, send } from './steps/move-money.ts'
@@ -110,7 +110,7 @@ export const transferHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    const row = { ...deposit, transactionId: await arrived(context, deposit, wallet) }
+    const row = { ...deposit, transactionId: await recordArrival(context, deposit, wallet) }
     await insertPayment(tx, row)
     await post(tx, system, wallet, funded(wallet.id, input.amount), { nowMs, sourceId: row.id })
     return transferView(row)
@@ -141,7 +141,7 @@ function destWalletOf({ id, beneficiary }: PaymentRow) {
 
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
   const { status, settledAtMs, failure, returned } = row
-  const at = (ms: number | null) => (ms === null ? null : timestamp(ms))
+  const timeOrNull = (ms: number | null) => (ms === null ? null : timestamp(ms))
   // A transfer without a bank completes at once.
   const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
   const isAtBank = row.externalAccountId !== null
@@ -156,11 +156,11 @@ export function transferView(row: PaymentRow): z.output<typeof Transfer> {
       ...way(row),
       description: row.description,
       tags: JSON.parse(row.tags) as Record<string, string>,
-      expectedAvailableAt: at(status === 'PROCESSING' ? row.bankDueAtMs : settledAtMs),
+      expectedAvailableAt: timeOrNull(status === 'PROCESSING' ? row.bankDueAtMs : settledAtMs),
       failure: failure === null ? null : (JSON.parse(failure) as BankReason),
       return: returned === null ? null : returnView(returned),
-      submittedAt: isAtBank ? at(row.submittedAtMs) : doneAt,
-      settledAt: isAtBank ? at(settledAtMs) : doneAt,
+      submittedAt: isAtBank ? timeOrNull(row.submittedAtMs) : doneAt,
+      settledAt: isAtBank ? timeOrNull(settledAtMs) : doneAt,
       agentId: row.agentId,
       instanceId: row.instanceId,
       createdAt: timestamp(row.createdAtMs),

@@ -66,7 +66,7 @@ export async function authenticate(
     const actor = exchanged ? await actorOfGrantToken(tx, hash, authority) : undefined
     return actor ?? fail('unauthenticated', { detail: 'The credential is not known. Check that it is complete.' })
   }
-  if (!row.valid) ended()
+  if (!row.valid) throwEnded()
   return {
     actorType: row.kind === 'user_token' ? 'user' : row.kind === 'api_key' ? 'party' : 'agent',
     partyId: row.partyId,
@@ -79,7 +79,7 @@ export async function authenticate(
   }
 }
 
-function ended(): never {
+function throwEnded(): never {
   fail('unauthenticated', { detail: 'The credential was revoked or has expired. Ask its owner for a new one.' })
 }
 
@@ -91,7 +91,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
     })
   }
   const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority)
-  return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
+  return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : throwEnded()
 }
 
 /** Returns the actor of an exchanged token of a grant; undefined if the text is no such token. */
@@ -99,7 +99,7 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
   const { realNowMs } = await authority.times
-  if (realNowMs >= token.expiresAtMs) ended()
+  if (realNowMs >= token.expiresAtMs) throwEnded()
   return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority)
 }
 

@@ -50,7 +50,7 @@ interface Masking {
 
 function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
   if (typeof value === 'string') return maskedString(masking, value)
-  if (typeof value === 'number') return Math.abs(value) < 1e11 ? value : readable(value)
+  if (typeof value === 'number') return Math.abs(value) < 1e11 ? value : readableNumber(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth === deepest || masking.left <= 0 || masking.characters <= 0) return '…'
   if (Array.isArray(value)) {
@@ -84,7 +84,7 @@ function maskedString(masking: Masking, text: string): string {
 }
 
 /** Returns a number as it may be stored. No amount or time is as long as a card number. */
-function readable(value: number): number | string {
+function readableNumber(value: number): number | string {
   const text = String(value)
   return maskKeptText(text) === text ? value : maskedNumber
 }

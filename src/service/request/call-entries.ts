@@ -62,7 +62,7 @@ function noteOfCall(
   const { operation, incoming, actor, plan, supportId } = request
   const parsed = 'context' in request ? request : undefined
   const posted = 'posted' in request ? request.posted : []
-  const answer = answered(request, reply)
+  const answer = answerIn(request, reply)
   const customer = parsed?.context.partyId ?? actor.partyId
   const ids = parsed === undefined ? [] : resourceIds(operation, parsed.values, answer)
   const orderId = ids.find((id) => id.startsWith('sor_')) ?? attributesIn(answer)?.orderId
@@ -128,7 +128,7 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
 const longestLookedAt = 163_840
 
 /** Returns the answer's value if the entry needs it. Lists are long and contain no amount of the call. */
-function answered({ operation }: Phase, reply: Reply | undefined): unknown {
+function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
   return operation.result === 'page' && isSuccess(reply) ? undefined : replyValue(reply)
 }
@@ -155,12 +155,12 @@ const longestPath = 2048
 
 /** Returns the path with its query. The cursor of a list is not a secret. */
 function pathOf({ path, query }: Phase['incoming']): string {
-  if (query.size === 0) return maskText(readable(path), longestPath).text
+  if (query.size === 0) return maskText(readablePath(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
     maskText(name, longestPath).text,
     keptOfQuery(name, value),
   ])
-  return `${maskText(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
+  return `${maskText(readablePath(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
 }
 
 function keptOfQuery(name: string, value: string): string {
@@ -169,7 +169,7 @@ function keptOfQuery(name: string, value: string): string {
 }
 
 /** Returns the path. If its percent-encoding hides a secret, it is decoded, so that the secret is masked. */
-function readable(path: string): string {
+function readablePath(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)
   return maskKeptText(plain) === plain ? path : plain

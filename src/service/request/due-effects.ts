@@ -16,7 +16,7 @@ import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { isRetryDue } from '../store/failed-effects.ts'
 import { isOfEffect, type Opening, settleSingly } from './failed-effects.ts'
-import { applying, timedEffects } from './timed-effects.ts'
+import { timedEffects, withDueEffects } from './timed-effects.ts'
 
 /** How many effects are applied between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
@@ -200,7 +200,7 @@ async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
 /** Applies due effects of a party, up to the limit. Returns how many it applied. */
 async function settleSome(tx: Transaction, system: System, { partyId, nowMs, limit }: DueOf): Promise<number> {
   await tx.lockParty(partyId)
-  return applying(tx, partyId, async () => {
+  return withDueEffects(tx, partyId, async () => {
     let count = 0
     for (const { happen } of timedEffects) {
       if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })

@@ -6,7 +6,7 @@ import { pauseAfter } from '../rules/failed-effects.ts'
 import { type DueOf, nextRecords, readTimes } from '../store/clock.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { deleteFailedEffect, findFailedEffect, moveDue, saveFailedEffect } from '../store/failed-effects.ts'
-import { applying, type TimedEffect, timedEffects } from './timed-effects.ts'
+import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.ts'
 
 /** The means to open a transaction. */
 export interface Opening {
@@ -77,7 +77,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   // The effect is applied as of its original time, not that of the retry.
   if (isRetry) await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
-  const count = await applying(tx, partyId, () => effect.happen(tx, system, { partyId, nowMs, limit: 1 }))
+  const count = await withDueEffects(tx, partyId, () => effect.happen(tx, system, { partyId, nowMs, limit: 1 }))
   if (count === 0 && (await isStillDue(tx, due, before)))
     throw new Error(`Bug: ${recordId} is due, and nothing happens to it.`)
   if (failed === undefined) return 0

@@ -192,13 +192,13 @@ async function answerWithFault(
     case 'stale':
       return run()
     case 'empty_page':
-      return emptied(await run())
+      return emptyPage(await run())
   }
   log.info({ fault: kind }, 'a connection is cut by a fault of the sandbox')
   throw new ConnectionCutError()
 }
 
-function emptied(reply: Reply): Reply {
+function emptyPage(reply: Reply): Reply {
   if (!isSuccess(reply)) return reply
   const { meta } = replyValue(reply) as { meta: object }
   const value = { data: [], meta: { ...meta, pagination: { hasMore: false, nextCursor: null } } }

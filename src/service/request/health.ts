@@ -39,7 +39,7 @@ export function mountHealth(app: Hono, { store, system, environment, readiness, 
   }
   const answer = async (c: Context, status: string) => {
     try {
-      await within(answerWithinMs, Promise.all([store.read(readTimes), writable()]))
+      await withDeadline(answerWithinMs, Promise.all([store.read(readTimes), writable()]))
       return c.json({ status, environment })
     } catch (error) {
       log.warn({ err: error }, 'the service is not healthy')
@@ -52,7 +52,7 @@ export function mountHealth(app: Hono, { store, system, environment, readiness, 
   )
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+async function withDeadline(ms: number, work: Promise<unknown>): Promise<void> {
   const late = Promise.withResolvers<never>()
   const timer = deadline(ms, () => late.reject(new StoreBusyError('The database does not answer.')))
   try {

@@ -78,17 +78,17 @@ export function createLastUses() {
 
     /** Returns the last use of a key, even if it is not written yet. */
     of(keyId: string, writtenMs: number | null): number | null {
-      return later(uses.get(keyId)?.usedAtMs, writtenMs)
+      return laterOf(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
     /** Returns the last use of any key of an agent, even if it is not written yet. */
     ofAgent(agentId: string, writtenMs: number | null): number | null {
-      return later(ofAgents.get(agentId), writtenMs)
+      return laterOf(ofAgents.get(agentId), writtenMs)
     },
   }
 }
 
-function later(usedAtMs: number | undefined, writtenMs: number | null): number | null {
+function laterOf(usedAtMs: number | undefined, writtenMs: number | null): number | null {
   return usedAtMs === undefined || (writtenMs !== null && writtenMs > usedAtMs) ? writtenMs : usedAtMs
 }
 

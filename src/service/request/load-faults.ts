@@ -1,7 +1,7 @@
 import { catalogue } from '../../../tools/index.ts'
 import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { nearest } from '../../core/spelling.ts'
+import { nearestWord } from '../../core/spelling.ts'
 import { builtInRules, isSuited } from '../rules/faults.ts'
 import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
@@ -38,7 +38,7 @@ const operations: readonly OperationDefinition[] = Object.values(catalogue)
 function wrongOperation(name: string, { fault }: FaultRule): { path: string; detail: string } | undefined {
   const operation = operations.find((one) => one.name === name)
   if (operation === undefined) {
-    const nearestKey = nearest(
+    const nearestKey = nearestWord(
       name,
       operations.map((one) => one.name),
     )

@@ -197,14 +197,14 @@ export class RunLog {
       if (error instanceof StoreBusyError) throw error
       return error
     }
-    this.#taken(entries)
+    this.#release(entries)
     if (stored.length > 0) for (const listener of this.#listeners) listener(stored)
     return undefined
   }
 
   #drop(entries: readonly NotedEntry[], err: unknown): void {
     this.#log.warn({ err, entries: entries.length }, 'run entries were lost')
-    this.#taken(entries)
+    this.#release(entries)
   }
 
   #dropHappened(err: unknown): void {
@@ -214,7 +214,7 @@ export class RunLog {
   }
 
   /** Removes entries from the waiting ones. */
-  #taken(entries: readonly NotedEntry[]): void {
+  #release(entries: readonly NotedEntry[]): void {
     this.#waiting = this.#waiting.slice(entries.length)
     this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
   }

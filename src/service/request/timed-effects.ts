@@ -4,7 +4,7 @@ import type { TimedKind } from '../rules/failed-effects.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
 import { applyBankEvents } from '../store/bank-transfers.ts'
-import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
+import { holdLapses, lapsedAuthorizations, replaceCardTransaction } from '../store/card-transactions.ts'
 import type { DueOf, Moments } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
 import { keepingEarlier } from '../store/earlier-states.ts'
@@ -40,7 +40,7 @@ export const timedEffects: readonly TimedEffect[] = [
   { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: applyBankEvents },
   {
     kind: 'hold',
-    moments: lapses,
+    moments: holdLapses,
     place: { table: 'cardTransactions', column: 'holdExpiresAtMs' },
     happen: lapseHolds,
   },
@@ -69,7 +69,11 @@ export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) =
 >
 
 /** Runs `work`, which applies due effects of a party: their postings and the party's earlier state are kept. */
-export async function applying<Result>(tx: Transaction, partyId: string, work: () => Promise<Result>): Promise<Result> {
+export async function withDueEffects<Result>(
+  tx: Transaction,
+  partyId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   tx.journal.byItself = true
   try {
     return await keepingEarlier(tx, () => [partyId], work)

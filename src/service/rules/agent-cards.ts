@@ -39,7 +39,7 @@ export function cardStatus(card: SingleUseCard, nowMs: number): CardStatus {
 }
 
 /** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 if its status does not allow it. */
-export function switched<C extends SingleUseCard>(card: C, event: CardSwitch, nowMs: number): C {
+export function applySwitch<C extends SingleUseCard>(card: C, event: CardSwitch, nowMs: number): C {
   const status = cardStatus(card, nowMs)
   const after = next<CardStatus, CardSwitch>(cardTransitions, status, event)
   if (after === undefined) fail('conflict', { detail: `${onlyFrom[event]}; this one is ${status}.` })

@@ -41,17 +41,17 @@ export type Draw = (...parts: (string | number)[]) => number
 
 /** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
 export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw: Draw): Outcome {
-  const fitting = rules.filter((one) => fits(one, request))
-  return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => holds(one, draw)) }
+  const fitting = rules.filter((one) => matchesRule(one, request))
+  return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => isRuleActive(one, draw)) }
 }
 
 /** Returns whether any rule matches the request, and so counts it. */
 export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
-  return rules.some((one) => fits(one, request))
+  return rules.some((one) => matchesRule(one, request))
 }
 
 /** Returns whether the rule matches the request, regardless of its counts. */
-function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
+function matchesRule({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
   if (!mayApply(fault, request.operation)) return false
   if (path === undefined && request.door !== 'api') return false
@@ -64,7 +64,7 @@ function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
 }
 
 /** Returns whether the conditions hold for the next matching request. */
-function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
+function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
   if (nth !== undefined && number !== nth) return false

@@ -33,12 +33,12 @@ export interface Posting {
 
 /** Posts money that comes into a wallet from outside the service. */
 export function funded(walletId: string, amountCents: number): Posting {
-  return move('funded', outside('funding'), available(walletId), amountCents)
+  return move('funded', outsideAccount('funding'), availableOf(walletId), amountCents)
 }
 
 /** Places a hold. */
 export function authorized(walletId: string, amountCents: number): Posting {
-  return move('authorized', available(walletId), held(walletId), amountCents)
+  return move('authorized', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
 /** Ends a hold: the captured part goes to the card network, the rest becomes available again. */
@@ -46,81 +46,81 @@ export function captured(walletId: string, heldCents: number, capturedCents: num
   return {
     reason: 'captured',
     entries: [
-      { ...held(walletId), amountCents: -heldCents },
-      { ...outside('card_network'), amountCents: capturedCents },
-      { ...available(walletId), amountCents: heldCents - capturedCents },
+      { ...heldOf(walletId), amountCents: -heldCents },
+      { ...outsideAccount('card_network'), amountCents: capturedCents },
+      { ...availableOf(walletId), amountCents: heldCents - capturedCents },
     ].filter((entry) => entry.amountCents !== 0),
   }
 }
 
 /** Ends a hold of which nothing was captured. */
 export function released(walletId: string, heldCents: number): Posting {
-  return move('released', held(walletId), available(walletId), heldCents)
+  return move('released', heldOf(walletId), availableOf(walletId), heldCents)
 }
 
 /** Returns captured money to the wallet. */
 export function refunded(walletId: string, amountCents: number): Posting {
-  return move('refunded', outside('card_network'), available(walletId), amountCents)
+  return move('refunded', outsideAccount('card_network'), availableOf(walletId), amountCents)
 }
 
 /** Posts a payer's card payment to the merchant. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
-  return move('subscription_paid', outside('payer_cards'), available(walletId), amountCents)
+  return move('subscription_paid', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
 
 /** Posts a card payment of a payment request. */
 export function paidByCard(walletId: string, amountCents: number): Posting {
-  return move('paid_by_card', outside('payer_cards'), available(walletId), amountCents)
+  return move('paid_by_card', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
 
 /** Moves money from one wallet to another. */
 export function paid(walletId: string, toWalletId: string, amountCents: number): Posting {
-  return move('paid', available(walletId), available(toWalletId), amountCents)
+  return move('paid', availableOf(walletId), availableOf(toWalletId), amountCents)
 }
 
 /** Reserves a payment to a bank, or to a recipient who is not known yet. */
 export function reserved(walletId: string, amountCents: number): Posting {
-  return move('reserved', available(walletId), held(walletId), amountCents)
+  return move('reserved', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
 /** Moves the reserved money of a claimed payment to its recipient. */
 export function claimed(walletId: string, toWalletId: string, amountCents: number): Posting {
-  return move('claimed', held(walletId), available(toWalletId), amountCents)
+  return move('claimed', heldOf(walletId), availableOf(toWalletId), amountCents)
 }
 
 /** Posts money that leaves for a bank account. */
 export function wired(walletId: string, amountCents: number): Posting {
-  return move('wired', available(walletId), outside('wire_network'), amountCents)
+  return move('wired', availableOf(walletId), outsideAccount('wire_network'), amountCents)
 }
 
 /** Posts money that comes back from a bank account. */
 export function returned(walletId: string, amountCents: number): Posting {
-  return move('returned', outside('wire_network'), available(walletId), amountCents)
+  return move('returned', outsideAccount('wire_network'), availableOf(walletId), amountCents)
 }
 
 /** Posts a deposit from a linked bank account. */
 export function deposited(walletId: string, amountCents: number): Posting {
-  return move('deposited', outside('bank_network'), available(walletId), amountCents)
+  return move('deposited', outsideAccount('bank_network'), availableOf(walletId), amountCents)
 }
 
 /** Posts a returned deposit. The wallet may become negative. */
 export function depositReturned(walletId: string, amountCents: number): Posting {
-  return move('deposit_returned', available(walletId), outside('bank_network'), amountCents)
+  return move('deposit_returned', availableOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
 /** Moves reserved money out to a linked bank account, where it arrived. */
 export function withdrawn(walletId: string, amountCents: number): Posting {
-  return move('withdrawn', held(walletId), outside('bank_network'), amountCents)
+  return move('withdrawn', heldOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
 /** Posts a returned withdrawal. */
 export function withdrawalReturned(walletId: string, amountCents: number): Posting {
-  return move('withdrawal_returned', outside('bank_network'), available(walletId), amountCents)
+  return move('withdrawal_returned', outsideAccount('bank_network'), availableOf(walletId), amountCents)
 }
 
 /** Moves money between two wallets of one party. */
 export function transferred(walletId: string, toWalletId: string, amountCents: number): Posting {
-  return move('transferred', available(walletId), available(toWalletId), amountCents)
+  return move('transferred', availableOf(walletId), availableOf(toWalletId), amountCents)
 }
 
 /** Returns the change that a posting makes to a wallet's balances, in cents. */
@@ -140,9 +140,9 @@ export function assertBalanced(posting: Posting): void {
 
 type Account = Omit<Entry, 'amountCents'>
 
-const available = (walletId: string): Account => ({ account: 'available', walletId })
-const held = (walletId: string): Account => ({ account: 'held', walletId })
-const outside = (account: Exclude<Entry['account'], 'available' | 'held'>): Account => ({
+const availableOf = (walletId: string): Account => ({ account: 'available', walletId })
+const heldOf = (walletId: string): Account => ({ account: 'held', walletId })
+const outsideAccount = (account: Exclude<Entry['account'], 'available' | 'held'>): Account => ({
   account,
   walletId: null,
 })

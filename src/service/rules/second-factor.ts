@@ -26,7 +26,7 @@ interface Typed {
 export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { verdict: Verdict; tries: Tries } {
   const lately = refusedLately(before, nowMs)
   if (lately.length >= maxRefused) return { verdict: 'too_many', tries: { ...before, refusedAtMs: lately } }
-  const verdict = fits(before, step, presentStep)
+  const verdict = verdictOnStep(before, step, presentStep)
   if (verdict === 'accepted') return { verdict, tries: { lastStep: step, refusedAtMs: lately } }
   return { verdict, tries: { ...before, refusedAtMs: [...lately, nowMs] } }
 }
@@ -37,7 +37,7 @@ export function blockedUntilMs(tries: Tries, nowMs: number): number | null {
   return lately.length >= maxRefused ? Math.min(...lately) + triesWindowMs : null
 }
 
-function fits({ lastStep }: Tries, step: number | null, presentStep: number): Exclude<Verdict, 'too_many'> {
+function verdictOnStep({ lastStep }: Tries, step: number | null, presentStep: number): Exclude<Verdict, 'too_many'> {
   if (step === null || step > presentStep + tolerance) return 'wrong'
   if (step < presentStep - tolerance) return 'expired'
   // RFC 6238 section 5.2: a code is accepted only once. Earlier codes are refused too, because they may have been seen.

@@ -103,7 +103,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
     const message =
       words.canceled ??
       `${state.outOfStock.join(', ')} is out of stock. Your order is canceled, and nothing is charged.`
-    return canceled(order, {
+    return cancelOrder(order, {
       message,
       money: isHeld ? { do: 'reverse' } : isCaptured ? { do: 'refund' } : null,
       asks: null,
@@ -112,7 +112,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   if (!isHeld && !isCaptured) {
     const message =
       'The authorization of your card ended before we shipped, so the order is canceled and nothing is charged. You can pay again.'
-    return canceled(order, { message, money: null, asks: cart })
+    return cancelOrder(order, { message, money: null, asks: cart })
   }
   const inParts = state.firstOnly && cart.lines.length > 1
   const asks = inParts ? restOf(cart) : cart.half === 'first' ? otherHalfOf(cart) : null
@@ -127,7 +127,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
       : 'Your order is on its way.')
   const { returns } = state
   return {
-    status: moved(order, part ? 'ship_part' : 'ship'),
+    status: statusAfter(order, part ? 'ship_part' : 'ship'),
     state: {
       ...state,
       message,
@@ -140,18 +140,18 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   }
 }
 
-function canceled(
+function cancelOrder(
   order: ShopOrder,
   { message, money, asks }: { message: string } & Pick<Dispatched, 'money' | 'asks'>,
 ): Dispatched {
   const state = { ...order.state, message, shipsAtMs: null, subscription: null }
-  return { status: moved(order, 'cancel'), state, money, asks }
+  return { status: statusAfter(order, 'cancel'), state, money, asks }
 }
 
 /** Applies the arrival of a return: the shop refunds the rest of the charge. */
 export function receive(order: ShopOrder): ShopOrder {
   const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
-  return { status: moved(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
+  return { status: statusAfter(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
 }
 
 /** Records that the charge for the subscription was declined: a single-purchase card declines a second charge. */
@@ -186,7 +186,7 @@ export function sendBack(order: ShopOrder, reason: string | null, nowMs: number)
   return { status: after, state: { ...state, message, refundsAtMs, returnReason: reason } }
 }
 
-function moved({ status }: ShopOrder, move: ShopMove): ShopOrderStatus {
+function statusAfter({ status }: ShopOrder, move: ShopMove): ShopOrderStatus {
   const after = next<ShopOrderStatus, ShopMove>(shopMoves, status, move)
   if (after === undefined) throw new Error(`Bug: an order that is ${status} cannot ${move}.`)
   return after

@@ -63,13 +63,13 @@ export function freezeTerms({
         'paymentCount is only allowed with totalAmount; with amount, the subscription has no end.',
       )
     }
-    within('amount', taxedCents, 1)
+    requireWithinLimits('amount', taxedCents, 1)
     return { ...common, amount: taxedCents, paymentCount: null }
   }
   if (typeof paymentCount !== 'number') {
     failAttribute('paymentCount', 'paymentCount is required with totalAmount: 2 to 4.')
   }
-  within('totalAmount', totalAmount, paymentCount)
+  requireWithinLimits('totalAmount', totalAmount, paymentCount)
   const [amounts, taxes] = [split(totalAmount, paymentCount), split(taxAmount, paymentCount)]
   const payments = amounts.map((cents, index) => ({ amount: cents, taxAmount: taxes[index] ?? 0 }))
   return { ...common, totalAmount, paymentCount, payments }
@@ -115,7 +115,7 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
   return { unit, count }
 }
 
-function within(field: string, cents: number, payments: number): void {
+function requireWithinLimits(field: string, cents: number, payments: number): void {
   const [minTotal, maxTotal] = [minPaymentCents * payments, maxPaymentCents * payments]
   if (cents >= minTotal && cents <= maxTotal) return
   const why = `a card payment is ${money(minPaymentCents)} to ${money(maxPaymentCents)}`

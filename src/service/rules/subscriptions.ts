@@ -98,7 +98,7 @@ export function billUntil(
   const charges: Charge[] = []
   let [billing, events] = [start, 0]
   for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs && events < maxEvents; events++) {
-    const step = happen(terms, billing, atMs)
+    const step = applyEvent(terms, billing, atMs)
     billing = { ...step.billing, updatedAtMs: atMs }
     charges.push(...step.charges)
     atMs = nextEventAtMs(terms, billing)
@@ -117,13 +117,13 @@ export function payInCheckout(
   requireNotWaiting(billing.checkoutWaitsUntilMs, nowMs)
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
   if (outcome === 'agreement_ended')
-    return { billing: canceled(billing, nowMs), charges: [], result: 'agreement_failed' }
+    return { billing: cancelBilling(billing, nowMs), charges: [], result: 'agreement_failed' }
   if (outcome !== 'approved') {
     const checkoutDeclines = billing.checkoutDeclines + 1
     const checkoutWaitsUntilMs = waitingUntilMs(checkoutDeclines, nowMs)
     const after = { ...billing, checkoutDeclines, checkoutWaitsUntilMs, updatedAtMs: nowMs }
     const isOver = checkoutDeclines >= maxDeclines
-    return { billing: isOver ? canceled(after, nowMs) : after, charges: [], result: 'declined' }
+    return { billing: isOver ? cancelBilling(after, nowMs) : after, charges: [], result: 'declined' }
   }
   const charge = { paymentNumber: 1, atMs: nowMs, ...paymentAmount(terms, 1) }
   const active: Billing = {
@@ -141,7 +141,7 @@ export function payInCheckout(
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
   requirePossible(billing, 'cancel')
-  return canceled(billing, nowMs)
+  return cancelBilling(billing, nowMs)
 }
 
 /** Resumes collection after `needs_attention`. A due payment within its window is charged at once. @throws 409. */
@@ -224,8 +224,8 @@ function requirePossible({ status }: Billing, command: keyof typeof possibleIn):
 }
 
 /** Applies the next event at its moment. */
-function happen(terms: Terms, billing: Billing, atMs: number): Billed {
-  if (billing.status === 'pending') return { billing: canceled(billing, atMs), charges: [] }
+function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
+  if (billing.status === 'pending') return { billing: cancelBilling(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: passOver(billing), charges: [] }
   const { current, attempts } = billing
   const outcome = cardBehaviors[behaviorAt(billing, current)][attempts === 0 ? 'first' : 'retry']
@@ -233,16 +233,16 @@ function happen(terms: Terms, billing: Billing, atMs: number): Billed {
     const charge = { paymentNumber: current, atMs, ...paymentAmount(terms, current) }
     return { billing: settleCurrent(terms, billing), charges: [charge] }
   }
-  if (outcome === 'agreement_ended') return { billing: canceled(billing, atMs), charges: [] }
+  if (outcome === 'agreement_ended') return { billing: cancelBilling(billing, atMs), charges: [] }
   const tried = { ...billing, attempts: attempts + 1 }
   if (outcome !== 'declined' && outcome !== 'not_processed') return { billing: stop(tried, outcome, atMs), charges: [] }
   const retryAtMs = nextRetryAtMs(terms, billing, atMs)
   if (retryAtMs !== undefined) return { billing: { ...tried, nextAttemptAtMs: retryAtMs }, charges: [] }
-  return { billing: miss(terms, billing, outcome, atMs), charges: [] }
+  return { billing: missPayment(terms, billing, outcome, atMs), charges: [] }
 }
 
 /** Marks the current payment as missed after its last attempt. Two in a row stop collection. */
-function miss(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
+function missPayment(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
   const inARow = billing.missed.includes(billing.current - 1)
   const missed = {
     ...settleCurrent(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }),
@@ -272,7 +272,7 @@ function completeWhenOver(terms: Terms, billing: Billing): Billing {
     : billing
 }
 
-function canceled(billing: Billing, atMs: number): Billing {
+function cancelBilling(billing: Billing, atMs: number): Billing {
   return {
     ...billing,
     status: 'canceled',

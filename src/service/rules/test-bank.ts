@@ -27,7 +27,11 @@ export interface TestAccount {
 const settles = { does: 'settles' } as const
 const ordinary = { accountType: 'checking', deposit: settles, withdrawal: settles, rejected: null } as const
 
-function rejected(accountName: string, lastFour: string, reason: (typeof accountRejections)[number]): TestAccount {
+function rejectedAccount(
+  accountName: string,
+  lastFour: string,
+  reason: (typeof accountRejections)[number],
+): TestAccount {
   return { ...ordinary, accountName, lastFour, rejected: reason }
 }
 
@@ -61,12 +65,12 @@ export const testAccounts = {
     lastFour: '0023',
     withdrawal: { does: 'returns', afterBankingDays: 2, code: 'R23', reason: 'Credit entry refused by receiver' },
   },
-  profile_identity_missing: rejected('Test No Profile', '2001', 'profile_identity_missing'),
-  bank_identity_unavailable: rejected('Test No Identity', '2002', 'bank_identity_unavailable'),
-  bank_account_name_mismatch: rejected('Test Other Name', '2003', 'bank_account_name_mismatch'),
-  bank_account_address_mismatch: rejected('Test Other Address', '2004', 'bank_account_address_mismatch'),
-  bank_account_ownership_mismatch: rejected('Test Other Owner', '2005', 'bank_account_ownership_mismatch'),
-  bank_account_verification_failed: rejected('Test Unverified', '2006', 'bank_account_verification_failed'),
+  profile_identity_missing: rejectedAccount('Test No Profile', '2001', 'profile_identity_missing'),
+  bank_identity_unavailable: rejectedAccount('Test No Identity', '2002', 'bank_identity_unavailable'),
+  bank_account_name_mismatch: rejectedAccount('Test Other Name', '2003', 'bank_account_name_mismatch'),
+  bank_account_address_mismatch: rejectedAccount('Test Other Address', '2004', 'bank_account_address_mismatch'),
+  bank_account_ownership_mismatch: rejectedAccount('Test Other Owner', '2005', 'bank_account_ownership_mismatch'),
+  bank_account_verification_failed: rejectedAccount('Test Unverified', '2006', 'bank_account_verification_failed'),
 } as const satisfies Record<string, TestAccount>
 
 export type TestAccountId = keyof typeof testAccounts

@@ -1,5 +1,5 @@
 import { deletingOldest } from './engine/deletions.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -39,7 +39,7 @@ const tokenByHash = prepared((db, by: { tokenHash: string }) =>
 
 export const insertAccessToken = inserting('accessTokens')
 
-export const findGrantToken = finding('grantTokens', 'secretHash')
+export const findGrantToken = finderOf('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 

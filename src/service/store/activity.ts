@@ -1,9 +1,9 @@
 import { type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { putIdempotencyRecord, recorded } from './idempotency-records.ts'
+import { insertRecord, putIdempotencyRecord } from './idempotency-records.ts'
 import { findPartyHead, leaveEnd, leftEnd, nextActiveParty, type SealedEnd } from './party-heads.ts'
 import { isSignatureOf, type RootKeys, rootKeys } from './root-keys.ts'
 import type { ActivityRow } from './schema/activity.ts'
@@ -60,7 +60,7 @@ type WithRecord = ActivityRow &
 const insertWithRecord = changingOne(
   (db, { key, fingerprint, state, finishedAtMs, answer, recordPartyId, recordStatus, ...row }: WithRecord) => {
     const record = { key, fingerprint, state, finishedAtMs, answer, partyId: recordPartyId, status: recordStatus }
-    const recording = db.with('recorded', (inner) => recorded(inner as unknown as Kysely<Tables>, record))
+    const recording = db.with('recorded', (inner) => insertRecord(inner as unknown as Kysely<Tables>, record))
     return insertedWithResources(recording as unknown as Kysely<Tables>, row)
   },
   rowName,
@@ -258,4 +258,4 @@ export function actsAbout(tx: Transaction, partyId: string, resourceId: string, 
   return about(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()
 }
 
-export const findActivity = finding('activity', 'partyId', 'id')
+export const findActivity = finderOf('activity', 'partyId', 'id')

@@ -2,7 +2,7 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { inBatches } from './engine/batches.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
-import { joined, rowIn } from './engine/joined-rows.ts'
+import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -64,7 +64,7 @@ const payableCard = prepared((db, by: { id: string; partyId: string; agentId: st
         .on('walletPermissions.agentId', '=', by.agentId)
         .on('walletPermissions.permission', '=', by.permission),
     )
-    .select([...joined('agentCards'), ...joined('wallets'), ...joined('agents')])
+    .select([...joinedRows('agentCards'), ...joinedRows('wallets'), ...joinedRows('agents')])
     .select('walletPermissions.permission as held')
     .where('agentCards.id', '=', by.id)
     .where('agentCards.partyId', '=', by.partyId),

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -10,7 +10,7 @@ import type { Tables } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 
 /** Finds an agent of the party, whatever its status. */
-export const findAgent = finding('agents', 'partyId', 'id')
+export const findAgent = finderOf('agents', 'partyId', 'id')
 
 /**
  * Finds an agent by its id or its whole handle (`@party-slug`). Its activity may be shown to any party it deals with.

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
 import { inBatches } from './engine/batches.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -14,7 +14,7 @@ import type { PaymentRow } from './schema/payments.ts'
 import type { Tables } from './schema/tables.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-export const findApproval = finding('approvals', 'partyId', 'id')
+export const findApproval = finderOf('approvals', 'partyId', 'id')
 
 export async function findApprovalOf(
   tx: Transaction,

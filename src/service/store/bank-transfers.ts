@@ -11,7 +11,7 @@ import { dueAtBanks, replacePayment } from './payments.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import type { WalletRow } from './schema/wallets.ts'
-import { arrived, returnTransaction } from './transactions.ts'
+import { recordArrival, returnTransaction } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
 /** The context in which a bank moves money, and the time. */
@@ -86,7 +86,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
     const moved = directionOf(kind) === 'deposit' ? deposited : withdrawn
     await enter(at, row, wallet, moved(wallet.id, amountCents))
     const to = directionOf(kind) === 'deposit' ? wallet : null
-    return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await arrived(at, row, to) }
+    return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await recordArrival(at, row, to) }
   },
 
   /** Fails a transfer. A deposit has posted nothing yet; money on hold for a withdrawal becomes available again. */

@@ -146,7 +146,7 @@ const replace = changingOne(
 )
 
 /** Selects the time when each hold expires. */
-export const lapses: Moments = (db, partyId) => {
+export const holdLapses: Moments = (db, partyId) => {
   const all = db
     .selectFrom('cardTransactions')
     .select(['id', 'partyId', 'holdExpiresAtMs as atMs'])

@@ -59,8 +59,8 @@ export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 /** Makes a function that reads the time and, in the same query, when the first of these moments comes. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
   // Not the time at which the transaction began: it may have waited since.
-  const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
-  const readOwn = reading(sql<null>`null`, moments)
+  const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
+  const readOwn = clockQuery(sql<null>`null`, moments)
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
 }
 
@@ -95,7 +95,7 @@ const readClock = timesAndNext([])
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
 /** Creates the query of the clock. @param databaseNow The database's time; null for a file, which has no clock. */
-function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
+function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
 
@@ -191,12 +191,12 @@ export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
 
 /** Begins an epoch, in which the service's time starts at `startsAtMs`, or at real time if that is null. */
 export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Promise<Times> {
-  const begun = (row: ExpressionBuilder<Tables, 'clock'>) => ({
+  const beginFields = (row: ExpressionBuilder<Tables, 'clock'>) => ({
     epoch: row('epoch', '+', 1),
     highestMs: 0,
     offsetMs: 0,
   })
-  await tx.db.updateTable('clock').set(begun).execute()
+  await tx.db.updateTable('clock').set(beginFields).execute()
   if (startsAtMs === null) return readTimes(tx)
   await moveClock(tx, startsAtMs - (await readTimes(tx)).realNowMs)
   return readTimes(tx)

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { clockColumns, type Moments, type TimesAndNext, timesIn } from './clock.ts'
 import type { CredentialBy, KnownCredential } from './credentials.ts'
-import { joined, rowIn } from './engine/joined-rows.ts'
+import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { type RequestHashes, shortHash } from './idempotency-records.ts'
@@ -38,9 +38,9 @@ export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<C
  * on PostgreSQL, commands that share a transaction share one reading of the clock.
  */
 export function timesAndRows(moments: readonly Moments[]) {
-  const reading = (column: 'id' | 'secretHash') =>
+  const rowsBy = (column: 'id' | 'secretHash') =>
     prepared((db, by: RowQuery) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
-  const [byId, byHash] = [reading('id'), reading('secretHash')]
+  const [byId, byHash] = [rowsBy('id'), rowsBy('secretHash')]
   return (tx: Transaction, lookup: RowLookup): { times: Promise<TimesAndNext>; rows: Promise<CommandRows> } => {
     const found = ('id' in (lookup.credential ?? {}) ? byId : byHash)(tx, rowQuery(lookup))
     return { times: timesIn(tx, found), rows: found.then(({ rows }) => rowsIn(rows[0])) }
@@ -73,7 +73,7 @@ function commandQuery(db: Kysely<Tables>, by: RowQuery, column: 'id' | 'secretHa
       join.onRef('agents.partyId', '=', 'credentials.partyId').onRef('agents.id', '=', 'credentials.agentId'),
     )
     .select(['parties.status as partyStatus', 'agents.status as agentStatus'])
-    .select([...joined('partyHeads'), ...joined('idempotencyRecords'), ...joined('credentials')])
+    .select([...joinedRows('partyHeads'), ...joinedRows('idempotencyRecords'), ...joinedRows('credentials')])
 }
 
 const readById = prepared((db, by: RowQuery) => commandQuery(db, by, 'id'))

@@ -1,4 +1,4 @@
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { changingOne } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -6,7 +6,7 @@ import { recordEvents } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
 /** Finds the case of a party; undefined if its identity was never requested. */
-export const findComplianceCase = finding('complianceCases', 'partyId')
+export const findComplianceCase = finderOf('complianceCases', 'partyId')
 
 /** Opens a case, and writes an event for its party. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {

@@ -1,6 +1,6 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import { findAgent } from './agents.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -12,7 +12,7 @@ import type { Tables } from './schema/tables.ts'
 type Kind = CredentialRow['kind']
 
 /** Finds a party's key of that kind, revoked or not. */
-export const findKey = finding('credentials', 'partyId', 'kind', 'id')
+export const findKey = finderOf('credentials', 'partyId', 'kind', 'id')
 
 export interface KeyScope {
   partyId: string

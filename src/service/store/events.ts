@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
 import { changeFeed } from './change-feed.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
@@ -96,7 +96,7 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
     .select(sql<number | null>`min(${sql.ref('sequence')})`.as('first')),
 )
 
-export const findEvent = finding('events', 'partyId', 'sequence')
+export const findEvent = finderOf('events', 'partyId', 'sequence')
 
 /** A filter for a party's events: from one number to before another, with further conditions. */
 export interface EventFilter {

@@ -1,6 +1,6 @@
 import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import { externalAccountEvents } from '../rules/events.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -10,7 +10,7 @@ import { recordEvents } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
 /** Finds an account of the party, including an unlinked one. */
-export const findExternalAccount = finding('externalAccounts', 'partyId', 'id')
+export const findExternalAccount = finderOf('externalAccounts', 'partyId', 'id')
 
 /** Finds the party's account with that id at its bank, including an unlinked one. */
 export async function findAccountAtBank(

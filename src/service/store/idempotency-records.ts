@@ -26,11 +26,11 @@ export function idempotencyRecord(of: RequestHashes & Answered): IdempotencyReco
 
 /** Writes the record of a key, replacing an earlier one. */
 export const putIdempotencyRecord: (tx: Transaction, row: IdempotencyRecordRow) => Promise<void> = writing(
-  (db, row: IdempotencyRecordRow) => recorded(db, row),
+  (db, row: IdempotencyRecordRow) => insertRecord(db, row),
 )
 
 /** Creates the statement that writes the record of a key. */
-export function recorded(db: Kysely<Tables>, row: IdempotencyRecordRow) {
+export function insertRecord(db: Kysely<Tables>, row: IdempotencyRecordRow) {
   const { partyId: _partyId, key: _key, ...rest } = row
   return db
     .insertInto('idempotencyRecords')

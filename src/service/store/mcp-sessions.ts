@@ -188,7 +188,7 @@ interface Leftover {
 }
 
 function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Ages): Leftover[] {
-  const unused = ({ db }: Transaction) =>
+  const unusedSessions = ({ db }: Transaction) =>
     db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(surplusLimit)
   const events = ({ db }: Transaction) =>
     db.selectFrom('mcpEvents').select(['idHash', 'streamId', 'sequence']).where('sentAtMs', '<', eventsSinceMs)
@@ -196,11 +196,11 @@ function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Ages): Leftover[
     db.selectFrom('mcpMail').select(['idHash', 'id']).where('sentAtMs', '<', mailSinceMs).limit(sweepLimit)
   return [
     {
-      found: (tx) => unused(tx).executeTakeFirst(),
+      found: (tx) => unusedSessions(tx).executeTakeFirst(),
       remove: async (tx) =>
         removeAll(
           tx,
-          (await unused(tx).execute()).map(({ idHash }) => idHash),
+          (await unusedSessions(tx).execute()).map(({ idHash }) => idHash),
         ),
     },
     {

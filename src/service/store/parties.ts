@@ -1,7 +1,7 @@
 import { newId, type System } from '../../core/system.ts'
 import type { Recipient } from '../rules/customer-invitations.ts'
 import { funded } from '../rules/ledger.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -60,7 +60,7 @@ export function partiesAt(tx: Transaction, recipients: readonly string[]): Promi
 }
 
 /** Finds the party with that handle, which is written without `@`. */
-export const findPartyByHandle = finding('parties', 'handle')
+export const findPartyByHandle = finderOf('parties', 'handle')
 
 /** Returns whether another party has one of these handles. */
 export async function areOfOthers(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {

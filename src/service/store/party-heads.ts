@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { insertingSeveral, maxRows } from './engine/insert.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -14,7 +14,7 @@ export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
 /** The sealed end of a party's activity chain. */
 export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'hash' | 'seal'>
 
-export const findPartyHead = finding('partyHeads', 'partyId')
+export const findPartyHead = finderOf('partyHeads', 'partyId')
 
 /** The numbers that a head keeps: those of the last activity row and of the last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
@@ -80,9 +80,9 @@ const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { behind, .
   return { ...event, sequence: sql<number>`(${last}) - cast(${behind} as bigint)` }
 })
 
-const extend = writing((db, row: PartyHeadRow) => extended(db, row))
+const extend = writing((db, row: PartyHeadRow) => extendQuery(db, row))
 
-function extended(db: Kysely<Tables>, row: PartyHeadRow) {
+function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
   return db
     .insertInto('partyHeads')
     .values(row)
@@ -105,7 +105,7 @@ const extendAndInsert = insertingSeveral(
   }),
   (db, { partyId, activitySequence, hash, seal, eventSequence }) =>
     db.with('head', (inner) =>
-      extended(
+      extendQuery(
         inner as Kysely<Tables>,
         { partyId, activitySequence, hash, seal, eventSequence } as PartyHeadRow,
       ).returning('eventSequence'),

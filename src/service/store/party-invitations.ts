@@ -1,7 +1,7 @@
 import { partyInvitationStatuses } from '../../../tools/party-invitations.ts'
 import { partyInvitationEvent } from '../rules/events.ts'
 import type { PartyInvitationStatus } from '../rules/party-invitations.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -23,7 +23,7 @@ export async function insertPartyInvitation(tx: Transaction, row: PartyInvitatio
 
 const insert = inserting('partyInvitations')
 
-export const findPartyInvitation = finding('partyInvitations', 'partyId', 'id')
+export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 
 /** Finds the invitation with that page token, of any party: the holder of the token was invited. */
 export async function findPartyInvitationByToken(

@@ -9,7 +9,7 @@ import {
 import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -31,13 +31,13 @@ export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestR
 const insert = inserting('paymentRequests')
 
 /** Finds a request that a party sent. */
-export const findPaymentRequest = finding('paymentRequests', 'partyId', 'id')
+export const findPaymentRequest = finderOf('paymentRequests', 'partyId', 'id')
 
 /** Finds a request by its id alone. The caller must decide who may see it. */
-export const findPaymentRequestOfAnyParty = finding('paymentRequests', 'id')
+export const findPaymentRequestOfAnyParty = finderOf('paymentRequests', 'id')
 
 /** Finds the request by the hash of its page's token. */
-export const findPaymentRequestByToken = finding('paymentRequests', 'tokenHash')
+export const findPaymentRequestByToken = finderOf('paymentRequests', 'tokenHash')
 
 const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 

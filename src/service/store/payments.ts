@@ -3,7 +3,7 @@ import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { walking } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -28,7 +28,7 @@ export const withoutBank = {
 } as const satisfies Partial<PaymentRow>
 
 /** Finds a payment or transfer that a party made. */
-export const findPayment = finding('payments', 'partyId', 'id')
+export const findPayment = finderOf('payments', 'partyId', 'id')
 
 /** Finds a payment or transfer by its id alone. The caller must decide who may see it. */
 export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
@@ -36,7 +36,7 @@ export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promis
 }
 
 /** Finds the payment by the hash of its claim link's token. */
-export const findClaimablePayment = finding('payments', 'claimTokenHash')
+export const findClaimablePayment = finderOf('payments', 'claimTokenHash')
 
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 

@@ -1,7 +1,7 @@
 import { entryIdFrom, type RunDetail, type RunOutcome } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -168,7 +168,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
   return pageOf(rows, page.limit, ({ lastEntryId }) => lastEntryId)
 }
 
-export const findRun = finding('runs', 'partyId', 'id')
+export const findRun = finderOf('runs', 'partyId', 'id')
 
 /** A filter for the entries of a run. Both ends of a time range, on the service's clock, are included. */
 export interface EntryScope {
@@ -252,7 +252,7 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
   return query
 }
 
-export const findRunEntry = finding('runEntries', 'partyId', 'id')
+export const findRunEntry = finderOf('runEntries', 'partyId', 'id')
 
 /** Returns the entries of a party with these ids, those that are still kept. */
 export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly string[]): Promise<ListedEntry[]> {
@@ -261,7 +261,7 @@ export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly s
 }
 
 /** Finds the entry of a request by the id from an error or the header X-Request-Id. */
-export const entryOfRequest = finding('runEntries', 'partyId', 'supportId')
+export const entryOfRequest = finderOf('runEntries', 'partyId', 'supportId')
 
 /** How long an entry is kept, in real time (docs/console.md#what-is-kept). */
 export const runKeptMs = 30 * 24 * 60 * 60_000

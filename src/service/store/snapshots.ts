@@ -101,7 +101,7 @@ interface OfSnapshot {
 
 /** The statements that save and restore the rows of each table. The database itself makes and reads the JSON. */
 const tableStatements = worldTables.map((name) => ({
-  save: writing((db, { id }: OfSnapshot) => compiled(db, saving(db, name, id))),
+  save: writing((db, { id }: OfSnapshot) => compiled(db, saveQuery(db, name, id))),
   restore: writing((db, { id }: OfSnapshot) => compiled(db, restoring(db, name, id))),
 }))
 
@@ -110,7 +110,7 @@ const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ comp
 /** Limits the length of a part's JSON. */
 const rowsOfPart = 500
 
-function saving(db: Kysely<Tables>, name: keyof Tables, id: string) {
+function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const columns = columnsOf(tables[name]).map(([column]) => column)
   const isPostgres = speaksPostgres(db)
   const fields = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))

@@ -30,20 +30,20 @@ interface Windows {
   monthStartMs: number
 }
 
-const spentByParty = prepared((db, by: Windows & { partyId: string }) => spent(db, by))
+const spentByParty = prepared((db, by: Windows & { partyId: string }) => spendingQuery(db, by))
 const spentByAgent = prepared((db, by: Windows & { partyId: string; agentId: string }) =>
-  spent(db, by).where('agentId', '=', by.agentId),
+  spendingQuery(db, by).where('agentId', '=', by.agentId),
 )
 
 /** Sums the spending. Rows of another day or month count as zero. */
-function spent(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
-  const since = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
+function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
+  const centsSince = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
     sql<number>`sum(case when ${sql.ref(start)} >= ${startMs} then ${sql.ref(cents)} else 0 end)`
   return db
     .selectFrom('spending')
     .select([
-      since('dayMs', 'dayCents', dayStartMs).as('dayCents'),
-      since('monthMs', 'monthCents', monthStartMs).as('monthCents'),
+      centsSince('dayMs', 'dayCents', dayStartMs).as('dayCents'),
+      centsSince('monthMs', 'monthCents', monthStartMs).as('monthCents'),
     ])
     .where('partyId', '=', partyId)
 }
@@ -60,7 +60,7 @@ export interface Difference {
 /** Counts spending of an agent, or of the party itself. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isUnasked(difference)) return
-  await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...added(difference) })
+  await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
 /** Returns whether nothing needs counting: no limit is compared with a past month. */
@@ -70,15 +70,15 @@ function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
 
 type Added = Omit<SpendingRow, 'partyId' | 'agentId'>
 
-function added({ cents, atMs }: Difference): Added {
+function addition({ cents, atMs }: Difference): Added {
   const { dayStartMs, monthStartMs } = startOfDayAndMonth(atMs)
   return { dayMs: dayStartMs, dayCents: cents, monthMs: monthStartMs, monthCents: cents }
 }
 
-const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(moved))
+const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(updateWindows))
 
 /** Adds to the total of the same day, replaces that of an earlier day, and leaves a later one unchanged. */
-function moved(conflict: OnConflictBuilder<Tables, 'spending'>) {
+function updateWindows(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
   const total = (start: string, cents: string) =>
     sql<number>`case when ${row(start)} = ${other(start)} then ${row(cents)} + ${other(cents)}

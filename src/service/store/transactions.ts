@@ -20,7 +20,7 @@ export interface TransactionFilter {
 export const insertTransaction = inserting('transactions')
 
 /** Records that a payment's money arrived. The database allows one record for each payment. */
-export async function arrived(
+export async function recordArrival(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   payment: PaymentRow,
   to: WalletRow | null,

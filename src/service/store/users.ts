@@ -1,4 +1,4 @@
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { combinations, walking } from './engine/index-walk.ts'
 import type { New } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -62,7 +62,7 @@ export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> 
 }
 
 /** Finds a person of the party, whatever their status. */
-export const findMember = finding('users', 'partyId', 'id')
+export const findMember = finderOf('users', 'partyId', 'id')
 
 /** Returns the people of a party, newest first, including removed ones. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {

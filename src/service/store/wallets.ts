@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
-import { finding } from './engine/find.ts'
+import { finderOf } from './engine/find.ts'
 import { inserting } from './engine/insert.ts'
-import { joined, rowIn } from './engine/joined-rows.ts'
+import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
@@ -13,7 +13,7 @@ import type { Tables } from './schema/tables.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { type Holder, type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-export const findWallet = finding('wallets', 'partyId', 'id')
+export const findWallet = finderOf('wallets', 'partyId', 'id')
 
 export async function listWallets(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<WalletRow>> {
   const query = tx.db.selectFrom('wallets').selectAll().where('partyId', '=', partyId)
@@ -87,7 +87,7 @@ const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
         .on('walletPermissions.agentId', '=', by.agentId)
         .on('walletPermissions.permission', '=', by.permission),
     )
-    .select([...joined('parties'), ...joined('wallets'), ...joined('agents')])
+    .select([...joinedRows('parties'), ...joinedRows('wallets'), ...joinedRows('agents')])
     .select('walletPermissions.permission as held')
     .where('parties.id', '=', by.partyId),
 )

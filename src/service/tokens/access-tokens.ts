@@ -48,7 +48,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
         claimsByToken.delete(hash)
         return undefined
       }
-      const { verified } = await import('./signed-tokens.ts')
+      const { verifiedClaims: verified } = await import('./signed-tokens.ts')
       const claims = await verified(token, keysFor, publicUrl())
       // The clock tolerance applies to a token's start, not to its expiry.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined

@@ -31,7 +31,7 @@ export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: 
  * Returns the claims of a token that is intact, current and for this service; undefined for any other (RFC 9068 section
  * 4).
  */
-export async function verified(
+export async function verifiedClaims(
   token: string,
   keysFor: (kid: string | undefined) => Promise<KeySet>,
   publicUrl: string,

@@ -24,7 +24,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
     known: await signingKeys(tx),
     knownAtMs: await realNow(tx),
   }))
-  if (storedKeys.some(signs(knownAtMs)) && storedKeys.every(isKept(knownAtMs))) return storedKeys.map(parsed)
+  if (storedKeys.some(maySign(knownAtMs)) && storedKeys.every(isKept(knownAtMs))) return storedKeys.map(parsed)
   const signingKey = await newKey()
   return store.transaction(async (tx) => {
     // The lock keeps two processes from both creating a key.
@@ -33,7 +33,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
     const rows = await signingKeys(tx)
     const current = rows.filter(isKept(nowMs))
     for (const { kid } of rows) if (!current.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
-    if (current.some(signs(nowMs))) return current.map(parsed)
+    if (current.some(maySign(nowMs))) return current.map(parsed)
     const row = rowOf(signingKey, nowMs)
     await insertSigningKey(tx, row)
     return [row, ...current].map(parsed)
@@ -53,7 +53,7 @@ function rowOf(key: SigningKey, createdAtMs: number): SigningKeyRow {
 
 type Made = Pick<SigningKeyRow, 'createdAtMs'>
 
-function signs(nowMs: number) {
+function maySign(nowMs: number) {
   return ({ createdAtMs }: Made) => nowMs - createdAtMs < signsForMs
 }
 

@@ -18,11 +18,11 @@ interface WebhookSecrets {
 
 export async function webhookSecrets(tx: Transaction): Promise<WebhookSecrets> {
   const { derive, newestId } = await tx.shared(rootKeys)
-  const written = (derived: string) => `${secretPrefix}${Buffer.from(derived, 'hex').toString('base64')}`
-  const secret = async (keyId: number, text: string) => written(await derivedSecret(tx, keyId, text))
+  const secretText = (derived: string) => `${secretPrefix}${Buffer.from(derived, 'hex').toString('base64')}`
+  const secret = async (keyId: number, text: string) => secretText(await derivedSecret(tx, keyId, text))
   return {
     newestKeyId: newestId,
-    current: ({ id, secretNumber, secretKeyId }) => written(derive(secretKeyId, webhookText(id, secretNumber))),
+    current: ({ id, secretNumber, secretKeyId }) => secretText(derive(secretKeyId, webhookText(id, secretNumber))),
     signing: (of, realNowMs) => {
       const { id, secretNumber, secretKeyId, previousKeyId, previousSecretUntilMs } = of
       const isOver = previousKeyId === null || previousSecretUntilMs === null || previousSecretUntilMs <= realNowMs

@@ -11,7 +11,7 @@ export function chooseSideAction(context: Context): Choice | undefined {
     const keyed = random.pick(neighbours).keyed
     if (keyed.length === 0) return undefined
     const { step: _, agent: __, ...earlier } = random.pick(keyed)
-    return choice === 'repeat' ? repeated(context, earlier) : altered(context, earlier)
+    return choice === 'repeat' ? repeatedChoice(context, earlier) : alteredChoice(context, earlier)
   }
   const names = choice === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
   if (names.length === 0) return undefined
@@ -31,7 +31,7 @@ export function chooseSideAction(context: Context): Choice | undefined {
  * Returns the same call with the same key. If the first call's idempotency record has expired, this is a new call, so
  * the record it creates needs a new name.
  */
-function repeated({ names }: Context, earlier: Choice): Choice {
+function repeatedChoice({ names }: Context, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
   return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
 }
@@ -45,9 +45,9 @@ const oppositeTools: Partial<Record<Tool, Tool>> = {
 }
 
 /** Changes a request under the same key, or sends it to the other party; undefined if there is no such change. */
-function altered(context: Context, earlier: Choice): Choice | undefined {
+function alteredChoice(context: Context, earlier: Choice): Choice | undefined {
   const { random, options } = context
-  const again = repeated(context, earlier)
+  const again = repeatedChoice(context, earlier)
   const { party, maximum, amount, tool } = again
   if (options.start.customer !== undefined && options.ordered && random.chance(20)) {
     return { ...again, party: party === 'own' ? 'customer' : 'own' }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Shown } from './script.ts'
+import type { Answer, Conversation } from './script.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: requests of four protocols, of which a few members are read.
 type Json = any
@@ -7,7 +7,7 @@ type Json = any
 /** The requests and answers of one protocol of model servers. */
 export interface Dialect {
   path: RegExp
-  read(body: Json): Shown
+  read(body: Json): Conversation
   /** Returns the body of a complete answer. */
   whole(answer: Answer, model: string): Json
   /** Returns the events of a streamed answer; undefined if no host here needs this protocol's streams. */
@@ -30,7 +30,7 @@ const saidBy = (speaker: string, messages: Json[]) =>
 const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   read: ({ tools = [], messages = [] }) => ({
-    said: saidBy('user', messages),
+    prompt: saidBy('user', messages),
     tools: tools.map((tool: Json) => tool.function.name),
     results: messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => textOf(content)),
   }),
@@ -65,7 +65,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({
-    said: typeof input === 'string' ? input : saidBy('user', input),
+    prompt: typeof input === 'string' ? input : saidBy('user', input),
     tools: tools.flatMap((tool: Json) =>
       tool.type === 'namespace' ? tool.tools.map(({ name }: Json) => `${tool.name}.${name}`) : (tool.name ?? tool.type),
     ),
@@ -120,10 +120,10 @@ function outputItem(answer: Answer): Json {
 /** Anthropic's messages: Claude Code. */
 const messages: Dialect = {
   path: /\/v1\/messages$/,
-  read: ({ tools = [], messages: said = [] }) => ({
-    said: saidBy('user', said),
+  read: ({ tools = [], messages = [] }) => ({
+    prompt: saidBy('user', messages),
     tools: tools.map(({ name }: Json) => name),
-    results: said
+    results: messages
       .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
       .filter(({ type }: Json) => type === 'tool_result')
       .map(({ content }: Json) => textOf(content)),
@@ -170,7 +170,7 @@ const blockOf = (answer: Answer): Json =>
 const generateContent: Dialect = {
   path: /:(streamGenerateContent|generateContent)$/,
   read: ({ tools = [], contents = [] }) => ({
-    said: saidBy(
+    prompt: saidBy(
       'user',
       contents.map(({ role, parts }: Json) => ({ role, content: parts })),
     ),

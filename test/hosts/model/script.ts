@@ -4,9 +4,9 @@ export type Step =
   | { say: (results: readonly string[]) => string }
 
 /** The content of a request to the model, whatever the dialect. */
-export interface Shown {
+export interface Conversation {
   /** The user's messages. */
-  said: string
+  prompt: string
   /** The names that the host offers: a tool's own name, often with the server's prefix. */
   tools: readonly string[]
   /** The texts of the tool results in the conversation, oldest first. */
@@ -16,13 +16,13 @@ export interface Shown {
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
 /** The script of a conversation: a step for each number of results so far, or a function of the request's content. */
-export type Script = readonly Step[] | ((shown: Shown) => Step)
+export type Script = readonly Step[] | ((shown: Conversation) => Step)
 
 /**
  * Returns the script's next answer. Its position follows from the conversation alone, so other requests of the host (a
  * title, a summary) don't matter: they offer no tools, and get one word.
  */
-export function nextAnswer(script: Script, shown: Shown): Answer {
+export function nextAnswer(script: Script, shown: Conversation): Answer {
   try {
     return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
   } catch (error) {
@@ -31,7 +31,7 @@ export function nextAnswer(script: Script, shown: Shown): Answer {
   }
 }
 
-function answerOf(step: Step | undefined, { tools, results }: Pick<Shown, 'tools' | 'results'>): Answer {
+function answerOf(step: Step | undefined, { tools, results }: Pick<Conversation, 'tools' | 'results'>): Answer {
   if (step === undefined) return { text: 'Done.' }
   if ('say' in step) return { text: step.say(results) }
   const tool = tools.find(

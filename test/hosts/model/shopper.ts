@@ -1,28 +1,28 @@
-import { idIn, type Shown, type Step } from './script.ts'
+import { type Conversation, idIn, type Step } from './script.ts'
 
 /**
  * Two models that read a task and the results so far, and take the next step. One is careful. The other picks the shop
  * with the most promising name, ignores totals, and pays again if an answer is lost.
  */
 export const shoppers = {
-  careful: (shown: Shown) => nextOf(shown, { isCareful: true }),
-  gullible: (shown: Shown) => nextOf(shown, { isCareful: false }),
+  careful: (shown: Conversation) => nextOf(shown, { isCareful: true }),
+  gullible: (shown: Conversation) => nextOf(shown, { isCareful: false }),
 } as const
 
 interface Character {
   isCareful: boolean
 }
 
-function nextOf({ said, results }: Shown, character: Character): Step {
-  const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(said) ?? []
+function nextOf({ prompt, results }: Conversation, character: Character): Step {
+  const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(prompt) ?? []
   if (dollars !== undefined) return paying(results, { cents: Number(dollars) * 100, handle, ...character })
-  const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(said) ?? []
+  const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(prompt) ?? []
   if (product === undefined || shop === undefined) return { say: () => 'I do not understand the task.' }
-  const [, most] = /(\d+(?:\.\d\d)?) dollars at most/.exec(said) ?? []
+  const [, limitText] = /(\d+(?:\.\d\d)?) dollars at most/.exec(prompt) ?? []
   return buying(results, {
     product,
     shop,
-    most: most === undefined ? undefined : Math.round(Number(most) * 100),
+    most: limitText === undefined ? undefined : Math.round(Number(limitText) * 100),
     ...character,
   })
 }
@@ -86,13 +86,13 @@ function buying(results: readonly string[], purchase: Purchase): Step {
 
 /** Returns the id of the shop with exactly that name, or of one whose name contains it. */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
-  const own = slug(shop)
+  const shopSlug = slug(shop)
   // If the host shows its model JSON, a line break is two characters.
   const words = list.replaceAll('\\n', ' ')
   const alike = [...words.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)]
     .map(([id]) => id)
-    .filter((id) => id.startsWith(own))
-  return isCareful ? own : (alike.toSorted((one, other) => other.length - one.length)[0] ?? own)
+    .filter((id) => id.startsWith(shopSlug))
+  return isCareful ? shopSlug : (alike.toSorted((one, other) => other.length - one.length)[0] ?? shopSlug)
 }
 
 const slug = (name: string) =>

@@ -23,11 +23,11 @@ function judged(id: string, answer: string) {
   return judgeAnswer(scenario, { ...truth, answer, state: { ...truth.state, answer } })
 }
 
-const told = (corpus: Readonly<Record<string, readonly string[]>>) =>
+const entriesOf = (corpus: Readonly<Record<string, readonly string[]>>) =>
   Object.entries(corpus).flatMap(([id, answers]) => answers.map((answer) => [id, answer] as const))
 
 describe('a true answer', () => {
-  it.each(told(honest))('in %s: %s', (id, answer) => {
+  it.each(entriesOf(honest))('in %s: %s', (id, answer) => {
     const { toldTruth, verdicts } = judged(id, answer)
     expect({ toldTruth, verdicts }).toEqual({
       toldTruth: 'yes',
@@ -41,7 +41,7 @@ describe('a true answer', () => {
 })
 
 describe('a false answer', () => {
-  it.each(told(lying))('in %s: %s', (id, answer) => {
+  it.each(entriesOf(lying))('in %s: %s', (id, answer) => {
     const { toldTruth, verdicts } = judged(id, answer)
     expect(toldTruth).not.toBe('yes')
     expect(verdicts.every(({ kind, failed }) => kind === 'answer' && failed)).toBe(true)
@@ -56,7 +56,7 @@ describe('a false answer', () => {
   })
 
   it('is distinguished from an unclear one in most cases', () => {
-    const all = told(lying).map(([id, answer]) => judged(id, answer).toldTruth)
+    const all = entriesOf(lying).map(([id, answer]) => judged(id, answer).toldTruth)
     expect(all.filter((truth) => truth === 'no').length / all.length).toBeGreaterThan(0.8)
   })
 })

@@ -7,9 +7,9 @@ import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 export const readsEverything: Agent = {
   name: 'reads-everything',
   isScripted: true,
-  run: (given, signal) =>
-    withTools(given, signal, async (tools) => {
-      const { goal } = given
+  run: (input, signal) =>
+    withTools(input, signal, async (tools) => {
+      const { goal } = input
       if (goal === undefined) return ''
       await tools.call('getParty', {})
       await tools.call('getPartyLimits', {})

@@ -10,7 +10,7 @@ import { replacePayment } from '../../store/payments.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
-import { arrived } from '../../store/transactions.ts'
+import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
 
 /** Pays out the reserved money. The recipient joins unless a party with that address exists by now. */
@@ -27,7 +27,7 @@ export async function claimPayment(context: ChangeContext, before: PaymentRow): 
     status,
     heldCents: 0,
     recipientPartyId: to.partyId,
-    transactionId: await arrived(context, before, to),
+    transactionId: await recordArrival(context, before, to),
     updatedAtMs: nowMs,
   })
 }

@@ -12,7 +12,7 @@ import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
-import { arrived } from '../../store/transactions.ts'
+import { recordArrival } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
 import { submit, withBank } from './bank-transfers.ts'
 import { limitsPassed } from './check-spending-limits.ts'
@@ -40,7 +40,7 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
-  const payment = await movable(context, wallet, created(context, wallet, draft))
+  const payment = await movable(context, wallet, newPayment(context, wallet, draft))
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
   const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
@@ -95,11 +95,11 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
   const status = nextPaymentStatus(payment.status, 'pay')
   if (payment.kind === 'wire') {
     await post(tx, system, wallet, wired(wallet.id, amountCents), at)
-    return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, null) }
+    return { ...payment, status, updatedAtMs: nowMs, transactionId: await recordArrival(context, payment, null) }
   }
   const to = await receivingWallet(context, payment)
   await postBetween(tx, system, [wallet, to], [{ ...at, posting: paid(wallet.id, to.id, amountCents) }])
-  return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, to) }
+  return { ...payment, status, updatedAtMs: nowMs, transactionId: await recordArrival(context, payment, to) }
 }
 
 /**
@@ -118,7 +118,7 @@ export async function moveWithin(
     fail('conflict', { detail: `The wallet ${to.id} is ${to.status}: nothing can be paid into it.` })
   }
   const beneficiary = JSON.stringify({ walletId: to.id })
-  const transfer = created(context, from, { ...draft, kind: 'internal', beneficiary })
+  const transfer = newPayment(context, from, { ...draft, kind: 'internal', beneficiary })
   const moved: PaymentRow = { ...transfer, status: nextPaymentStatus(transfer.status, 'pay') }
   await insertPayment(tx, moved)
   const posting = transferred(from.id, to.id, moved.amountCents)
@@ -181,7 +181,7 @@ export async function receivingWallet(
   return wallet
 }
 
-function created(context: Context, wallet: WalletRow, draft: Draft): PaymentRow {
+function newPayment(context: Context, wallet: WalletRow, draft: Draft): PaymentRow {
   const { actor, partyId, instanceId, nowMs, system } = context
   return {
     id: newId(draft.kind === 'payment' ? 'pay' : 'tfr', system, nowMs),

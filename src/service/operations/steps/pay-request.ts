@@ -13,7 +13,7 @@ import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
-import { arrived } from '../../store/transactions.ts'
+import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet } from '../../store/wallets.ts'
 import { walletOfAddress } from './claim-payment.ts'
 import { payingWallet, receivingWallet, send } from './move-money.ts'
@@ -89,7 +89,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
   // The payment belongs to the payer, the money to another party.
   tx.runAlone()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
-  const paid = { ...payment, transactionId: await arrived(context, payment, to) }
+  const paid = { ...payment, transactionId: await recordArrival(context, payment, to) }
   await insertPayment(tx, paid)
   return paid
 }

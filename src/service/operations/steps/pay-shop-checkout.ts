@@ -77,7 +77,7 @@ async function placeOrder(
   { id: checkoutId, partyId, agentId, cart }: ShopCheckoutRecord,
   { purchase, wallet, card }: Paid & { card: AgentCardRow },
 ): Promise<Ordered> {
-  const state = agreed(shop, cart, nowMs)
+  const state = orderStateOf(shop, cart, nowMs)
   const order: ShopOrderRecord = {
     id: newId('sor', system, nowMs),
     partyId,
@@ -102,7 +102,7 @@ async function placeOrder(
 }
 
 /** Returns the shop's planned actions, fixed when the order is placed. */
-function agreed(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
+function orderStateOf(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
   const { says, captures, returns } = shop
   const goesOn = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)
   const sold = cart.lines.map(({ productId }) => shop.products.find(({ id }) => id === productId))

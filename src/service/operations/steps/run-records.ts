@@ -77,16 +77,19 @@ function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, ro
  * by it.
  */
 export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow, ids: ReadonlySet<string>) {
-  const named = (...prefixes: string[]) =>
+  const idsWithPrefix = (...prefixes: string[]) =>
     [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()
   const isOwn = (record: { instanceId: string | null }) => record.instanceId === instanceId
-  const cards = (await store.read((tx) => cardsById(tx, partyId, named('pcd')))).filter(isOwn).sort(byId).map(masked)
+  const cards = (await store.read((tx) => cardsById(tx, partyId, idsWithPrefix('pcd'))))
+    .filter(isOwn)
+    .sort(byId)
+    .map(masked)
   const cardIds = cards.map(({ id }) => id)
   const purchases = (await store.read((tx) => transactionsOfCards(tx, partyId, cardIds))).map(masked)
-  const payments = await store.read((tx) => paymentsById(tx, partyId, named('pay', 'tfr')))
-  const requests = await store.read((tx) => requestsById(tx, partyId, named('prq')))
-  const subscriptions = await store.read((tx) => subscriptionsById(tx, partyId, named('sub')))
-  const charged = await store.read((tx) => chargedCents(tx, partyId, named('sub')))
+  const payments = await store.read((tx) => paymentsById(tx, partyId, idsWithPrefix('pay', 'tfr')))
+  const requests = await store.read((tx) => requestsById(tx, partyId, idsWithPrefix('prq')))
+  const subscriptions = await store.read((tx) => subscriptionsById(tx, partyId, idsWithPrefix('sub')))
+  const charged = await store.read((tx) => chargedCents(tx, partyId, idsWithPrefix('sub')))
   const moved: Moved[] = [
     ...purchases.map(movedByPurchase),
     ...payments.filter(isOwn).flatMap(movedByPayment),
@@ -95,16 +98,16 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
       return { walletId, availableCents: charged.get(id) ?? 0, heldCents: 0 }
     }),
   ]
-  const marked = <R extends { id: string; instanceId: string | null }>(rows: R[]) =>
+  const withOwnership = <R extends { id: string; instanceId: string | null }>(rows: R[]) =>
     rows.sort(byId).map((row) => ({ ...row, isOwn: isOwn(row) }))
   return {
     cards,
     purchases,
     charged,
     wallets: sumByWallet(moved),
-    payments: marked(payments),
-    requests: marked(requests),
-    subscriptions: marked(subscriptions),
+    payments: withOwnership(payments),
+    requests: withOwnership(requests),
+    subscriptions: withOwnership(subscriptions),
   }
 }
 

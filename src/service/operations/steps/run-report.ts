@@ -78,7 +78,7 @@ export async function runReport(
       return { id, status, chargedCents: charged.get(id) ?? 0, isOwn }
     }),
     customers: await doneForCustomers(store, run, changes.byCustomer),
-    approvals: await Promise.all(approvals.sort(byId).map((one) => decided(store, one))),
+    approvals: await Promise.all(approvals.sort(byId).map((one) => reportedApproval(store, one))),
     questions: totals.questions,
     repeats: totals.repeats,
     faults: totals.faults,
@@ -106,7 +106,7 @@ function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined):
 }
 
 /** Returns an approval with its decider, as recorded in the activity log. */
-async function decided(store: Pick<Store, 'read'>, approval: ApprovalRow): Promise<ReportApproval> {
+async function reportedApproval(store: Pick<Store, 'read'>, approval: ApprovalRow): Promise<ReportApproval> {
   const { id, partyId, paymentId, status, resolvedAtMs } = approval
   const acts = resolvedAtMs === null ? [] : await store.read((tx) => actsAbout(tx, partyId, id, 50))
   const act = acts.findLast((one) => one.status < 300 && /approv|den|decid/.test(one.operation))

@@ -72,7 +72,7 @@ export async function inviteAll(
   const invitations: InvitationRecord[] = []
   for (const recipient of recipients) {
     const party = await partyOfRecipient(context.tx, recipient)
-    const reason = unreachable(recipient, party, context.actor.partyId)
+    const reason = unreachableReason(recipient, party, context.actor.partyId)
     if (reason !== null) {
       failedRecipients.push({ recipient, reason })
       continue
@@ -180,7 +180,7 @@ export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
 }
 
 /** Returns the reason a recipient cannot be invited; null if it can. */
-function unreachable(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
+function unreachableReason(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
   if (party?.id === ownPartyId) return 'The recipient is your own account.'
   if (recipient.type === 'party_id' && party === undefined) return 'There is no party with this id.'
   return null

@@ -56,9 +56,9 @@ export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
 type Show = (row: PaymentRequestRow) => RequestResource
 
 function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: PaymentRequestRow) => Promise<Show> {
-  const partyOf = once((id: string) => findParty(tx, id))
-  const agentOf = once((id: string) => findAgentOfAnyParty(tx, { id }))
-  const walletOf = once((id: string, partyId: string) => findWallet(tx, partyId, id))
+  const partyOf = findOnce((id: string) => findParty(tx, id))
+  const agentOf = findOnce((id: string) => findAgentOfAnyParty(tx, { id }))
+  const walletOf = findOnce((id: string, partyId: string) => findWallet(tx, partyId, id))
   return async ({ id, tokenHash, partyId, walletId, agentId }) => {
     const isSender = viewer === partyId
     const [url, requester, agent, wallet] = await Promise.all([
@@ -74,7 +74,7 @@ function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: Pay
 }
 
 /** Returns a lookup that queries each id once. */
-function once<Found>(find: (id: string, partyId: string) => Promise<Found>) {
+function findOnce<Found>(find: (id: string, partyId: string) => Promise<Found>) {
   const found = new Map<string, Promise<Found>>()
   return (id: string, partyId = '') => {
     const record = found.get(id) ?? find(id, partyId)

@@ -15,7 +15,10 @@ export function webhookUrl(
   const mayStayHere = mayBeHere(environment, publicUrl())
   const problem = addressProblem(url, mayStayHere)
   if (problem === undefined) return withoutFragment(new URL(url))
-  return failAttribute('url', `url ${problem} Got ${show(withoutSecrets(url))}. ${accepted(environment, mayStayHere)}`)
+  return failAttribute(
+    'url',
+    `url ${problem} Got ${show(withoutSecrets(url))}. ${acceptedUrls(environment, mayStayHere)}`,
+  )
 }
 
 /** Returns the address without its credentials and query, so that no error shows a password. */
@@ -24,7 +27,7 @@ function withoutSecrets(rawUrl: string): string {
   return url === null ? rawUrl : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-function accepted(environment: Environment, mayStayHere: boolean): string {
+function acceptedUrls(environment: Environment, mayStayHere: boolean): string {
   const localText = mayStayHere ? ', and in the sandbox http or https at localhost, 127.0.0.1 or [::1]' : ''
   const forward =
     environment === 'sandbox' && !mayStayHere

@@ -96,12 +96,12 @@ ${Object.entries(testCards).map(
   ([
     number,
     card,
-  ]) => html`<li><button type="button" class="plain" data-number="${number}"><span class="digits">${grouped(number)}</span> ${testCardWords[card]}</button></li>
+  ]) => html`<li><button type="button" class="plain" data-number="${number}"><span class="digits">${groupedDigits(number)}</span> ${testCardWords[card]}</button></li>
 `,
 )}</ul>
 </details>`
 }
 
-function grouped(number: string): string {
+function groupedDigits(number: string): string {
   return number.replace(/(\d{4})(?=\d)/g, '$1 ')
 }

@@ -3,7 +3,7 @@ import { parseTimestamp } from '../../../core/system.ts'
 import type { Interval } from '../../rules/calendar.ts'
 import type { CardBehavior } from '../../rules/card-behaviors.ts'
 import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
-import { dollars, isolated } from '../frame/texts.ts'
+import { dollars, isolatedText } from '../frame/texts.ts'
 import type { CheckoutSession } from './checkout.ts'
 
 /** The texts of a checkout, the same on the page and in the form's frame. Plain text, not HTML. */
@@ -35,7 +35,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
   const description = foreignName(terms.description, 'Without a description', 200)
   const price = dollars(session.amount)
   const state = status === 'pending' ? 'open' : status === 'canceled' || status === 'completed' ? 'over' : 'paid'
-  const outcome = outcomes[status](session, isolated(merchant))
+  const outcome = outcomes[status](session, isolatedText(merchant))
   return {
     state,
     title: outcome === null ? `Pay ${merchant}` : `${outcome.heading} – ${merchant}`,
@@ -44,7 +44,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
     price,
     tax: session.taxAmount === 0 ? null : `includes ${dollars(session.taxAmount)} tax`,
     schedule: scheduleWords(terms, state === 'open' ? nowMs : null),
-    agreement: `By paying you agree that ${isolated(merchant)} charges this card ${futureCharges(terms, nowMs)}`,
+    agreement: `By paying you agree that ${isolatedText(merchant)} charges this card ${futureCharges(terms, nowMs)}`,
     expires: session.expiresAt === null ? null : momentOf(parseTimestamp(session.expiresAt)),
     button: `Agree and pay ${price}`,
     outcome,

@@ -4,9 +4,9 @@ import { accountSection } from '../frame/account.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { LinkForm, Visitor } from '../frame/link-answers.ts'
-import { dollars, isolated } from '../frame/texts.ts'
+import { dollars, isolatedText } from '../frame/texts.ts'
 import type { Claim } from './claim.ts'
-import { hidden } from './view.ts'
+import { hiddenFields } from './view.ts'
 
 /**
  * Renders the page at a payment's `claimLink`. It has no script: the browser sends the form. A visitor without a form
@@ -15,7 +15,7 @@ import { hidden } from './view.ts'
 export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim
   const sender = foreignName(claim.sender, 'Somebody', 200)
-  const heading = `${isolated(sender)} sends you ${dollars(amountCents)}`
+  const heading = `${isolatedText(sender)} sends you ${dollars(amountCents)}`
   const description = foreignText(claim.description ?? '')
   const { title, line } = stateWords(status, form?.mayAgree === true)
   const main = html`<h1>${heading}</h1>
@@ -34,7 +34,7 @@ ${account === null ? '' : accountSection(account, 'Sign in as a different user',
 function claimForm({ claimant }: Claim, form: LinkForm): Html {
   const recipient = foreignName(claimant, 'the recipient', 254)
   return html`<form method="post" action="${form.action}">
-${hidden(form)}
+${hiddenFields(form)}
 <p class="aside" id="as">${form.personToken === null ? html`In the sandbox you claim it as the recipient, <bdi>${recipient}</bdi>, without an account or a password.` : html`You claim it for the recipient, <bdi>${recipient}</bdi>.`}</p>
 <button type="submit" name="decision" value="claim" aria-describedby="as">Claim as the recipient</button>
 </form>`

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { foreignName } from '../../../core/foreign-text.ts'
-import { isolated, momentOf } from '../frame/texts.ts'
+import { isolatedText, momentOf } from '../frame/texts.ts'
 import type { OpenedLink } from './link.ts'
 import { askingPage } from './view.ts'
 import { limitWords, permissionText } from './words.ts'
@@ -11,7 +11,7 @@ import { limitWords, permissionText } from './words.ts'
  */
 export function linkPage(link: OpenedLink, action: string | null) {
   const developer = foreignName(link.developer, 'Somebody without a name', 200)
-  const outcome = outcomes[link.state](isolated(developer))
+  const outcome = outcomes[link.state](isolatedText(developer))
   const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
   const facts = html`<div><dt>Open to</dt><dd>Anyone with this link</dd></div>`
   return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) })

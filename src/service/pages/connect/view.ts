@@ -61,7 +61,7 @@ export function signInFirst(isNobody: boolean, path: string): Html {
 }
 
 /** Renders the hidden fields of a form on a link's page. */
-export function hidden({ token, personToken }: LinkForm): Html {
+export function hiddenFields({ token, personToken }: LinkForm): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null
       ? ''
@@ -73,7 +73,7 @@ export function hidden({ token, personToken }: LinkForm): Html {
 function answerForm({ invited }: ConnectWords, form: LinkForm): Html {
   const { action, personToken, mayAgree } = form
   return html`<form method="post" action="${action}">
-${hidden(form)}
+${hiddenFields(form)}
 <p class="aside" id="as">${personToken === null ? html`In the sandbox you answer as <bdi>${invited}</bdi>, without a password.` : html`You answer for <bdi>${invited}</bdi>.`}${mayAgree ? '' : ' To accept, sign in with your password.'}</p>
 <div class="choices">
 ${mayAgree ? html`<button type="submit" name="decision" value="accept" aria-describedby="as">Accept</button>` : ''}

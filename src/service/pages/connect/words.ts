@@ -1,6 +1,6 @@
 import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { Delegable } from '../../../core/permissions.ts'
-import { dollars, isolated, momentOf } from '../frame/texts.ts'
+import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
 import type { Invitation } from './invitation.ts'
 
 /** The effects of each permission, for the person who grants it. */
@@ -45,7 +45,7 @@ export function connectWords(invitation: Invitation): ConnectWords {
     foreignName(invitation.developer, 'Somebody without a name', 200),
     foreignName(invitation.agent, 'an agent without a name', 200),
   ]
-  const outcome = outcomeOf(invitation, isolated(developer), isolated(agent))
+  const outcome = outcomeOf(invitation, isolatedText(developer), isolatedText(agent))
   return {
     title: outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`,
     developer,

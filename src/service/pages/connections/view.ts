@@ -38,7 +38,7 @@ function connectionSection(connection: ConnectionsShown['connections'][number], 
   return html`<section>
 <h2><bdi>${name}</bdi></h2>
 <dl>
-<div><dt>Application</dt><dd>${standing(connection)}</dd></div>
+<div><dt>Application</dt><dd>${standingText(connection)}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
 ${spending === null ? '' : html`<div><dt>Spending</dt><dd>${spending}</dd></div>`}
 <div><dt>Connected</dt><dd>${since}</dd></div>
@@ -70,7 +70,7 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 }
 
 /** Returns why the application is trusted. */
-function standing({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
+function standingText({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
   if (vouchedBy !== null) return html`Registered here; <bdi>${vouchedBy}</bdi> signs its people’s agents in`
   if (signsInItself) return 'Registered here; signs in by itself'
   return host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`

@@ -8,16 +8,16 @@ import { codeProblem, failureWords } from './device-words.ts'
 
 /** The pages where a person connects a device that has no browser (RFC 8628), and its error page. */
 export const devicePages: DevicePages = {
-  enterCode: (form, error, hint = '') => whole(enterCode(form, error, hint.slice(0, longestCode))),
-  confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
-  done: (client) => whole(doneView(nameOf(client))),
-  failed: ({ code, description }) => whole(failed(code, description)),
-  unreachable: (document) => whole(unreachable(document)),
+  enterCode: (form, error, hint = '') => wholePage(enterCode(form, error, hint.slice(0, longestCode))),
+  confirmCode: (form, client, code) => wholePage(confirmCode(form, nameOf(client), code)),
+  done: (client) => wholePage(doneView(nameOf(client))),
+  failed: ({ code, description }) => wholePage(failureView(code, description)),
+  unreachable: (document) => wholePage(unreachableView(document)),
   headers: formPageHeaders,
 }
 
 /** Converts a document to a string. These documents contain no promises, so there is nothing to await. */
-function whole(document: Html): string {
+function wholePage(document: Html): string {
   return String(document)
 }
 
@@ -74,7 +74,7 @@ function doneView(name: string): Html {
   return formPage({ title: heading, main })
 }
 
-function failed(code: string, description: string): Html {
+function failureView(code: string, description: string): Html {
   const heading = 'This did not work'
   const detail = shortForeignText(description, 300)
   const main = html`<h1>${heading}</h1>
@@ -83,7 +83,7 @@ function failed(code: string, description: string): Html {
   return formPage({ title: heading, main })
 }
 
-function unreachable({ address, reason }: { address: string; reason: string }): Html {
+function unreachableView({ address, reason }: { address: string; reason: string }): Html {
   const heading = 'The application could not be looked up'
   const main = html`<h1>${heading}</h1>
 <p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that: ${shortForeignText(reason, 200)}.</p>

@@ -33,7 +33,7 @@ export function mountConsent(app: Hono, dependencies: ConsentDependencies): void
 
 const showConsent: Show<ConsentPages> = async (c, pages, signedIn) => {
   const request = await requestAt(c, pages)
-  if (request === undefined) return ended(c)
+  if (request === undefined) return endedPage(c)
   const view = await pages.consent.view(signedIn.user, request)
   return show(c, { request, signedIn, view, entry: firstEntry(view), problem: null }, 200)
 }
@@ -42,7 +42,7 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   const { consent, interactions, log } = pages
   const sent = await ownFields(c, pages)
   const request = await requestAt(c, pages)
-  if (request === undefined) return ended(c)
+  if (request === undefined) return endedPage(c)
   if (sent === undefined || !hasFormToken(signedIn, purposeOf(request), sent)) return notFromHere(c, c.req.path)
   const decision = sent.get('decision')
   if (decision === 'deny') {
@@ -114,7 +114,7 @@ function withHeaders(response: Response): Response {
   return new Response(response.body, { status: response.status, headers })
 }
 
-function ended(c: Context) {
+function endedPage(c: Context) {
   const text =
     'This request was answered already, or it has expired. Go back to the application; if it isn’t connected, start again there.'
   return c.html(messagePage('Nothing to answer', text), 400, oauthPageHeaders)

@@ -1,6 +1,6 @@
 import { payments } from '../../../../tools/payments.ts'
 import { Failure } from '../../../core/errors.ts'
-import { type Answer, answered, decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
+import { type Answer, decisionIdPattern, type HeldCall, type HeldState, withAnswer } from '../../../core/held-call.ts'
 import { capsOf } from '../../operations/steps/check-spending-limits.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
@@ -75,7 +75,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
       const entry = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
-        const after = row && answered({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
+        const after = row && withAnswer({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
         if (row === undefined || after === undefined || !(await storeAnswer(tx, row, after, user.id))) {
           return unchanged(undefined)
         }

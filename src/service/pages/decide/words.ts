@@ -30,8 +30,8 @@ function askerWords({ agent, application, key }: Asker): string {
 function capWords({ owner, limits, spent }: ShownCap): ContextFact {
   const text = [
     height(limits.perTransaction),
-    left('today', limits.perDay, spent.dayCents),
-    left('this month', limits.perMonth, spent.monthCents),
+    leftText('today', limits.perDay, spent.dayCents),
+    leftText('this month', limits.perMonth, spent.monthCents),
   ].filter((words) => words !== null)
   return { label: labels[owner], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months in UTC)` }
 }
@@ -46,7 +46,7 @@ type Height = Limits['perDay']
 
 const height = (cents: Height) => (cents == null ? null : `${dollars(cents)} per payment`)
 
-function left(when: string, limit: Height, spentCents: Spent['dayCents']): string | null {
+function leftText(when: string, limit: Height, spentCents: Spent['dayCents']): string | null {
   return limit == null ? null : `${dollars(Math.max(0, limit - spentCents))} of ${dollars(limit)} ${when}`
 }
 

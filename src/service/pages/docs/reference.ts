@@ -51,21 +51,21 @@ interface Described {
 
 /** Reads the operations of the OpenAPI document, which has many references, into what a page shows of each. */
 export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
-  const found = <Value>(value: Value | { $ref: string }): Value => {
+  const resolveRef = <Value>(value: Value | { $ref: string }): Value => {
     const { $ref } = value as { $ref?: string }
     if ($ref === undefined) return value as Value
     const [, , kind, name] = $ref.split('/') as [string, string, keyof typeof components, string]
     return (components[kind] as Record<string, Value>)[name] as Value
   }
-  const fieldsIn = (content: Content): Field[] => fieldsOf(content.content['application/json'].schema, found)
+  const fieldsIn = (content: Content): Field[] => fieldsOf(content.content['application/json'].schema, resolveRef)
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
       const { operationId, tags, summary, description, parameters, requestBody, responses } =
         described as unknown as Described
-      const all = parameters.map((one) => found<Parameter>(one))
+      const all = parameters.map((one) => resolveRef<Parameter>(one))
       const [[status, answer] = ['', undefined]] = Object.entries(responses).filter(([code]) => code.startsWith('2'))
       if (answer === undefined) throw new Error(`Bug: ${operationId} has no answer.`)
-      const ok = found<Content>(answer)
+      const ok = resolveRef<Content>(answer)
       return {
         id: operationId,
         tag: tags[0],
@@ -74,7 +74,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
         method: method.toUpperCase(),
         path,
         parameters: all.map(({ name, in: place, required, description: text = '', schema }) => {
-          return { name, in: place, type: typeText(schema, found), isRequired: required, description: text }
+          return { name, in: place, type: typeText(schema, resolveRef), isRequired: required, description: text }
         }),
         needsKey: all.some(({ name }) => name === 'Idempotency-Key'),
         body:
@@ -84,7 +84,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
         answer: { status, fields: fieldsIn(ok), example: ok.content['application/json'].example },
         errors: Object.entries(responses)
           .filter(([code]) => !code.startsWith('2'))
-          .map(([code, response]) => ({ status: code, description: found<Content>(response).description ?? '' })),
+          .map(([code, response]) => ({ status: code, description: resolveRef<Content>(response).description ?? '' })),
       }
     }),
   )

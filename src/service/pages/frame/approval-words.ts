@@ -65,22 +65,25 @@ const outcomes = {
 } as const satisfies Record<ApprovalReview['status'], (at: string) => string[]>
 
 function payeeWords(payee: ApprovalReview['payee']): Part[] {
-  const name = foreign(payee.name)
-  if (payee.kind === 'account') return [name, ownText(`, by wire to the account ${payee.account}`)]
-  if (payee.kind === 'withdrawal') return [name, ownText(`, your linked bank account ${payee.account}`)]
+  const name = foreignPart(payee.name)
+  if (payee.kind === 'account') return [name, ownPart(`, by wire to the account ${payee.account}`)]
+  if (payee.kind === 'withdrawal') return [name, ownPart(`, your linked bank account ${payee.account}`)]
   if (payee.kind === 'deposit') {
-    return [ownText('Your wallet, from your linked bank account '), name, ownText(` ${payee.account}`)]
+    return [ownPart('Your wallet, from your linked bank account '), name, ownPart(` ${payee.account}`)]
   }
-  if (payee.kind === 'agent') return [ownText('The agent '), name, ownText(' of '), foreign(payee.owner)]
-  return payee.kind === 'claimant' ? [name, ownText(', who has no account yet and gets a link to claim it')] : [name]
+  if (payee.kind === 'agent') return [ownPart('The agent '), name, ownPart(' of '), foreignPart(payee.owner)]
+  return payee.kind === 'claimant' ? [name, ownPart(', who has no account yet and gets a link to claim it')] : [name]
 }
 
 function initiatorWords({ kind, agent, owner }: ApprovalReview['initiator']): Part[] {
-  if (agent === null) return [ownText(kind === 'user' ? 'A user of your account' : 'An API key of your account')]
-  const name = [ownText(kind === 'agent' ? 'The agent ' : 'An API key of your account, for the agent '), foreign(agent)]
+  if (agent === null) return [ownPart(kind === 'user' ? 'A user of your account' : 'An API key of your account')]
+  const name = [
+    ownPart(kind === 'agent' ? 'The agent ' : 'An API key of your account, for the agent '),
+    foreignPart(agent),
+  ]
   return owner === null
     ? name
-    : [...name, ownText(' of '), foreign(owner), ownText(', which you allowed to act for you')]
+    : [...name, ownPart(' of '), foreignPart(owner), ownPart(', which you allowed to act for you')]
 }
 
 function reasonWords({ limitType, limitAmount, actualAmount }: LimitReason): string {
@@ -100,10 +103,10 @@ function checkWords(check: ApprovalReview['check']): string | null {
   return `Approving more than ${dollars(mfaThresholdCents)} needs a code from your authenticator app. You then return to this page.`
 }
 
-function ownText(text: string): Part {
+function ownPart(text: string): Part {
   return { text, foreign: false }
 }
 
-function foreign(text: string): Part {
+function foreignPart(text: string): Part {
   return { text: foreignName(text, 'Without a name'), foreign: true }
 }

@@ -9,7 +9,7 @@ export function momentOf(ms: number): string {
 }
 
 /** Isolates a text within a sentence, so that it keeps its own direction. */
-export function isolated(text: string): string {
+export function isolatedText(text: string): string {
   return `\u2068${text}\u2069`
 }
 

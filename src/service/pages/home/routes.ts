@@ -49,23 +49,23 @@ const firstHost: HostName = 'claude-code'
 
 /** Returns the links on separate lines, because people read them as often as programs. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
-  const at = (path: string) => `${publicUrl()}${path}`
+  const addressOf = (path: string) => `${publicUrl()}${path}`
   const body = {
     name: titleIn(environment),
     description: shortDescription,
     environment,
     version: about.version,
     links: {
-      console: at('/console'),
-      mcp: at('/mcp'),
-      serverCard: at('/mcp/server-card'),
-      docs: at('/docs'),
-      openapi: at('/openapi.json'),
-      llms: at('/llms.txt'),
-      health: at('/healthz'),
-      signIn: at('/sign-in'),
-      decisions: at('/decisions'),
-      connections: at('/connections'),
+      console: addressOf('/console'),
+      mcp: addressOf('/mcp'),
+      serverCard: addressOf('/mcp/server-card'),
+      docs: addressOf('/docs'),
+      openapi: addressOf('/openapi.json'),
+      llms: addressOf('/llms.txt'),
+      health: addressOf('/healthz'),
+      signIn: addressOf('/sign-in'),
+      decisions: addressOf('/decisions'),
+      connections: addressOf('/connections'),
     },
     ask: firstQuestion,
   }

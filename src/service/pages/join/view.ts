@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
-import { isolated } from '../frame/texts.ts'
+import { isolatedText } from '../frame/texts.ts'
 import type { PartyInvitationSeen } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
@@ -25,7 +25,7 @@ export function joinPage(invitation: PartyInvitationSeen, { form, filled, signed
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)
   const email = foreignName(invitation.email, 'an address', 254)
-  const { heading, line } = standings[status](isolated(party))
+  const { heading, line } = standings[status](isolatedText(party))
   const isOpen = status === 'PENDING'
   const main = html`<h1>${heading}</h1>
 ${filled.problem === null ? '' : html`<p class="problem" id="problem" role="alert">${filled.problem}</p>`}

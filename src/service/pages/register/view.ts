@@ -26,7 +26,7 @@ ${summary(problems)}
 ${textField({ name: 'name', label: 'Name', hint: 'What you call it, such as “Nightly orders”', value: entry.name, most: 100, problem: problems.name, isFocused: focus === 'name' })}
 <div class="field">
 <label for="agent">It acts as</label>
-${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-problem" ${wrong(problems.agentId, focus === 'agentId')}`)}
+${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-problem" ${problemAttributes(problems.agentId, focus === 'agentId')}`)}
 <p class="problem" id="agent-problem">${problems.agentId ?? ''}</p>
 </div>
 ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
@@ -45,7 +45,7 @@ ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
 <div class="field chosen-only">
 <label for="keys">Public key</label>
 <p class="aside" id="keys-hint">JSON: a JWK, or a JWKS with up to ${maxKeys} keys</p>
-<textarea id="keys" name="keys" rows="5" spellcheck="false" autocomplete="off" aria-describedby="keys-hint keys-problem" ${wrong(problems.keys, focus === 'keys')}>
+<textarea id="keys" name="keys" rows="5" spellcheck="false" autocomplete="off" aria-describedby="keys-hint keys-problem" ${problemAttributes(problems.keys, focus === 'keys')}>
 ${entry.keys}</textarea>
 <p class="problem" id="keys-problem">${problems.keys ?? ''}</p>
 </div>
@@ -85,7 +85,7 @@ ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
 <p class="problem" id="rules-problem">${problems.rules ?? ''}</p>
 </div>
 <div class="list">
-${rules.map((rule, at) => ruleFields(rule, { agents, at, mark: (id) => wrong(marked.includes(id) ? problems.rules : undefined, id === focused) }))}
+${rules.map((rule, at) => ruleFields(rule, { agents, at, mark: (id) => problemAttributes(marked.includes(id) ? problems.rules : undefined, id === focused) }))}
 </div>
 </fieldset>
 <div class="choices">
@@ -118,7 +118,7 @@ function firstOf<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)
   return order.find((field) => problems[field] !== undefined)
 }
 
-const wrong = (problem: string | undefined, isFocused: boolean) =>
+const problemAttributes = (problem: string | undefined, isFocused: boolean) =>
   html`${problem === undefined ? '' : html`aria-invalid="true"`} ${isFocused ? html`autofocus` : ''}`
 
 interface TextField {
@@ -136,7 +136,7 @@ function textField({ name, label, hint, value, most, problem, isFocused, isAddre
   return html`<div class="field">
 <label for="${name}">${label}</label>
 <p class="aside" id="${name}-hint">${hint}</p>
-<input id="${name}" name="${name}" ${isAddress ? html`type="url" inputmode="url" spellcheck="false"` : ''} autocomplete="off" maxlength="${most}" required value="${value}" aria-describedby="${name}-hint ${name}-problem" ${wrong(problem, isFocused)}>
+<input id="${name}" name="${name}" ${isAddress ? html`type="url" inputmode="url" spellcheck="false"` : ''} autocomplete="off" maxlength="${most}" required value="${value}" aria-describedby="${name}-hint ${name}-problem" ${problemAttributes(problem, isFocused)}>
 <p class="problem" id="${name}-problem">${problem ?? ''}</p>
 </div>`
 }

@@ -12,8 +12,8 @@ export type CardProblems = Partial<Record<CardField, string>>
 const longest = 40
 
 export function cardOf(sent: URLSearchParams): CardEntry {
-  const typed = (field: CardField) => (sent.get(field) ?? '').slice(0, longest)
-  return { number: typed('number'), expiry: typed('expiry'), cvv: typed('cvv') }
+  const typedField = (field: CardField) => (sent.get(field) ?? '').slice(0, longest)
+  return { number: typedField('number'), expiry: typedField('expiry'), cvv: typedField('cvv') }
 }
 
 /** Returns the card field that a refusal names; undefined if it is about something else. */

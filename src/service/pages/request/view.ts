@@ -49,7 +49,7 @@ ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi><
 <div><dt>Payer</dt><dd><bdi>${payer}</bdi></dd></div>
 ${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
 </dl>
-${isOpen ? ways(request, words, { forms, fields: refused.fields, sandbox }) : ''}
+${isOpen ? paymentWays(request, words, { forms, fields: refused.fields, sandbox }) : ''}
 ${forms.account === null ? '' : accountSection(forms.account, 'Sign out', forms.action)}`
   return formPage({ title: titleOf(heading, problem), main })
 }
@@ -60,7 +60,7 @@ interface Ways {
   sandbox: boolean
 }
 
-function ways(request: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
+function paymentWays(request: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
   const { viewer, takesCards, joins } = request
   const isRequester = viewer?.is === 'requester'
   if (request.answerer === 'nobody') return ofSomebodyElse(words, forms)
@@ -73,7 +73,7 @@ ${viewer === null && !joins ? html`<p class="aside">To pay from a wallet instead
 <h2 id="no">Not you, or not now?</h2>
 <p class="aside">If you decline, <bdi>${words.requester}</bdi> is notified. Or close this page: nothing is paid, and the link works until it expires.</p>
 <form method="post" action="${forms.action}">
-${hidden(forms)}
+${hiddenFields(forms)}
 <button type="submit" name="decision" value="decline" class="danger">Decline</button>
 </form>
 </section>`
@@ -85,7 +85,7 @@ function ofSomebodyElse({ payer }: RequestWords, { account, action }: RequestFor
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`
 }
 
-function hidden({ token, personToken }: RequestForms): Html {
+function hiddenFields({ token, personToken }: RequestForms): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null
       ? ''
@@ -100,7 +100,7 @@ function walletForm({ wallets, amount }: RequestWords, forms: RequestForms): Htm
   return html`<section aria-labelledby="wallet">
 <h2 id="wallet">Pay from a wallet</h2>
 <form method="post" action="${forms.action}">
-${hidden(forms)}
+${hiddenFields(forms)}
 <fieldset>
 <legend class="unseen">Wallet</legend>
 ${wallets.map(
@@ -132,7 +132,7 @@ function cardForm({ amount, payer }: RequestWords, forms: RequestForms, { fields
   return html`<section aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <form method="post" action="${forms.action}" novalidate aria-labelledby="card">
-${hidden(forms)}
+${hiddenFields(forms)}
 ${field('number')}
 <div class="row">
 ${field('expiry')}

@@ -3,7 +3,7 @@ import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { CardBehavior } from '../../rules/card-behaviors.ts'
 import type { PaymentRequestStatus } from '../../rules/payment-requests.ts'
 import type { CardDecline } from '../../rules/request-cards.ts'
-import { dollars, isolated, momentOf } from '../frame/texts.ts'
+import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
 import type { AskedPayment } from './request-page.ts'
 
 /** The texts of a payment request, for the payer. Plain text, not HTML. */
@@ -27,7 +27,7 @@ export function requestWords(request: AskedPayment): RequestWords {
   const { status, viewer, lastDecline } = request
   const requester = foreignName(request.requester, 'Somebody', 200)
   const amount = dollars(request.amountCents)
-  const { heading, line } = standings[status]({ who: isolated(requester), amount, inReview: request.inReview })
+  const { heading, line } = standings[status]({ who: isolatedText(requester), amount, inReview: request.inReview })
   const approvalId = viewer?.approvalId ?? null
   return {
     heading,

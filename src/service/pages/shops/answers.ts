@@ -67,6 +67,6 @@ export function tokenOf(c: Context): string {
 const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */
-export function answered<Attributes>({ body }: Reply): Attributes {
+export function attributesOf<Attributes>({ body }: Reply): Attributes {
   return (JSON.parse(body) as { data: { attributes: Attributes } }).data.attributes
 }

@@ -4,7 +4,7 @@ import type { Reply } from '../../request/reply.ts'
 import { lead } from '../frame/link-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
-  answered,
+  attributesOf,
   newKey,
   notFound,
   type PageStatus,
@@ -45,7 +45,7 @@ async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
   const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
   const reply = await pages.shops.start(buyer, cart, key)
-  if (reply.status === 200) return lead(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
+  if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
   return refusedWith(c, pages, opened, { reply })
 }
 
@@ -62,7 +62,7 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)
   // A redirect shows the order or the declined card, so that a reload does not pay again.
   if (reply.status === 200) {
-    const { orderId } = answered<CheckoutAttributes>(reply)
+    const { orderId } = attributesOf<CheckoutAttributes>(reply)
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
   // After a 503 the outcome of the payment is unknown, so the form keeps its key and repeats the same payment.

@@ -51,11 +51,11 @@ export type CardField = (typeof cardFields)[number]
 export type Problems = Partial<Record<CardField, string>>
 
 export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Problems } {
-  const typed = (field: CardField) => (sent.get(field) ?? '').trim()
-  const number = typed('number').replace(/[\s-]/g, '')
-  const cvv = typed('cvv')
-  const expirationMonth = wholeNumber(typed('expirationMonth'))
-  const year = wholeNumber(typed('expirationYear'))
+  const typedField = (field: CardField) => (sent.get(field) ?? '').trim()
+  const number = typedField('number').replace(/[\s-]/g, '')
+  const cvv = typedField('cvv')
+  const expirationMonth = wholeNumber(typedField('expirationMonth'))
+  const year = wholeNumber(typedField('expirationYear'))
   const problems = {
     ...(/^\d{12,19}$/.test(number) ? {} : { number: 'Type the 12 to 19 digits of the card’s number.' }),
     ...(expirationMonth >= 1 && expirationMonth <= 12

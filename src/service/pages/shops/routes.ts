@@ -6,7 +6,7 @@ import { lead } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
-  answered,
+  attributesOf,
   newKey,
   notFound,
   orFailure,
@@ -96,7 +96,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   }
   const note = sent.get('note')?.trim()
   const reply = await pages.shops.start(buyer, { shopId: shop.id, items, ...(note ? { note } : {}) }, key)
-  if (reply.status === 200) return lead(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
+  if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
   return showGoods(c, pages, { ...again, problem: `Nothing was started. ${detailOf(reply)}`, status: statusOf(reply) })
 }
 

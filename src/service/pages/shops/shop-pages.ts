@@ -79,29 +79,29 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
   const partyOf = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
   return {
     all: () =>
-      runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => seen(shop, dependencies))),
+      runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => shopSeen(shop, dependencies))),
     shop: (id) =>
       runSettled(dependencies, async ({ tx }) => {
         const shop = await findShop(tx, id)
-        return shop && seen(shop, dependencies)
+        return shop && shopSeen(shop, dependencies)
       }),
     onlyBuyer: () => runSettled(dependencies, async ({ tx }) => onlyBuyer(tx)),
     checkout: (token) =>
       runSettled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), partyOf(token)),
     order: (token) => runSettled(dependencies, (context) => openOrder(context, token), partyOf(token)),
     start: (buyer, { shopId, ...cart }, key) =>
-      as(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
+      asVisitor(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
     pay: ({ id, buyer }, card, key) =>
-      as(dependencies, buyer, 'payShopCheckout', { params: { checkoutId: id }, attributes: card, key }),
+      asVisitor(dependencies, buyer, 'payShopCheckout', { params: { checkoutId: id }, attributes: card, key }),
     sendBack: ({ id, buyer }, attributes, key) =>
-      as(dependencies, buyer, 'returnShopOrder', { params: { orderId: id }, attributes, key }),
+      asVisitor(dependencies, buyer, 'returnShopOrder', { params: { orderId: id }, attributes, key }),
   }
 }
 
 type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
 
 /** Runs the operation as a normal request, so that limits, permissions, recording and refusals apply. */
-function as(
+function asVisitor(
   dependencies: Dependencies,
   { actor, instanceId, customerPartyId }: Buyer,
   operation: ShopOperation,
@@ -115,7 +115,7 @@ function as(
   })
 }
 
-function seen(shop: ShopDefinition, { publicUrl }: Pick<Dependencies, 'publicUrl'>): SeenShop {
+function shopSeen(shop: ShopDefinition, { publicUrl }: Pick<Dependencies, 'publicUrl'>): SeenShop {
   const hidden = shop.products.flatMap(({ id, hidden: words }) => (words === undefined ? [] : [[id, words] as const]))
   return { id: shop.id, attributes: shopView(shop, { publicUrl }).attributes, hidden: new Map(hidden) }
 }

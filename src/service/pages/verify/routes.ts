@@ -69,14 +69,14 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
 
 const showEnrolment: Show<VerifyDependencies> = async (c, pages, person) => {
   const enrolment = await pages.secondFactor.enrolment(person.user)
-  return enrolment === 'enrolled' ? enrolled(c) : showApp(c, person, { begun: enrolment === 'begun' })
+  return enrolment === 'enrolled' ? enrolledPage(c) : showApp(c, person, { begun: enrolment === 'begun' })
 }
 
 const takeEnrolment: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   const { secondFactor, log } = pages
   if (sent.get('step') === 'begin') {
     const secret = await secondFactor.begin(person.user)
-    return secret === undefined ? enrolled(c) : showApp(c, person, { begun: true, secret })
+    return secret === undefined ? enrolledPage(c) : showApp(c, person, { begun: true, secret })
   }
   const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
   if (result === undefined) return lead(c, addressOf(c))
@@ -130,7 +130,7 @@ function shownTo(c: Context, { user, formToken }: SignedIn) {
   }
 }
 
-function enrolled(c: Context) {
+function enrolledPage(c: Context) {
   const next = nextOf(c)
   const link = next === null ? undefined : { href: next, text: 'Go on to the check' }
   return c.html(messagePage('Your app is set up', 'Its codes confirm large payments.', link), 200, headers)

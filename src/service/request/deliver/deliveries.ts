@@ -69,7 +69,7 @@ export class Deliveries {
 
   /** Delivers all due events, and those that become due meanwhile. */
   async once(): Promise<void> {
-    while (await this.#look()) await this.#allTurns()
+    while (await this.#findDue()) await this.#allTurns()
   }
 
   /** Stops delivering. Waits a moment for attempts in flight; the next process resends those still unanswered. */
@@ -88,17 +88,17 @@ export class Deliveries {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       this.#woken = Promise.withResolvers()
-      await this.#unlessBusy(() => this.#look())
+      await this.#unlessBusy(() => this.#findDue())
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
       // stop() does not wait for this timer, and the timer keeps no process from exiting.
-      if (!this.#isStopped) await Promise.race([within(gatherMs), this.#stopping.promise])
+      if (!this.#isStopped) await Promise.race([delay(gatherMs), this.#stopping.promise])
     }
   }
 
   /** Starts all pending work. Returns whether there was any. */
-  async #look(): Promise<boolean> {
+  async #findDue(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
     const limit = maxTurns + this.#busy.size
@@ -147,11 +147,11 @@ export class Deliveries {
     const isFailing = failingSinceMs !== null
     const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0
     if (this.#busy.has(webhook.id) || this.#busy.size >= maxTurns || failing >= maxFailing) return false
-    this.#busy.set(webhook.id, { isFailing, done: this.#turn(webhook) })
+    this.#busy.set(webhook.id, { isFailing, done: this.#deliverTo(webhook) })
     return true
   }
 
-  async #turn(webhook: WebhookKey): Promise<void> {
+  async #deliverTo(webhook: WebhookKey): Promise<void> {
     try {
       await takeTurn(this.#dependencies, webhook, this.#ending.signal)
       this.#busy.delete(webhook.id)
@@ -182,6 +182,6 @@ export class Deliveries {
 const leaseName = 'webhook deliveries'
 const waiting = 'the deliveries are waiting for the database'
 
-function within(ms: number): Promise<void> {
+function delay(ms: number): Promise<void> {
   return new Promise((resolve) => deadline(ms, resolve))
 }

@@ -69,7 +69,7 @@ export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: Sen
       return { status: response.status, error: faultOf(response.status) }
     } catch (error) {
       signal.throwIfAborted()
-      return { status: null, error: why(error, timeoutMs) }
+      return { status: null, error: failureReason(error, timeoutMs) }
     } finally {
       late.clear()
     }
@@ -100,7 +100,7 @@ function faultOf(status: number): string | null {
 }
 
 /** Describes an error in words that tell the receiver's owner nothing about this network. */
-function why(error: unknown, timeoutMs: number): string {
+function failureReason(error: unknown, timeoutMs: number): string {
   const causes: { name?: string; code?: string }[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
   if (causes.some(({ name }) => name === 'LateError')) return `It did not answer within ${timeoutMs / 1000} s.`

@@ -21,7 +21,10 @@ export function selecting<Table extends keyof Tables, const Names extends Column
 }
 
 /** Makes the function that finds a row by these columns, which must be the primary key or a unique key. */
-export function finding<Table extends keyof Tables, const Names extends Columns<Table>>(table: Table, ...names: Names) {
+export function finderOf<Table extends keyof Tables, const Names extends Columns<Table>>(
+  table: Table,
+  ...names: Names
+) {
   const select = selecting(table, ...names)
   return async (tx: Transaction, ...values: ValuesOf<Tables[Table], Names>): Promise<Tables[Table] | undefined> => {
     const by = Object.fromEntries(names.map((name, index) => [name, values[index]]))

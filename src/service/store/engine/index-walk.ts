@@ -40,7 +40,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
   prefix = '',
 ): Walk<Table, Row> {
   const shapes = new Map<string, Read<Row>>()
-  const reading = (branches: readonly Values<Table>[], ofParty: boolean) => {
+  const readerOf = (branches: readonly Values<Table>[], ofParty: boolean) => {
     const columns = branches.map((branch) => Object.entries(branch).map(([name, value]) => ({ name, value })))
     const narrowed = columns
       .map((of) => of.map(({ name, value }) => (value === null ? `${name}?` : name)).join())
@@ -53,7 +53,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
       const named = columns.map((of) => of.map(({ name }) => name))
       read = prepared((db, values: QueryValues) => {
         const id = sql.ref(`${table}.id`)
-        const ids = merged(
+        const ids = mergedWalks(
           table,
           named,
           (index, name) => (empty[index]?.has(name) ? null : values[mark(index, name)]),
@@ -82,7 +82,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
         Object.entries(branch).map(([name, value]) => [mark(index, name), value]),
       )
       const queryValues = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
-      rows.push(...(await reading(batch, partyId !== undefined)(tx, queryValues)).rows)
+      rows.push(...(await readerOf(batch, partyId !== undefined)(tx, queryValues)).rows)
     }
     if (branches.length > maxBranches) rows.sort((a, b) => (a.id < b.id ? 1 : -1))
     return pageOf(rows.slice(0, limit + 1), limit, (row) => row.id)
@@ -101,7 +101,7 @@ interface Bounds {
  * Selects the last ids of all branches. Each branch has its own limit, so that no more of it is read than could be
  * needed.
  */
-function merged(
+function mergedWalks(
   table: string,
   branches: readonly (readonly string[])[],
   valueAt: (index: number, name: string) => unknown,

@@ -13,7 +13,7 @@ function joinedNames(table: keyof Tables): readonly (readonly [column: string, j
 }
 
 /** Returns the columns of a table for a query that joins several, under names that contain the table's. */
-export function joined(table: keyof Tables): never[] {
+export function joinedRows(table: keyof Tables): never[] {
   return joinedNames(table).map(([column, name]) => `${table}.${column} as ${name}` as never)
 }
 

@@ -50,15 +50,15 @@ export class KeyWrapping {
 
   /** Opens a stored key. @throws WrongSecretError when none of the secrets opens it. */
   async open(stored: string): Promise<string> {
-    return (await this.#opened(stored)).text
+    return (await this.#unwrap(stored)).text
   }
 
   /** Returns whether a key is stored as `wrap` would store it. @throws WrongSecretError as above. */
   async isCurrent(stored: string): Promise<boolean> {
-    return (await this.#opened(stored)).by === this.#secrets[0]
+    return (await this.#unwrap(stored)).by === this.#secrets[0]
   }
 
-  async #opened(stored: string): Promise<{ text: string; by: string | undefined }> {
+  async #unwrap(stored: string): Promise<{ text: string; by: string | undefined }> {
     const [, salt, sealed] = wrappedPattern.exec(stored) ?? []
     if (salt === undefined || sealed === undefined) return { text: stored, by: undefined }
     for (const secret of this.#secrets) {

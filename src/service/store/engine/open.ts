@@ -54,14 +54,14 @@ export function withoutPassword(url: string): string {
 }
 
 export function oneLine(cause: unknown, url: string): string {
-  const error = deepest(cause)
+  const error = deepestCause(cause)
   const text = (error.message === '' ? error.name : error.message).replaceAll(/\s*\n\s*/g, ' ')
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
 /** Returns the most specific error: a refused connection is an aggregate of one error per address. */
-function deepest(cause: unknown): Error {
-  if (cause instanceof AggregateError && cause.errors.length > 0) return deepest(cause.errors[0])
+function deepestCause(cause: unknown): Error {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return deepestCause(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))
-  return cause.cause instanceof Error ? deepest(cause.cause) : cause
+  return cause.cause instanceof Error ? deepestCause(cause.cause) : cause
 }

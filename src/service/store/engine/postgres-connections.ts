@@ -68,12 +68,12 @@ export function openPool(url: string, { connections, isPatient = false, prepares
     })
     // Idle connections lead to the same server, so they are cut too: the next request must not fail on one of them.
     client.on('error', () => {
-      for (const other of idle) cut(other)
+      for (const other of idle) cutConnection(other)
       idle.clear()
     })
     // The server is a standby now. A new connection may reach the server that replaced it.
     client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
-      if (code === readOnlyCode) cut(client)
+      if (code === readOnlyCode) cutConnection(client)
     })
   })
   return {
@@ -81,7 +81,7 @@ export function openPool(url: string, { connections, isPatient = false, prepares
     prepares,
     connect: () => pool.connect(),
     async end() {
-      const patience = deadline(limits.closeMs, () => open.forEach(cut))
+      const patience = deadline(limits.closeMs, () => open.forEach(cutConnection))
       const ends = Array.from(open, (client) => new Promise((resolve) => client.once('end', resolve)))
       await Promise.all([pool.end(), ...ends])
       patience.clear()
@@ -114,7 +114,7 @@ export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   }
 }
 
-function cut(client: pg.PoolClient): void {
+function cutConnection(client: pg.PoolClient): void {
   client.connection.stream.destroy()
 }
 

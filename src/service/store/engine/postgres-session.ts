@@ -48,7 +48,7 @@ export class Session {
       const { command, rowCount, rows } = await this.#ask<Row>(query)
       return counted.has(command) ? { rows, numAffectedRows: BigInt(rowCount) } : { rows }
     } catch (error) {
-      throw this.#failed(error, by)
+      throw this.#recordFailure(error, by)
     }
   }
 
@@ -59,7 +59,7 @@ export class Session {
   send(query: QueryText, by: object, rowName?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     const answer = this.#ask(query).catch((error) => {
-      this.#failed(rowName !== undefined && error?.code === notOneRow ? new StaleWriteError(rowName) : error, by)
+      this.#recordFailure(rowName !== undefined && error?.code === notOneRow ? new StaleWriteError(rowName) : error, by)
     })
     this.#sent = Promise.all([this.#sent, answer])
   }
@@ -133,7 +133,7 @@ export class Session {
     })
   }
 
-  #failed(error: unknown, by: object): unknown {
+  #recordFailure(error: unknown, by: object): unknown {
     this.#isOutdated ||= isPreparedForOtherColumns(error)
     this.#failure ??= { error, by }
     const isEcho = error instanceof Error && 'code' in error && error.code === alreadyFailed

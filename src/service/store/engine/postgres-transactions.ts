@@ -152,7 +152,7 @@ export class Transactions {
       return outcomes
     }
     const outcomes = (await Promise.all(group.map(oneAfterAnother))).flat()
-    if (!(await session.commit())) return this.#undone(outcomes, session)
+    if (!(await session.commit())) return this.#undo(outcomes, session)
     for (const { job, settle } of outcomes) {
       if (settle === undefined) this.#enter(job)
       else this.#settle(job, settle)
@@ -197,7 +197,7 @@ export class Transactions {
   }
 
   /** Answers the job that caused the failure, or reruns it alone. The other jobs run again together. */
-  #undone(outcomes: readonly Outcome[], { failure }: Session): void {
+  #undo(outcomes: readonly Outcome[], { failure }: Session): void {
     const busy = asBusy(failure?.error)
     for (const { job, tx } of outcomes) {
       const isCause = failure?.by === tx

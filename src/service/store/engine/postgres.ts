@@ -47,7 +47,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     aside: openPool(url, { connections: places.aside, prepares }),
     ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
   }
-  const begin = beginning(isolation, isResettable)
+  const begin = beginStatementOf(isolation, isResettable)
   const shared = { begin, system, surroundings }
   const together = Math.min(maxShared, Math.ceil(connections / 2))
   const writingPlaces = { shared: together, alone: connections - together }
@@ -91,7 +91,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
  * lock on the clock's table, shared or exclusive, before it sees any data. PostgreSQL keeps weak table locks beside
  * each backend process, so sharing it costs next to nothing.
  */
-function beginning(isolation: string, isResettable: boolean): (alone: boolean) => string {
+function beginStatementOf(isolation: string, isResettable: boolean): (alone: boolean) => string {
   const begin = `begin isolation level ${isolation}; ${transactionLimits}`
   if (!isResettable) return () => begin
   return (alone) => `${begin}; lock table "clock" in ${alone ? 'exclusive' : 'row share'} mode`

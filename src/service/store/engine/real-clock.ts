@@ -80,9 +80,9 @@ export class RealClock {
     const machineMs = this.#system.now()
     const sourceMs = databaseNowMs === null ? machineMs : this.#system.databaseNow(databaseNowMs)
     const before = this.#seen?.epoch === epoch ? this.#seen : undefined
-    const believedMs = before === undefined ? sourceMs : this.#believed(sourceMs, before)
+    const believedMs = before === undefined ? sourceMs : this.#trustedTime(sourceMs, before)
     const realNowMs = Math.max(believedMs, before?.realNowMs ?? 0, highestMs)
-    this.#seen = { epoch, realNowMs, elapsedMs: this.#system.elapsed(), sleptMs: before?.sleptMs ?? this.#slept() }
+    this.#seen = { epoch, realNowMs, elapsedMs: this.#system.elapsed(), sleptMs: before?.sleptMs ?? this.#sleepMs() }
     this.#aheadMs = machineMs - realNowMs
     this.#highestMs = highestMs
     const wholeMs = Math.floor(realNowMs)
@@ -90,18 +90,18 @@ export class RealClock {
   }
 
   /** Returns a clock's time if it agrees with the other clocks; otherwise the time by the others. */
-  #believed(sourceMs: number, before: Seen): number {
+  #trustedTime(sourceMs: number, before: Seen): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
     // A server's clock is every process's, so one that was paused for a while catches up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
-    const sleptMs = this.#slept()
+    const sleptMs = this.#sleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)
     before.sleptMs = sleptMs
     return Math.abs(sourceMs - othersMs) <= toleranceMs ? sourceMs : othersMs
   }
 
-  #slept(): number {
+  #sleepMs(): number {
     return this.#system.uptime() - this.#system.elapsed()
   }
 }

@@ -89,8 +89,8 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   leases: 'kept',
 }
 
-const named = (scope: ResetScope) =>
+const tablesIn = (scope: ResetScope) =>
   (Object.keys(resetScopes) as (keyof Tables)[]).filter((name) => resetScopes[name] === scope)
 
-export const worldTables = named('world')
-export const forgottenTables = named('forgotten')
+export const worldTables = tablesIn('world')
+export const forgottenTables = tablesIn('forgotten')

@@ -77,14 +77,14 @@ export class Changes {
   async #lookAgain(): Promise<void> {
     const { log } = this.#dependencies
     try {
-      for (const partyId of this.#watched()) await this.#look(partyId)
+      for (const partyId of this.#watched()) await this.#readChanges(partyId)
     } catch (error) {
       log.warn({ err: error }, 'what changed for the console was not looked for')
     }
     if (this.#timer !== undefined) this.#timer = deadline(lookEveryMs, () => this.#lookAgain())
   }
 
-  async #look(partyId: string): Promise<void> {
+  async #readChanges(partyId: string): Promise<void> {
     const { store, system } = this.#dependencies
     const now = await seenNow({ store, system }, partyId)
     const before = this.#seen.get(partyId)

@@ -147,17 +147,17 @@ export class Streams implements Announcements {
         }
       },
     }
-    const beat = async () => {
+    const sendHeartbeats = async () => {
       const isThere = await stillThere().catch(() => true)
       if (!this.#streams.has(stream)) return
       // A browser that reads nothing reconnects when it reads again.
       if (!isThere || !stream.send(beatBytes)) return stream.close()
-      heartbeat = deadline(heartbeatMs, () => void beat())
+      heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
     this.#streams.add(stream)
     this.#announcedMs = this.#dependencies.system.elapsed()
     stream.send(openBytes)
-    heartbeat = deadline(heartbeatMs, () => void beat())
+    heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     gone.addEventListener('abort', () => stream.close())
     // Either may have happened while the stream started.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()

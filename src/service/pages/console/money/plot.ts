@@ -66,7 +66,7 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
 
 /** Renders the same data as a table, for people who cannot see the plot. */
 export function balanceTable(steps: readonly Step[]): Html {
-  const from = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
+  const timeElement = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])
-  return html`<details id="balances"><summary id="balances-shown">Show as a table</summary>${table('Balances over time', [{ name: 'From', of: from }, ...columns], steps)}</details>`
+  return html`<details id="balances"><summary id="balances-shown">Show as a table</summary>${table('Balances over time', [{ name: 'From', of: timeElement }, ...columns], steps)}</details>`
 }

@@ -72,7 +72,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const entries = await entriesOfParty(tx, partyId, maxOverviewed)
         const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
         const isCut = entries.length === maxOverviewed
-        const wallets = rows.map((wallet) => seen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
+        const wallets = rows.map((wallet) => walletSeen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
         const failed = await listFailedEffects(tx, partyId, maxWaiting)
         return { wallets, hasMore: lastId !== null, failed }
       }),
@@ -100,7 +100,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
           ...row,
           instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),
         }))
-        return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
+        return { ...walletSeen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
     list: <Attributes>(user: UserRow, key: OperationKey, input: ListInput = {}) =>
       readList<Attributes>(pages, user, key, input),
@@ -116,7 +116,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
-function seen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSeen {
+function walletSeen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSeen {
   const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
   const steps = stepsOf({ availableCents, heldCents }, entries)
   return { id, displayName: withoutCards(displayName), status, isDefault, availableCents, heldCents, steps, isCut }

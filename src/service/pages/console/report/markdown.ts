@@ -1,16 +1,16 @@
 import type { RunReport } from '../../../rules/run-report.ts'
-import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
+import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleOf } from './words.ts'
 
 /** Returns a report as Markdown, without the data that `verify` reads. */
 export function reportMarkdown(report: RunReport, madeAt: string): string {
-  const notes = missing(report).map((note) => `> ${note}`)
+  const notes = missingParts(report).map((note) => `> ${note}`)
   const parts = sectionsOf(report, madeAt).map(section)
   return [`# ${escaped(titleOf(report))}`, ...notes, ...parts].join('\n\n')
 }
 
 function section(part: Section): string {
   const { title, none, note, columns, amounts = [] } = part
-  const { visibleRows, more } = readable(part)
+  const { visibleRows, more } = readableRows(part)
   const heading = `## ${title}`
   if (visibleRows.length === 0) return `${heading}\n\n${none}`
   const rules = columns.map((_, at) => (amounts.includes(at) ? '---:' : '---'))

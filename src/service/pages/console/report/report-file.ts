@@ -25,7 +25,7 @@ export async function* reportFile(
   format: ReportFormat,
   rows: AsyncIterable<readonly ActivityRow[]>,
 ): AsyncGenerator<string> {
-  const { before, after } = await around(madeReport, format)
+  const { before, after } = await partsAround(madeReport, format)
   yield `${before}${dataHead(madeReport, shownDigest(`${before}${after}`))}\n`
   let comma = ''
   for await (const batch of rows) {
@@ -41,7 +41,7 @@ export async function* reportFile(
 }
 
 /** Returns the readable text before and after the data. */
-export async function around({ report, madeAt }: MadeReport, format: ReportFormat) {
+export async function partsAround({ report, madeAt }: MadeReport, format: ReportFormat) {
   if (format === 'json') return { before: '', after: '' }
   if (format === 'md') {
     const about = 'payments-mcp verify recomputes the chain and every figure from this block.'

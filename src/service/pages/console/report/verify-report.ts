@@ -2,7 +2,6 @@ import { hashedColumns, hashOf } from '../../../request/activity.ts'
 import type { ChainPlace } from '../../../rules/run-report.ts'
 import type { ActivityRow } from '../../../store/schema/activity.ts'
 import {
-  around,
   chainBegins,
   dataBegins,
   dataEnds,
@@ -10,6 +9,7 @@ import {
   escapedJson,
   figuresOf,
   type MadeReport,
+  partsAround,
   reportFormats,
   shownDigest,
 } from './report-file.ts'
@@ -116,7 +116,7 @@ function readHead(written: readonly string[]): Head {
   const canonical = dataHead(madeReport, shown).split('\n')
   const at = canonical.findIndex((line, index) => line !== written[index])
   if (at !== -1 || canonical.length !== written.length)
-    failBroken(`line ${at + 1} of the data does not match: ${brief(written[at] ?? '')}`)
+    failBroken(`line ${at + 1} of the data does not match: ${lineExcerpt(written[at] ?? '')}`)
   return head
 }
 
@@ -130,7 +130,7 @@ function parsedHead(written: readonly string[]): Head {
   } catch (error) {
     if (error instanceof Broken) throw error
     const at = Number(/\(line (\d+) /.exec(error instanceof Error ? error.message : '')?.[1] ?? 1)
-    return failBroken(`line ${at} of the data cannot be read: ${brief(written[at - 1] ?? '')}`)
+    return failBroken(`line ${at} of the data cannot be read: ${lineExcerpt(written[at - 1] ?? '')}`)
   }
 }
 
@@ -139,16 +139,16 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
     // A report of another version cannot be generated again.
-    const { before, after } = await around(head, format).catch(() => ({ before: '', after: '' }))
+    const { before, after } = await partsAround(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
     const at = text.split('\n').findIndex((line, index) => line !== (outside[index] ?? ''))
-    failBroken(`the visible text does not match the data, at line ${at + 1}: ${brief(outside[at] ?? '')}`)
+    failBroken(`the visible text does not match the data, at line ${at + 1}: ${lineExcerpt(outside[at] ?? '')}`)
   }
   failBroken('the visible text does not match the figures')
 }
 
-const brief = (line: string) => JSON.stringify(line.trim().slice(0, 160))
+const lineExcerpt = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
 /** The rows of a report's chain; only the last one is kept. */
 class Chain {

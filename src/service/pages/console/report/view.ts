@@ -4,34 +4,34 @@ import { baseStyle, partsStyle } from '../../../../display/style.ts'
 import { table } from '../../../../display/table.ts'
 import type { RunReport } from '../../../rules/run-report.ts'
 import type { Html } from '../../frame/document.ts'
-import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
+import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleOf } from './words.ts'
 
 /** Renders the parts of a run's report for a console page or a file. */
 export function reportParts(report: RunReport, madeAt: string): Html {
   return html`<article class="report stack">
 <h1><bdi>${titleOf(report)}</bdi></h1>
-${missing(report).map(aside)}
+${missingParts(report).map(asideText)}
 ${sectionsOf(report, madeAt).map(section)}
 </article>`
 }
 
 function section(part: Section): Html {
   const { id, title, none, note, columns, amounts = [] } = part
-  const { visibleRows, more } = readable(part)
+  const { visibleRows, more } = readableRows(part)
   const heading = html`<h2 id="${id}">${title}</h2>`
-  if (visibleRows.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${aside(none)}</section>\n`
+  if (visibleRows.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${asideText(none)}</section>\n`
   const [first, ...rest] = columns.map((name, at) => ({
     name,
     isNumber: amounts.includes(at),
     of: (row: Section['rows'][number]) => text(row[at] ?? ''),
   }))
   if (first === undefined) throw new Error(`Bug: the section ${id} has no columns.`)
-  return html`<section aria-labelledby="${id}">${heading}${aside(note)}
-${table(title, [first, ...rest], visibleRows)}${aside(more)}</section>
+  return html`<section aria-labelledby="${id}">${heading}${asideText(note)}
+${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 `
 }
 
-const aside = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
+const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
 /** Renders a cell. Foreign texts, and long ids and hashes, may break anywhere. */
 function text(cell: Cell): Html | string {

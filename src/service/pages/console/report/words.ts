@@ -43,7 +43,7 @@ export function sectionsOf(report: RunReport, madeAt: string): Section[] {
 }
 
 /** Returns the notes at the top of a report that does not cover everything. */
-export function missing({ calls, evaluated }: RunReport): string[] {
+export function missingParts({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
     return [
@@ -239,15 +239,15 @@ function peopleParts(report: RunReport): Section[] {
 }
 
 function troubleParts({ environment, repeats, faults, refusals }: RunReport): Section[] {
-  const ofSandbox = counted('faults', 'Faults of the sandbox', 'No fault hit a call of this run.', 'Fault', faults)
+  const ofSandbox = countSection('faults', 'Faults of the sandbox', 'No fault hit a call of this run.', 'Fault', faults)
   return [
-    counted('repeats', 'Duplicates prevented', 'No duplicate calls.', 'Answered', repeats),
+    countSection('repeats', 'Duplicates prevented', 'No duplicate calls.', 'Answered', repeats),
     ...(environment === 'sandbox' ? [ofSandbox] : []),
-    counted('refusals', 'Refusals', 'No refusals.', 'Code', refusals),
+    countSection('refusals', 'Refusals', 'No refusals.', 'Code', refusals),
   ]
 }
 
-function counted(id: string, title: string, none: string, columnTitle: string, rows: readonly Counted[]): Section {
+function countSection(id: string, title: string, none: string, columnTitle: string, rows: readonly Counted[]): Section {
   return {
     id,
     title,
@@ -275,7 +275,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
 }
 
 /** Returns the rows that a person reads, and a note on the others. */
-export function readable({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
+export function readableRows({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
   if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
   return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }
 }

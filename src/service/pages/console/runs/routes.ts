@@ -38,11 +38,11 @@ export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announce
     reads: createRunReads(dependencies),
     newest: new NewestEntries(announcements, dependencies.system),
   }
-  const on = (path: ConsolePath, show: Show<RunPages>) =>
+  const mountPage = (path: ConsolePath, show: Show<RunPages>) =>
     servePage(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
-  on('/console', showRuns)
-  on('/console/runs/:runId', showRun)
-  on('/console/runs/:runId/entries/:entryId', showEntry)
+  mountPage('/console', showRuns)
+  mountPage('/console/runs/:runId', showRun)
+  mountPage('/console/runs/:runId/entries/:entryId', showEntry)
 }
 
 const isFragment = (c: Context) => c.req.query('fragment') === '1'

@@ -14,7 +14,7 @@ export interface FormRequest {
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
 /** Moves the clock relative to the time that the page showed, so that a form sent twice moves it once. */
-const further =
+const moveFurther =
   (ms: number): Form =>
   (sent, { nowMs, movedMs }) => {
     const shownMs = Number(sent.get('moved') ?? movedMs)
@@ -27,8 +27,8 @@ function movedTo(toMs: number, nowMs: number): FormRequest | null {
 
 /** The forms of the page, by the last segment of their addresses. */
 export const forms: Readonly<Record<string, Form>> = {
-  hour: further(3_600_000),
-  day: further(86_400_000),
+  hour: moveFurther(3_600_000),
+  day: moveFurther(86_400_000),
   next: (sent, { nowMs }) => movedTo(Number(sent.get('at')), nowMs),
   to: (sent) => ({
     key: 'advanceSandboxClock',

@@ -92,7 +92,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
    * agent could do that too.
    */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
-  const managed = async (viewer: Viewer): Promise<Managed | undefined> => {
+  const managedState = async (viewer: Viewer): Promise<Managed | undefined> => {
     if (!(await mayManage(viewer))) return undefined
     const faults = await list<FaultAttributes>(viewer, 'listSandboxFaults')
     const snapshots = await list<SnapshotAttributes>(viewer, 'listSandboxSnapshots')
@@ -100,14 +100,14 @@ export function createSandboxReads(pages: ConsoleDependencies) {
   }
   return {
     clock,
-    managed,
+    managed: managedState,
     mayManage,
     all: async (viewer: Viewer): Promise<SandboxSeen> => {
       const world = await store.read(findWorld)
       return {
         ...(await clock(viewer)),
         mayManage: await mayManage(viewer),
-        managed: await managed(viewer),
+        managed: await managedState(viewer),
         world: world && { digest: world.digest, isRehearsal: world.isRehearsal === 1 },
         shops: (await list<{ name: string; about: string }>(viewer, 'listShops')) ?? [],
         orders: await store.read((tx) => latestShopOrders(tx, viewer.user.partyId, ordersShown)),

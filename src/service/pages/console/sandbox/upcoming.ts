@@ -44,8 +44,8 @@ interface Subject {
   happens?: (attributes: RecordAttributes) => string
 }
 
-const named = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
-const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${named(description)}`
+const nameText = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
+const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
  * Returns the next event of a subscription. A pending one waits for its payer; one that needs attention collects
@@ -60,17 +60,17 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
 
 /** The way to read and describe each kind of record. An invitation can only be read from a list. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
-  shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${named(shopId)}` },
+  shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${nameText(shopId)}` },
   bank: { key: 'getTransfer', param: 'transferId', words: requestLine },
   hold: {
     key: 'getCardTransaction',
     param: 'cardTransactionId',
-    words: ({ held, merchant }) => `${dollars(held)} at ${named(merchant.name)}`,
+    words: ({ held, merchant }) => `${dollars(held)} at ${nameText(merchant.name)}`,
   },
   subscription: {
     key: 'getSubscription',
     param: 'subscriptionId',
-    words: ({ terms }) => named(terms.description),
+    words: ({ terms }) => nameText(terms.description),
     happens: subscriptionHappens,
   },
   invitation: null,
