@@ -55,18 +55,19 @@ export async function proveBooks(store: Store): Promise<Books> {
     const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
     expect(fold.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
   }
+  const refundsOf = Map.groupBy(transactions, ({ purchaseId }) => purchaseId)
+  const entriesOf = Map.groupBy(entries, ({ sourceId }) => sourceId)
   for (const purchase of transactions.filter(({ kind }) => kind === 'purchase')) {
-    const refunds = transactions.filter(({ purchaseId }) => purchaseId === purchase.id)
+    const refunds = refundsOf.get(purchase.id) ?? []
     expect(purchase.capturedCents).toBeLessThanOrEqual(purchase.amountCents)
     expect(purchase.refundedCents).toBeLessThanOrEqual(purchase.capturedCents)
     expect(purchase.refundedCents).toBe(refunds.reduce((total, { amountCents }) => total + amountCents, 0))
     expect(purchase.heldCents).toBe(purchase.status === 'authorized' ? purchase.amountCents : 0)
-    const purchaseEntries = entries.filter((entry) => entry.sourceId === purchase.id && entry.account === 'held')
+    const purchaseEntries = (entriesOf.get(purchase.id) ?? []).filter(({ account }) => account === 'held')
     expect(sum(purchaseEntries), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
-    const network = entries.filter(
-      ({ account, sourceId }) =>
-        account === 'card_network' && [purchase.id, ...refunds.map(({ id }) => id)].includes(sourceId ?? ''),
-    )
+    const network = [purchase, ...refunds]
+      .flatMap(({ id }) => entriesOf.get(id) ?? [])
+      .filter(({ account }) => account === 'card_network')
     expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
   }
   for (const row of payments.filter(isAtBank)) proveAtBank(row, entries)

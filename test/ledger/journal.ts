@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
+import type { CardTransactionRow } from '../../src/service/store/schema/card-transactions.ts'
 import { proveBooks } from './books.ts'
 
 /** The secret of the agent's seeded key. */
@@ -86,31 +87,52 @@ export class Journal {
 
   /** Proves that the books are right, and contain each request's effect once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
-    const store = await openStore({ url: databaseUrl, system: realSystem })
-    try {
-      const { transactions } = await proveBooks(store)
-      const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').selectAll().execute())
-      const isOwn = (name: string) => name.startsWith(`${this.#name} `)
-      const issued = cards.map(({ merchantName }) => merchantName).filter(isOwn)
-      const purchases = transactions.filter(({ kind, merchantName }) => kind === 'purchase' && isOwn(merchantName))
-      const keys = (pattern: RegExp) => this.intents.filter(({ path }) => pattern.test(path)).map(({ key }) => key)
-      expect(issued.sort()).toEqual(keys(/^\/agent-cards$/).sort())
-      expect(purchases.map(({ merchantName }) => merchantName).sort()).toEqual(keys(/authorize$/).sort())
-      const ids = new Set(purchases.map(({ id }) => id))
-      const refunded = transactions
-        .filter(({ purchaseId }) => ids.has(purchaseId ?? ''))
-        .map(({ amountCents }) => amountCents)
-      expect(refunded.sort((a, b) => a - b)).toEqual(Array.from({ length: this.#refunds }, (_, index) => index + 1))
-      for (const { path, attributes } of this.intents) {
-        const [, id, action] = /card-transactions\/(\w+)\/(\w+)$/.exec(path) ?? []
-        if (id === undefined) continue
-        const record = transactions.find((transaction) => transaction.id === id)
-        expect(record?.status).toBe(action === 'reverse' ? 'reversed' : 'captured')
-        if (action === 'refund') expect(record?.refundedCents).toBe(attributes.amount)
-      }
-    } finally {
-      await store.close()
+    this.expectOneOfEach(await readEffects(databaseUrl))
+  }
+
+  /** Proves that each request had its effect once. */
+  expectOneOfEach({ transactions, cardNames }: Effects): void {
+    const isOwn = (name: string) => name.startsWith(`${this.#name} `)
+    const purchases = [...transactions.values()].filter(
+      ({ kind, merchantName }) => kind === 'purchase' && isOwn(merchantName),
+    )
+    const keys = (pattern: RegExp) => this.intents.filter(({ path }) => pattern.test(path)).map(({ key }) => key)
+    expect(cardNames.filter(isOwn).sort()).toEqual(keys(/^\/agent-cards$/).sort())
+    expect(purchases.map(({ merchantName }) => merchantName).sort()).toEqual(keys(/authorize$/).sort())
+    const ids = new Set(purchases.map(({ id }) => id))
+    const refunded = [...transactions.values()]
+      .filter(({ purchaseId }) => ids.has(purchaseId ?? ''))
+      .map(({ amountCents }) => amountCents)
+    expect(refunded.sort((a, b) => a - b)).toEqual(Array.from({ length: this.#refunds }, (_, index) => index + 1))
+    for (const { path, attributes } of this.intents) {
+      const [, id, action] = /card-transactions\/(\w+)\/(\w+)$/.exec(path) ?? []
+      if (id === undefined) continue
+      const record = transactions.get(id)
+      expect(record?.status).toBe(action === 'reverse' ? 'reversed' : 'captured')
+      if (action === 'refund') expect(record?.refundedCents).toBe(attributes.amount)
     }
+  }
+}
+
+/** The effects of requests, as stored. */
+interface Effects {
+  /** By id. */
+  transactions: ReadonlyMap<string, CardTransactionRow>
+  cardNames: readonly string[]
+}
+
+/** Reads the effects, and proves that the books are right. */
+export async function readEffects(databaseUrl: string): Promise<Effects> {
+  const store = await openStore({ url: databaseUrl, system: realSystem })
+  try {
+    const { transactions } = await proveBooks(store)
+    const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').select('merchantName').execute())
+    return {
+      transactions: new Map(transactions.map((transaction) => [transaction.id, transaction])),
+      cardNames: cards.map(({ merchantName }) => merchantName),
+    }
+  } finally {
+    await store.close()
   }
 }
 
