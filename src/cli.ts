@@ -8,9 +8,12 @@ else await start()
 
 async function start(): Promise<void> {
   module.enableCompileCache()
-  if (process.argv.length === 2) {
+  const isStdio = process.argv.length === 2
+  if (isStdio || process.argv[2] === 'serve') {
     const { holdYoungHeap } = await import('./commands/start-memory.ts')
     holdYoungHeap()
+  }
+  if (isStdio) {
     const { stdio } = await import('./commands/stdio.ts')
     await stdio({})
   } else {

@@ -6,6 +6,7 @@ import type { Config } from '../config/settings.ts'
 import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
+import { plainHeaders } from '../core/plain-headers.ts'
 import type { System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
 import { ownChanges, type ToolChoice, type Ways } from '../mcp/dependencies.ts'
@@ -202,7 +203,7 @@ function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context:
   }
 }
 
-const noHeaders = new Headers()
+const noHeaders = plainHeaders({})
 
 function waysAt(publicUrl: string): Ways {
   return {

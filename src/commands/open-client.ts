@@ -8,6 +8,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { Failure } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
+import { plainHeaders } from '../core/plain-headers.ts'
 import { newSecret, type System } from '../core/system.ts'
 import type { CallMemory, RunNote } from '../mcp/dependencies.ts'
 import { embeddedAddress } from './addresses.ts'
@@ -144,7 +145,7 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
 /** The features that a deployed API lacks; they do nothing. */
 const sandboxOnly = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
-const noHeaders = new Headers()
+const noHeaders = plainHeaders({})
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 

@@ -13,6 +13,7 @@ import type { Metrics } from './metrics.ts'
 import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
 import { serveInfo } from './serve-info.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
+import { letYoungHeapGrow } from './start-memory.ts'
 import { printed, ready, welcomeText } from './welcome.ts'
 
 type ServeFlags = Flags & { json?: boolean }
@@ -46,6 +47,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const listening = listenAt(config, site, { readiness: service.readiness, log })
     listening.catch(() => Promise.all([atOwnPort?.close(), idp?.close()]))
     const listener = await listening
+    letYoungHeapGrow()
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.

@@ -4,6 +4,7 @@ import type { ApiAnswer, ApiTransport } from '../core/api-transport.ts'
 import { Failure } from '../core/errors.ts'
 import { ConnectionCutError } from '../core/faults.ts'
 import type { OperationDefinition } from '../core/operation.ts'
+import { plainHeaders } from '../core/plain-headers.ts'
 import { newId } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
 import { refusedForNow } from './oauth/json-answers.ts'
@@ -86,7 +87,7 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
       const key = keys.get(operation)
       if (key === undefined) return apiAnswer(refuse(dependencies, noOperation(method, path)))
       const isCounted = caller === counted
-      const sent = { query: new URLSearchParams(query), headers: new Headers(headers) }
+      const sent = { query: new URLSearchParams(query), headers: plainHeaders(headers) }
       const head = { method, path, params, ...sent, isCounted, fault }
       const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
       const beganAtMs = system.elapsed()
@@ -97,7 +98,7 @@ export function createTransport(dependencies: Dependencies): (caller?: typeof co
 }
 
 function apiAnswer({ status, body, headers, isCovered }: Reply): ApiAnswer {
-  return { status, body, headers: new Headers(headers), isCovered }
+  return { status, body, headers: plainHeaders(headers), isCovered }
 }
 
 /** Reads small bodies immediately and leaves others unread. */

@@ -72,3 +72,20 @@ test.each([
   if (written === '') expect(lines).toBe('')
   else expect(lines).toContain(written)
 })
+
+test('an idle server on its own sandbox has not loaded the HTTP clients of Node, which take 20 MB', async () => {
+  const host = newest.open()
+  const says = `data:text/javascript,${encodeURIComponent(
+    "process.on('exit', () => console.error(process.moduleLoadList.filter((name) => /undici|http2.core/.test(name))))",
+  )}`
+  const env = { PATH: process.env.PATH ?? '', PAYMENTS_DATABASE_URL: 'sqlite::memory:' }
+  const command = { command: process.execPath, args: ['--import', says, cli], env, stderr: 'pipe' as const }
+  const transport = new StdioClientTransport(command)
+  const said = text(transport.stderr as Readable)
+  await host.connect(transport)
+  const card = { merchant: { name: 'Books' }, maximumAmount: 100 }
+  expect((await host.callTool('issue_agent_card', card)).isError).toBeUndefined()
+  expect((await host.callTool('whoami')).isError).toBeUndefined()
+  await host.close()
+  expect(await said).toBe('[]\n')
+})

@@ -2,6 +2,7 @@ import type { Logger } from '../../config/log.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { parseJson } from '../../core/json.ts'
 import { maskKeptText, maskSecrets } from '../../core/masking.ts'
+import type { ReadableHeaders } from '../../core/plain-headers.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { isSecretName } from '../../core/secret-names.ts'
 import { type System, sha256 } from '../../core/system.ts'
@@ -178,7 +179,7 @@ function readablePath(path: string): string {
 const longestInstanceId = 1024
 
 /** Returns the instance id; null if it is too long, because such a request is refused and has no run. */
-function instanceIdIn(headers: Headers): string | null {
+function instanceIdIn(headers: ReadableHeaders): string | null {
   const instanceId = headers.get('x-instance-id') || null
   return instanceId !== null && instanceId.length <= longestInstanceId ? instanceId : null
 }
@@ -187,7 +188,7 @@ function instanceIdIn(headers: Headers): string | null {
  * Returns the program's self-reported name: the host that the MCP server serves, in parentheses; otherwise the first
  * product.
  */
-function hostIn(headers: Headers): string | null {
+function hostIn(headers: ReadableHeaders): string | null {
   const userAgent = headers.get('user-agent')?.slice(0, longestPath)
   if (userAgent === undefined) return null
   const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(userAgent) ?? []

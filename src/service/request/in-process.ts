@@ -1,4 +1,5 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
+import { plainHeaders } from '../../core/plain-headers.ts'
 import { newId } from '../../core/system.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { Actor } from './permission-checks.ts'
@@ -42,7 +43,7 @@ export function readAsUser(
 ): Promise<Reply> {
   const { method, path } = requestOf(key, params)
   if (method !== 'GET') throw new Error(`Bug: ${key} is no reading.`)
-  const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(), isCounted: true }
+  const head = { method, path, params, query: new URLSearchParams(query), headers: plainHeaders({}), isCounted: true }
   return answer(dependencies, key, withBody(head, ''), { pageActor: actorOf(user) })
 }
 
@@ -61,8 +62,11 @@ export function asActor(
 ): Promise<Reply> {
   const { method, path } = requestOf(key, params)
   const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes, relationships } })
-  const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
-  if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
+  const headers = plainHeaders({
+    'Content-Type': 'application/json',
+    'Idempotency-Key': idempotencyKey,
+    ...(instanceId === undefined ? {} : { 'X-Instance-ID': instanceId }),
+  })
   const query = new URLSearchParams(parameters)
   const incoming = withBody({ method, path, params, query, headers }, body)
   return answer(dependencies, key, incoming, { pageActor: actor })

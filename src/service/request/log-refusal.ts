@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import type { Logger } from '../../config/log.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import { hasLeft } from './body.ts'
@@ -52,6 +51,8 @@ const codeForm = /^[a-z_.]{1,60}$/
 /** Returns the code in the body of the API or OAuth; otherwise the name of the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
+  // Loaded only where a process listens: importing `node:http` loads all of Node's HTTP clients too, 20 MB of an idle process.
+  const { STATUS_CODES } = await import('node:http')
   const byStatus = (STATUS_CODES[status] ?? 'refused').toLowerCase().replace(/[^a-z]+/g, '_')
   if (!headers.get('content-type')?.startsWith('application/json')) return byStatus
   try {

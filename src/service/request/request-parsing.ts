@@ -4,6 +4,7 @@ import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
 import type { Fault } from '../../core/faults.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import type { ReadableHeaders } from '../../core/plain-headers.ts'
 import { sha256 } from '../../core/system.ts'
 
 /** A request as it arrived, its body read but not parsed. */
@@ -13,7 +14,7 @@ export interface Incoming {
   path: string
   params: Readonly<Record<string, string>>
   query: URLSearchParams
-  headers: Headers
+  headers: ReadableHeaders
   /** The receiver has already counted the request against its credential's limit. */
   isCounted?: boolean
   /** The fault that was planned when the request arrived over MCP; undefined if the rules decide. */
@@ -61,7 +62,11 @@ const longestKey = 255
 const longestInstanceId = 1024
 
 /** Reads the headers of commands (docs/service.md#headers). @throws 400 naming the header. */
-export function readHeaders(operation: OperationDefinition, headers: Headers, isAgent: boolean): RequestHeaders {
+export function readHeaders(
+  operation: OperationDefinition,
+  headers: ReadableHeaders,
+  isAgent: boolean,
+): RequestHeaders {
   const instanceId = headers.get('x-instance-id') || null
   if (instanceId !== null && instanceId.length > longestInstanceId) {
     failHeader('X-Instance-ID', `must be at most ${longestInstanceId} characters long, got ${instanceId.length}`)
@@ -82,7 +87,7 @@ export function readHeaders(operation: OperationDefinition, headers: Headers, is
 const longestAgentId = 36
 
 /** Returns the agent that the X-Agent-ID header names, if the operation has that header. @throws 400 naming it. */
-export function readAgentHeader(operation: OperationDefinition, headers: Headers): string | null {
+export function readAgentHeader(operation: OperationDefinition, headers: ReadableHeaders): string | null {
   const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
   if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
     failHeader('X-Agent-ID', `must be an agent's id: agt_ and 32 digits 0-9a-f, at most ${longestAgentId} characters`)
