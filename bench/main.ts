@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, loadavg, platform, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { explainMisses } from './misses.ts'
 import type { Programs } from './processes.ts'
 import { type Row, tableText } from './table.ts'
 
@@ -69,7 +70,8 @@ async function bench(): Promise<void> {
       rows.push(...(await measurements[name]({ directory, programs, rows: Number(rowCount), data })))
     }
   } finally {
-    console.log(tableText(rows))
+    const { marked, notes } = explainMisses(rows)
+    console.log([tableText(marked), ...notes].join('\n'))
   }
   console.log('\nMedians of the rounds (lowest–highest). The ratio is the median of the ratios of the rounds.')
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)

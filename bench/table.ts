@@ -5,7 +5,8 @@ export interface Row {
   other: string
   ratio: string
   goal: string
-  reached: 'yes' | 'no' | ''
+  /** A missed goal has the number of its reason below the table. */
+  reached: 'yes' | 'no' | `no (${number})` | ''
 }
 
 export type Unit = 'ms' | '/s' | 'MB'

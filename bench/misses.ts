@@ -1,0 +1,67 @@
+import type { Row } from './table.ts'
+
+/** The reasons for goals that this package does not reach, by the beginning of a measurement's name. */
+const knownReasons: readonly (readonly [RegExp, string])[] = [
+  [
+    /^CPU of callTool in process, .*remembered/,
+    'A call that pays is stored before it is sent, so that its repeat is recognized even if the process dies: a second durable transaction.',
+  ],
+  [
+    /^(?:CPU of a tool call over HTTP|tool calls over (?:stdio|HTTP))/,
+    'A tool call is two durable transactions: the memory of sent calls, then the request with its key, activity, events and ledger. Its answer is also written in words for the model. The echo stores nothing.',
+  ],
+  [
+    /^authorizations, SQLite/,
+    'The bare statements have no authentication, schemas, sealed activity chain, events or recorded answer. More than half of the CPU is JavaScript, in many small pieces.',
+  ],
+  [
+    /^authorizations, PostgreSQL/,
+    'As on SQLite. Requests that arrive together share a transaction, which needs more than one request in flight to gain.',
+  ],
+  [
+    /^authorizations on one wallet/,
+    "Writes of one wallet run in sequence, and each of their statements is a round trip to PostgreSQL; SQLite's are function calls.",
+  ],
+  [
+    /^\d+ authorizations at once on one wallet/,
+    'One thread serves requests and health. Between two turns of its event loop it accepts all connections that wait.',
+  ],
+  [/^p99 of a quiet party/, 'SQLite has one writer, so a quiet party waits for the commit of the hot one.'],
+  [
+    /^creates by REST over HTTP/,
+    'Ours commits each record to the disk, with its key, activity and events; the other keeps an object in memory.',
+  ],
+  [
+    /: with (?:their events|entries of their run) against without/,
+    'The rows are written to the same disk. On PostgreSQL they also share its connections.',
+  ],
+  [
+    /^resident memory/,
+    'A bare Node process takes 43 MB. The rest is the code of the SDK, of zod and of all operations, with their schemas and the database.',
+  ],
+  [
+    /^start to/,
+    'The first call also opens the database, checks its schema, reads the root keys and compiles the schemas of the operations.',
+  ],
+  [
+    /^bytes on disk/,
+    'An answer without a secret is recorded as plain text: compressing and sealing it took 3 % of the CPU of a write. PostgreSQL adds a header to each row.',
+  ],
+  [
+    /rows against/,
+    'Lists seek through an index, so only its depth and the share of it in the cache grow. A single slow call sets a p99 of 100 samples; measure again on a quiet machine.',
+  ],
+]
+
+/** Marks the missed goals with a number. Returns the rows, and the numbered reasons. */
+export function explainMisses(rows: readonly Row[]): { marked: Row[]; notes: string[] } {
+  const notes: string[] = []
+  const marked = rows.map((row) => {
+    if (row.reached !== 'no') return row
+    const known = knownReasons.find(([measurement]) => measurement.test(row.measurement))
+    const reason = known?.[1] ?? 'The reason is not known. Measure again on a quiet machine, then profile.'
+    if (!notes.includes(reason)) notes.push(reason)
+    return { ...row, reached: `no (${notes.indexOf(reason) + 1})` as const }
+  })
+  return { marked, notes: notes.map((note, index) => `(${index + 1}) ${note}`) }
+}
