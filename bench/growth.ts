@@ -157,7 +157,8 @@ function pay({ sandbox, values }: Grown): Promise<number> {
 
 /** The length of a page. The small database has at least as many records, so both databases return equal pages. */
 const pageLength = 10
-const pagesSkipped = 20
+/** The most pages before one far within a list; fewer if the small database has fewer full ones. */
+const maxPagesSkipped = 20
 const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
 
 /** Returns a row for a list: its slowest request, among all filters, credentials and a page far behind the first. */
@@ -169,7 +170,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
   let worst: { way: string; result: Compared } | undefined
   for (const [credential, keyOf] of Object.entries(credentials)) {
     for (const [filter, value] of [['all', ''] as const, ['far within', ''] as const, ...filters]) {
-      const open = async ({ sandbox, values }: Grown) => {
+      const open = async ({ sandbox, values }: Grown, maxPages: number) => {
         const filled = path.replace(/\{(\w+)\}/g, (_, id: string) => values[id] ?? id)
         const search = filters.some(([indexedFilter]) => indexedFilter === filter)
           ? `&${filter}=${value || (values[filter] ?? 'none')}`
@@ -183,14 +184,16 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
           if (response.status >= 500) throw new Error(`${address}: ${text}`)
           return response.ok ? JSON.parse(text) : undefined
         }
-        let cursor = ''
-        for (let page = 0; filter === 'far within' && page < pagesSkipped; page++) {
-          const next = (await get(cursor))?.meta?.pagination?.nextCursor
-          if (next) cursor = `&cursor=${next}`
+        let [cursor, pages] = ['', 0]
+        for (; filter === 'far within' && pages < maxPages; pages++) {
+          const next = `&cursor=${(await get(cursor))?.meta?.pagination?.nextCursor}`
+          if ((await get(next))?.data.length !== pageLength) break
+          cursor = next
         }
-        return { isAllowed: (await get(cursor)) !== undefined, get: () => timed(() => get(cursor)) }
+        return { pages, isAllowed: (await get(cursor)) !== undefined, get: () => timed(() => get(cursor)) }
       }
-      const ways = { small: await open(grown.small), large: await open(grown.large) }
+      const small = await open(grown.small, maxPagesSkipped)
+      const ways = { small, large: await open(grown.large, small.pages) }
       if (!ways.small.isAllowed || !ways.large.isAllowed) continue
       const result = await compared(samples.list, ways, ({ get }) => get())
       const way = `${filter} ${value}, ${credential}`
