@@ -55,7 +55,7 @@ export async function askToChangeLimits({ agentId, limits }: Arguments, read: Re
       `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
       `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
     ],
-    effect: 'Payments above a limit wait for an approval; without a limit, none waits.',
+    effect: 'Payments above a limit wait for an approval; without a limit, payments do not wait.',
     tick: 'Yes, change the limits',
   }
 }
@@ -93,7 +93,7 @@ export async function askToChangeApplication({ applicationId, publicKeys }: Argu
   if (publicKeys === undefined) return undefined
   return {
     facts: [`Replace the keys of the application ${word(applicationId)}`],
-    effect: 'Whoever holds the new keys can act as its agent. The present keys stop working at once.',
+    effect: 'Anyone with the new private keys can act as its agent. The present keys stop working at once.',
     tick: 'Yes, replace the keys',
   }
 }
@@ -109,7 +109,7 @@ export async function askToRevokeApplication({ applicationId }: Arguments): Prom
 export async function askToTrustIssuer({ issuer, name, agents }: Arguments): Promise<Question> {
   return {
     facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, chosenAgents(agents)],
-    effect: 'Whoever it vouches for can act as these agents through the application, until the trust is ended.',
+    effect: 'The people it vouches for can act as these agents through the application, until the trust is ended.',
     tick: 'Yes, trust it',
   }
 }

@@ -12,7 +12,7 @@ export async function askToSetPartyLimits(limits: Arguments): Promise<Question> 
   )
   return {
     facts: ['Set the limits of your party', `To: ${words.join(', ')}`],
-    effect: 'Payments above a limit wait for an approval; without a limit, none waits.',
+    effect: 'Payments above a limit wait for an approval; without a limit, payments do not wait.',
     tick: 'Yes, set the limits',
   }
 }
