@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/rehearse/agent.ts'
+import { persistent } from '../../src/rehearse/scripted/persistent.ts'
+import { withTools } from '../../src/rehearse/scripted/tools.ts'
 import { agentBy, rehearsed, scenarioWith, smallWorld, type Tools, trialBy } from './rehearsed.ts'
 
 const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000, description: 'Bread' }
@@ -205,6 +208,16 @@ describe('an agent under rehearsal', () => {
       expect.arrayContaining(['list_shops', 'pay_shop_checkout', 'advance_sandbox_clock', 'create_payment']),
     )
     expect(names.filter((name) => /simulate|fault|snapshot|reset|fund_sandbox|link_external/.test(name))).toEqual([])
+  })
+
+  it('that is scripted does not repeat a call of a tool that is not offered', async () => {
+    const run: Agent['run'] = (given, signal) =>
+      withTools(given, signal, async (tools) => {
+        const outcome = await persistent(tools).call('getAgent', { agentId: 'agt_019caea258681c54e1843180caf1516c' })
+        return outcome.kind
+      })
+    const trial = await trialBy({ name: 'a-test', isScripted: true, run }, scenarioWith({}))
+    expect(trial).toMatchObject({ answer: 'refused', calls: 1 })
   })
 
   it('cannot use other operations, neither as tools, nor over REST, nor by a header', async () => {

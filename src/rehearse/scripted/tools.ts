@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client, ProtocolError, ProtocolErrorCode, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type Catalogue, catalogue, type OperationKey } from '../../../tools/index.ts'
 import { resultSchemas } from '../../client/result-schemas.ts'
 import type { Resource, SentInput } from '../../core/operation.ts'
@@ -115,8 +115,12 @@ async function callOnce<Key extends OperationKey>(
     const result = await client.callTool({ name, arguments: input }, { signal, timeout: answerWithinMs })
     if (result.isError === true) return refusal(result.content)
     return { kind: 'answered', data: (result.structuredContent as { data: Answered<Key> }).data }
-  } catch {
+  } catch (error) {
     signal.throwIfAborted()
+    // The server does not offer the tool to this connection, so nothing was done.
+    if (error instanceof ProtocolError && error.code === ProtocolErrorCode.InvalidParams) {
+      return { kind: 'refused', code: 'unknown_tool', detail: error.message, decision: undefined }
+    }
     return { kind: 'unanswered' }
   }
 }
