@@ -32,7 +32,9 @@ import {
   openReportFolder,
   readOlderResults,
   readReport,
+  readUnfinishedTrials,
   resultsFile,
+  trialsWriter,
   writeReport,
 } from './report-folder.ts'
 import { startCommand } from './start-command.ts'
@@ -79,6 +81,13 @@ async function run(flags: RehearseFlags): Promise<void> {
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
+  const { name, model } = agent
+  const keep = trialsWriter(folder, {
+    agent: name,
+    seed: flags.seed,
+    trials,
+    ...(model === undefined ? {} : { model }),
+  })
   let passed = 0
   const { results, interrupted } = await rehearseWithTrivial({
     scenarios,
@@ -92,7 +101,8 @@ async function run(flags: RehearseFlags): Promise<void> {
     isStrict: flags.strict === true,
     bounds,
     signal: interruption.signal,
-    onTrial: (trial) => {
+    onTrial: (trial, scenario) => {
+      keep(trial, scenario)
       passed += trial.passed ? 1 : 0
       bar?.increment(1, { passed })
     },
@@ -135,7 +145,9 @@ async function regradeFolder(flags: RehearseFlags, folder: string, ending: Endin
   if (agentFlag !== undefined) {
     throw new ConfigError(`--regrade judges existing results without running an agent: remove ${agentFlag}.`)
   }
-  const recorded = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
+  const recorded =
+    (await readUnfinishedTrials(folder)) ??
+    readResults(await readReport('--regrade', folder), join(folder, resultsFile))
   const into = flags.report ?? folder
   await openReportFolder('--report', into)
   await report(into, regrade(recorded, ending.scenarios, ending), ending)

@@ -1,15 +1,21 @@
+import { writeFileSync } from 'node:fs'
 import { access, appendFile, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { junitXml } from '../rehearse/junit.ts'
 import { openTelemetryJson } from '../rehearse/opentelemetry.ts'
+import { type KeptResults, readTrials } from '../rehearse/regrade.ts'
+import { resultsOf } from '../rehearse/rehearse.ts'
 import { reportHtml } from '../rehearse/report/report.ts'
-import type { Results } from '../rehearse/results.ts'
+import type { Results, Trial } from '../rehearse/results.ts'
+import type { Scenario } from '../rehearse/scenario.ts'
 import { summaryMarkdown } from '../rehearse/summary.ts'
 import { codeOf } from './explain.ts'
 
 export const resultsFile = 'results.json'
+/** The trials of a rehearsal that is running, or was killed. The report replaces it. */
+const trialsFile = 'trials.jsonl'
 
 /**
  * Creates the folder of a report if needed. Called before the rehearsal, so that an unusable path is reported at once.
@@ -36,6 +42,33 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
+/**
+ * Begins the file of the trials so far.
+ * @returns a function that adds a trial
+ */
+export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>) {
+  const write = (flag: 'w' | 'a', text: string) => {
+    try {
+      writeFileSync(join(folder, trialsFile), text, { flag })
+    } catch (error) {
+      throw unwritten(folder, error)
+    }
+  }
+  write('w', '')
+  return (trial: Trial, scenario: Scenario): void =>
+    write('a', `${JSON.stringify({ format: 1, ...told, scenarios: [resultsOf(scenario, [trial])] })}\n`)
+}
+
+const unwritten = (folder: string, error: unknown) =>
+  new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
+
+/** Reads the trials of a rehearsal that was killed; undefined if there are none. */
+export async function readUnfinishedTrials(folder: string): Promise<KeptResults | undefined> {
+  const path = join(folder, trialsFile)
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return readTrials(text, path)
+}
+
 /** Writes all files of a report, or leaves those of the previous one as they are. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
   // Functions, so that only one file's text is in memory at a time.
@@ -56,8 +89,9 @@ export async function writeReport(folder: string, results: Results): Promise<voi
     for (const [temporary, path] of written) await rename(temporary, path)
   } catch (error) {
     await Promise.all(written.map(([temporary]) => rm(temporary, { force: true })))
-    throw new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
+    throw unwritten(folder, error)
   }
+  await rm(join(folder, trialsFile), { force: true })
 }
 
 /** Adds a summary to the file that a step of GitHub Actions shows. A failure to do so does not fail the rehearsal. */

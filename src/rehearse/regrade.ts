@@ -38,18 +38,46 @@ export type KeptResults = z.output<typeof KeptResults>
 type RecordedScenario = KeptResults['scenarios'][number]['scenario']
 
 /**
- * Reads the text of a `results.json`.
+ * Reads the text of a `results.json`, of any size.
  * @param name the file's name in errors
  * @throws WorldFileError with the first mistake
  */
 export function readResults(text: string, name: string): KeptResults {
   try {
-    return parseFile(text, name, KeptResults)
+    return parseFile(jsonOf(text) ?? text, name, KeptResults)
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
     // Nobody writes this file by hand, so its first error shows well enough that it is the wrong file.
     throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
   }
+}
+
+/** Returns the object in a text of JSON; undefined if it is anything else, whose mistakes `parseFile` reports. */
+function jsonOf(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Reads the text of a `trials.jsonl`, whose lines are results with one trial each. The last line may be incomplete.
+ * @returns undefined if it has no trial
+ */
+export function readTrials(text: string, name: string): KeptResults | undefined {
+  const complete = text.split('\n').slice(0, -1)
+  const read = complete.map((line, at) => readResults(line, `${name}:${at + 1}`))
+  const [first] = read
+  const byId = Map.groupBy(
+    read.flatMap(({ scenarios }) => scenarios),
+    ({ scenario }) => scenario.id,
+  )
+  const scenarios = [...byId.values()].flatMap(([one, ...more]) =>
+    one === undefined ? [] : [{ ...one, trials: [one, ...more].flatMap(({ trials }) => trials) }],
+  )
+  return first && { ...first, scenarios }
 }
 
 /** Judges results again, by the current scenario of the same id, or by the recorded one if there is none. */

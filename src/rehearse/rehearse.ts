@@ -12,7 +12,7 @@ export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
   trials: number
   /** The number of trials at the same time. */
   concurrency: number
-  onTrial?: ((trial: Trial) => void) | undefined
+  onTrial?: ((trial: Trial, scenario: Scenario) => void) | undefined
 }
 
 export interface Rehearsal {
@@ -34,7 +34,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   await workOn(planned, options, async ({ scenario, number }, over) => {
     const trial = await runTrial(scenario, agent, { ...options, number, signal: over })
     trialsByScenario.get(scenario)?.push(trial)
-    options.onTrial?.(trial)
+    options.onTrial?.(trial, scenario)
   })
   const results = [...trialsByScenario].flatMap(([scenario, trials]) =>
     trials.length === 0 ? [] : [resultsOf(scenario, trials)],

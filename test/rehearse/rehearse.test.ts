@@ -1,5 +1,9 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
+import { readUnfinishedTrials, trialsWriter, writeReport } from '../../src/commands/report-folder.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { junitXml } from '../../src/rehearse/junit.ts'
 import { readResults, regrade } from '../../src/rehearse/regrade.ts'
@@ -94,10 +98,33 @@ describe('results that are judged again', () => {
     expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)
   })
 
+  it('may be larger than a file that people write', async () => {
+    const { results } = await rehearsal({ scenarios: scenarios.slice(0, 1), trials: 1 })
+    const text = JSON.stringify({ ...results, agent: 'x'.repeat(1_100_000) })
+    expect(regrade(readResults(text, 'results.json'), scenarios).scenarios).toEqual(results.scenarios)
+  })
+
+  it('are read from the trials so far if the run was killed, until a report replaces them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
+    try {
+      const keep = trialsWriter(folder, { agent: 'a-test', seed: 'a seed', trials: 2 })
+      expect(await readUnfinishedTrials(folder)).toBeUndefined()
+      const { results } = await rehearsal({ onTrial: keep, concurrency: 1 })
+      appendFileSync(join(folder, 'trials.jsonl'), '{"format":1,"agent":"a-te')
+      const kept = await readUnfinishedTrials(folder)
+      expect(kept && regrade(kept, scenarios)).toEqual(results)
+      await writeReport(folder, results)
+      expect(readdirSync(folder)).not.toContain('trials.jsonl')
+      expect(await readUnfinishedTrials(folder)).toBeUndefined()
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
   it('are refused with the reason if the file is not a results file', () => {
     expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
     expect(() => readResults('{"format": 2}', 'results.json')).toThrow(
-      /^results\.json:1:1 .* Name the results\.json that a rehearsal wrote\.$/,
+      /^results\.json: .* Name the results\.json that a rehearsal wrote\.$/,
     )
   })
 })
