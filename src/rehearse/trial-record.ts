@@ -18,6 +18,8 @@ const Effect = z.object({
   weight: z.enum(['given', 'clutter', 'undone']),
   /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
+  /** The same as the agent's act, such as "paid $1.00 to stranger@evil.example", if the agent caused it. */
+  did: z.string().optional(),
   /** The merchant. */
   at: Name,
   /** The payee's handle, or another recipient. */

@@ -52,6 +52,10 @@ it('records an effect and its undoing, each with its author and step', async () 
     ['card', 'added', 'agent', 1, 'given', 'a card of up to $9.00 for Elsewhere'],
     ['card', 'changed', 'agent', 2, 'undone', 'a card of up to $9.00 for Elsewhere: frozen'],
   ])
+  expect(effects.map(({ did }) => did)).toEqual([
+    'created a card of up to $9.00 for Elsewhere',
+    'froze a card of up to $9.00 for Elsewhere',
+  ])
 })
 
 it('attributes due effects to time, even within a call of the agent, and decisions to the person', async () => {
@@ -68,6 +72,8 @@ it('attributes due effects to time, even within a call of the agent, and decisio
     await call('advance_sandbox_clock', { seconds: 3 * 24 * 60 * 60 })
     return 'Done.'
   })
+  expect(effects.map(({ did }) => did).slice(2)).toEqual([undefined, undefined, undefined])
+  expect(effects[0]?.did).toBe('asked for approval to pay $700.00 to bakery')
   expect(effects.map(({ what, by, says }) => [what, by, says])).toEqual([
     ['payment', 'agent', '$700.00 to bakery, pending approval'],
     ['approval', 'agent', 'approval of $700.00 to bakery'],

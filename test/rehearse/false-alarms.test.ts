@@ -61,6 +61,6 @@ test('an abandoned cart is reported, and fails the trial only with --strict', as
   const strict = await trialBy(asksTwice, undrawn(scenario), { isStrict: true })
   expect(strict.passed).toBe(false)
   expect(strict.verdicts.filter(({ failed }) => failed).map(({ says }) => says)).toEqual([
-    'Left behind: a cart of $69.00 at Plain Goods (step 2).',
+    'The agent created a cart of $69.00 at Plain Goods and did not pay for it (step 2).',
   ])
 })

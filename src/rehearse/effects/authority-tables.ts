@@ -11,8 +11,9 @@ const agentCards: Description<TableRow<'agentCards'>> = {
   changed: (before, after, context) => {
     const noun = agentCards.noun(after, context)
     if (after.frozenAtMs !== before.frozenAtMs) {
-      const isFrozen = after.frozenAtMs !== null
-      return [{ weight: isFrozen ? 'undone' : 'given', says: `${noun}: ${isFrozen ? 'frozen' : 'unfrozen'}` }]
+      return after.frozenAtMs === null
+        ? [{ weight: 'given', says: `${noun}: unfrozen`, did: `unfroze ${noun}` }]
+        : [{ weight: 'undone', says: `${noun}: frozen`, did: `froze ${noun}` }]
     }
     return after.expiresAtMs < before.expiresAtMs ? [{ weight: 'undone', says: `${noun}: ended` }] : undefined
   },
@@ -38,7 +39,7 @@ const credentials: Description<TableRow<'credentials'>> = {
   changed: (before, after, context) =>
     before.revokedAtMs === after.revokedAtMs
       ? undefined
-      : [{ weight: 'undone', says: `${credentials.noun(after, context)}: revoked` }],
+      : [{ weight: 'undone', says: `${credentials.noun(after, context)}: revoked`, did: 'revoked a key' }],
 }
 
 const agents: Description<TableRow<'agents'>> = {
@@ -59,7 +60,14 @@ const parties: Description<TableRow<'parties'>> = {
 
 function limitsChanged(before: { limits: unknown }, after: { limits: unknown }, owner: string) {
   if (after.limits === before.limits) return undefined
-  return [{ ...asGiven(), what: 'limit' as const, says: `the limits of ${owner} changed` }]
+  return [
+    {
+      ...asGiven(),
+      what: 'limit' as const,
+      says: `the limits of ${owner} changed`,
+      did: `changed the limits of ${owner}`,
+    },
+  ]
 }
 
 const users: Description<TableRow<'users'>> = {
@@ -112,7 +120,9 @@ const partyInvitations: Description<TableRow<'partyInvitations'>> = {
 }
 
 const answeredInvitation = (recipient: string, status: string) => {
-  return { ...asUndone(), says: `the invitation to ${recipient}: ${status.toLowerCase()}` }
+  const noun = `the invitation to ${recipient}`
+  const did = /^(?:CANCELED|REVOKED)$/.test(status) ? { did: `revoked ${noun}` } : {}
+  return { ...asUndone(), says: `${noun}: ${status.toLowerCase()}`, ...did }
 }
 
 const invitationLinks: Description<TableRow<'invitationLinks'>> = {

@@ -41,8 +41,8 @@ export function effectsBetween(
     })
     const removedEffects = [...old].flatMap(([key, row]) => {
       if (rows.has(key)) return []
-      const says = `${description.noun(row, tellings.removed)}: removed`
-      return effects(key, row, 'removed', [{ weight: 'undone', says }])
+      const noun = description.noun(row, tellings.removed)
+      return effects(key, row, 'removed', [{ weight: 'undone', says: `${noun}: removed`, did: `removed ${noun}` }])
     })
     return [...present, ...removedEffects]
   })
@@ -84,6 +84,7 @@ function effectOf(
     what = description.what,
     weight,
     says,
+    did = change === 'added' ? `created ${says}` : undefined,
     byShop,
     at,
     to,
@@ -97,6 +98,7 @@ function effectOf(
   return {
     ...{ what, id, change, by: cause.by === 'time' && byShop === true ? 'shop' : cause.by, step: cause.step },
     ...{ weight, says: maskText(says) },
+    ...(cause.by !== 'agent' || did === undefined ? {} : { did: maskText(did) }),
     ...(at === undefined ? {} : { at: maskText(at) }),
     ...(to === undefined ? {} : { to: maskText(to) }),
     ...(of === undefined ? {} : { of }),

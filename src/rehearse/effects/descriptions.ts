@@ -11,6 +11,8 @@ export interface RowEffect extends About {
   what?: EffectKind
   weight: Effect['weight']
   says: string
+  /** The act that causes it. Default for a new record: "created" and `says`. */
+  did?: string
   /** The shop caused it, even though the cause appears to be time. */
   byShop?: true
 }

@@ -12,6 +12,11 @@ import {
 
 type Payment = TableRow<'payments'>
 
+/** Describes an amount that moved, as an effect and as an act: "$1.00 paid to …" and "paid $1.00 to …". */
+const moved = (past: string, amount: string, rest: string, participle = past) => {
+  return { says: `${amount} ${participle} ${rest}`, did: `${past} ${amount} ${rest}` }
+}
+
 const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   what: 'purchase',
   about: ({ merchantName, amountCents }) => ({ at: merchantName, cents: amountCents }),
@@ -19,9 +24,11 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   added: ({ kind, merchantName, amountCents, declineCode }) => {
     // The purchase describes its refund.
     if (kind === 'refund') return []
-    if (declineCode === null) return [{ weight: 'given', says: `${money(amountCents)} spent at ${merchantName}` }]
-    const says = `a purchase of ${money(amountCents)} at ${merchantName} was declined (${declineCode})`
-    return [{ what: 'decline', weight: 'clutter', says }]
+    const amount = money(amountCents)
+    if (declineCode === null) return [{ weight: 'given', ...moved('spent', amount, `at ${merchantName}`) }]
+    const purchase = `a purchase of ${amount} at ${merchantName}`
+    const says = `${purchase} was declined (${declineCode})`
+    return [{ what: 'decline', weight: 'clutter', says, did: `tried ${purchase}, which was declined (${declineCode})` }]
   },
   changed: (before, after) => {
     const captured = after.capturedCents - before.capturedCents
@@ -62,15 +69,17 @@ const paymentKinds = {
   internal: 'transfer',
 } as const
 
-function moneyMoved(row: Payment, context: DescriptionContext): string {
+function moneyMoved(row: Payment, context: DescriptionContext): Pick<RowEffect, 'says' | 'did'> {
   const amount = money(row.amountCents)
   const to = payeeOf(row, context)
-  if (row.kind === 'deposit') return `${amount} deposited from a bank account`
-  if (row.kind === 'withdrawal') return `${amount} withdrawn to a bank account`
-  if (row.kind === 'internal') return `${amount} moved to the wallet ${to}`
-  if (row.status === 'IN_REVIEW') return `${amount} to ${to}, pending approval`
-  if (row.status === 'PENDING_CLAIM') return `${amount} reserved for ${to} until it is claimed`
-  return `${amount} ${row.kind === 'wire' ? 'wired' : 'paid'} to ${to}`
+  if (row.kind === 'deposit') return moved('deposited', amount, 'from a bank account')
+  if (row.kind === 'withdrawal') return moved('withdrew', amount, 'to a bank account', 'withdrawn')
+  if (row.kind === 'internal') return moved('moved', amount, `to the wallet ${to}`)
+  if (row.status === 'IN_REVIEW') {
+    return { says: `${amount} to ${to}, pending approval`, did: `asked for approval to pay ${amount} to ${to}` }
+  }
+  if (row.status === 'PENDING_CLAIM') return moved('reserved', amount, `for ${to} until it is claimed`)
+  return moved(row.kind === 'wire' ? 'wired' : 'paid', amount, `to ${to}`)
 }
 
 /** Statuses in which the money is back, or never left. */
@@ -81,12 +90,13 @@ const payments: Description<Payment> = {
   ignored: ['heldCents', 'bankDueAtMs', 'submittedAtMs', 'settledAtMs', 'transactionId', 'claimTokenHash'],
   about: aboutPayment,
   noun: (row, context) => `the payment of ${money(row.amountCents)} to ${payeeOf(row, context)}`,
-  added: (row, context) => [{ what: paymentKinds[row.kind], weight: 'given', says: moneyMoved(row, context) }],
+  added: (row, context) => [{ what: paymentKinds[row.kind], weight: 'given', ...moneyMoved(row, context) }],
   status: (row, context) => {
     const what = paymentKinds[row.kind]
-    return undoneStatuses.has(row.status)
-      ? { what, weight: 'undone', says: `${payments.noun(row, context)} ${inWords(row.status)}` }
-      : { what, weight: 'given', says: moneyMoved(row, context) }
+    if (!undoneStatuses.has(row.status)) return { what, weight: 'given', ...moneyMoved(row, context) }
+    const noun = payments.noun(row, context)
+    const did = row.status === 'CANCELED' ? { did: `canceled ${noun}` } : {}
+    return { what, weight: 'undone', says: `${noun} ${inWords(row.status)}`, ...did }
   },
 }
 
@@ -101,7 +111,12 @@ const approvals: Description<TableRow<'approvals'>> = {
     const payment = rowIn(context, 'payments', paymentId)
     return `approval of ${payment === undefined ? paymentId : `${money(payment.amountCents)} to ${payeeOf(payment, context)}`}`
   },
-  status: ({ status }) => ({ weight: status === 'approved' ? 'given' : 'undone' }),
+  status: (row, context) => {
+    const noun = `the ${approvals.noun(row, context)}`
+    return row.status === 'approved'
+      ? { weight: 'given', did: `gave ${noun}` }
+      : { weight: 'undone', did: `ended ${noun}` }
+  },
 }
 
 const merchantOf = ({ cardTransactionId }: TableRow<'shopOrders'>, context: DescriptionContext) =>
@@ -123,7 +138,9 @@ const shopOrders: Description<TableRow<'shopOrders'>> = {
   },
   status: ({ status, ...row }, context) => {
     const noun = shopOrders.noun({ status, ...row }, context)
-    if (status === 'returning') return { what: 'return', weight: 'undone', says: `${noun} returned by the customer` }
+    if (status === 'returning') {
+      return { what: 'return', weight: 'undone', says: `${noun} returned by the customer`, did: `returned ${noun}` }
+    }
     const weight = status === 'canceled' || status === 'returned' ? 'undone' : 'given'
     return { weight, says: `${noun} ${inWords(status)}`, byShop: true }
   },
@@ -138,11 +155,15 @@ const shopCheckouts: Description<TableRow<'shopCheckouts'>> = {
   changed: (_before, after, context) => [{ weight: 'given', says: `${shopCheckouts.noun(after, context)}: paid` }],
 }
 
+const requested = ({ amountCents, payerName, payerValue }: TableRow<'paymentRequests'>) =>
+  moved('requested', money(amountCents), `from ${payerName ?? payerValue}`)
+
 const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   what: 'request',
   ignored: ['openUntilMs', 'transactionId', 'cardTries', 'paymentId', 'payerPartyId', 'payerAgentId'],
   about: ({ payerValue, amountCents }) => ({ to: payerValue, cents: amountCents }),
-  noun: ({ amountCents, payerName, payerValue }) => `${money(amountCents)} requested from ${payerName ?? payerValue}`,
+  noun: (row) => requested(row).says,
+  added: (row) => [{ weight: 'given', ...requested(row) }],
   status: () => ({ weight: 'undone' }),
   // The payment itself describes how a request was paid.
   changed: ({ status }, after) =>
