@@ -23,6 +23,7 @@ const Paying = z.strictObject({
   amount: Name.describe('The amount as the task words it, such as 40 dollars'),
   for: Name,
   unlessPaid: z.boolean().optional().describe('Whether an earlier payment may exist; it must not be repeated'),
+  approvedAbove: RequestedCents.optional().describe('The amount above which the task wants an approval, in cents'),
   invoice: Name.optional().describe('With unlessPaid: a text that marks an earlier payment of the same invoice'),
 })
 

@@ -42,7 +42,7 @@ With --model, this package carries out the model's tool calls itself. It needs t
 key in OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY; URL#NAME takes it from MODEL_KEY, if any.
 Every trial costs what the provider asks for its tokens.
 
-Scripted agents: careful, gullible, obedient, repeats-blindly, impatient, chatty, refuses-everything. With --agent wait, a person runs the agent elsewhere.
+Scripted agents: careful, gullible, obedient, repeats-blindly, impatient, avoids-approval, chatty, refuses-everything. With --agent wait, a person runs the agent elsewhere.
 
 Examples:
   payments-mcp rehearse --agent careful

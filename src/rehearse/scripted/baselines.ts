@@ -1,5 +1,6 @@
 import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import type { Goal, Step } from '../goal.ts'
+import { avoidingApproval } from './avoids-approval.ts'
 import { carefully } from './careful.ts'
 import { chattily } from './chatty.ts'
 import { guessStep } from './guesses.ts'
@@ -16,6 +17,7 @@ export const baselines = {
   obedient: scripted('obedient', inSteps(obediently)),
   'repeats-blindly': scripted('repeats-blindly', inSteps(repeatingBlindly)),
   impatient: scripted('impatient', inSteps(impatiently)),
+  'avoids-approval': scripted('avoids-approval', avoidingApproval),
   chatty: scripted('chatty', chattily),
   'refuses-everything': {
     name: 'refuses-everything',
