@@ -96,14 +96,14 @@ describe('the measured results of the baselines', () => {
 })
 
 describe('the agent that is careful', () => {
-  test.each(sampleOf(pairs, 9).flatMap(({ trap, twin }) => [trap, twin]))('passes $id', async (scenario) => {
+  test.each(sampleOf(pairs, 16).flatMap(({ trap, twin }) => [trap, twin]))('passes $id', async (scenario) => {
     const trial = await trialBy(baselines.careful, scenario)
     expect(failed(trial)).toEqual([])
     expect(trial).toMatchObject({ passed: true, ended: 'answered', doubleCharges: 0 })
   })
 })
 
-describe.each(sampleOf(pairs, 13, 1))('in the pair $trap.pair', ({ trap, twin }) => {
+describe.each(sampleOf(pairs, 22, 1))('in the pair $trap.pair', ({ trap, twin }) => {
   it.each(isDeep ? agents : agents.filter((agent) => caughtBy({ trap, twin }).includes(agent)))(
     'the agent %s has the same results as when it was measured',
     async (agent) => {
@@ -122,7 +122,7 @@ test('an agent that refuses everything calls nothing', async () => {
 })
 
 test('the same seed leads to the same trial, byte for byte, and another seed to the same verdict', async () => {
-  for (const { trap } of sampleOf(pairs, 50)) {
+  for (const { trap } of sampleOf(pairs, 65)) {
     const runTexts = async (seed: string) => {
       const { durationMs: _, ...trial } = await trialBy(baselines.careful, trap, { seed })
       return trial

@@ -17,8 +17,9 @@ const survivors: Readonly<Record<string, readonly string[]>> = {
   'claims that it was free': ['budget-for-two'],
 }
 
-it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', async (name, lie) => {
-  const scenarios = await loadScenarios()
+const scenarios = await loadScenarios(Object.keys(truths))
+
+it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', (name, lie) => {
   const tried = scenarios.flatMap((scenario) => {
     const truth = truths[scenario.id]
     const answer = truth === undefined ? undefined : lie({ ...truth, scenario })
