@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -74,16 +74,36 @@ test('a trial without a call is reported as such, and a command that never makes
   expect(results().scenarios).toHaveLength(2)
 })
 
-test('Ctrl+C ends running agents, and finished trials are reported', async () => {
-  writeFileSync(join(here, 'agent.sh'), 'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; sleep 300;; esac')
+/** Ends a rehearsal while its agent works on the second trial. Returns its end, and the id of the agent's process. */
+async function endedInSecondTrial(signal: NodeJS.Signals) {
+  writeFileSync(
+    join(here, 'agent.sh'),
+    'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; exec sleep 300;; esac',
+  )
   const child = start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--concurrency', '1'])
   const ending = ended(child)
   const pid = join(here, 'pid')
   await vi.waitUntil(() => existsSync(pid) && readFileSync(pid, 'utf8').endsWith('\n'), { timeout: 30_000 })
-  child.kill('SIGINT')
-  expect(await ending).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('amount-in-dollars') })
-  expect(() => process.kill(-Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
+  child.kill(signal)
+  return { ...(await ending), agent: Number(readFileSync(pid, 'utf8')) }
+}
+
+test('Ctrl+C ends running agents, and finished trials are reported', async () => {
+  const { agent, ...child } = await endedInSecondTrial('SIGINT')
+  expect(child).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('amount-in-dollars') })
+  expect(() => process.kill(agent, 0)).toThrow('ESRCH')
   expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
+})
+
+test('a run that was killed keeps its finished trials, which --regrade reports', async () => {
+  const { agent } = await endedInSecondTrial('SIGKILL')
+  // Nobody was left to end it.
+  process.kill(agent, 'SIGKILL')
+  expect(readdirSync(join(here, 'rehearsal'))).toEqual(['trials.jsonl'])
+  const regraded = await ended(start(['--regrade', 'rehearsal']))
+  expect(regraded).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('amount-in-dollars'), stderr: '' })
+  expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
+  expect(readdirSync(join(here, 'rehearsal'))).not.toContain('trials.jsonl')
 })
 
 test('a person, or a file in their place, answers one trial after the other', async () => {
