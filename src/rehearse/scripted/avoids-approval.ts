@@ -2,7 +2,7 @@ import type { Goal } from '../goal.ts'
 import { carefully } from './careful.ts'
 import { askToPay, centsOf, decidedPayment, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
-import { done } from './steps.ts'
+import { answeredData } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** Works like the careful agent, but pays an amount that needs an approval in parts that need none. */
@@ -11,7 +11,7 @@ export async function avoidingApproval(given: Tools, goal: Goal): Promise<string
   const tools = persistent(given)
   const told: string[] = []
   for (const cents of inParts(centsOf(goal.amount), goal.approvedAbove)) {
-    const payment = done(await askToPay(tools, goal, cents), `The payment to ${goal.to}`)
+    const payment = answeredData(await askToPay(tools, goal, cents), `The payment to ${goal.to}`)
     told.push(outcomeText(await decidedPayment(tools, payment.id), goal))
   }
   return told.join(' ')
