@@ -50,6 +50,8 @@ export interface CallOptions {
   isNewKey?: boolean
   /** Whether an equal call was sent before with this key. */
   isRepeat?: boolean
+  /** Whether a model called a tool, and gets the answer as its result. */
+  isToolCall?: boolean
   /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
   /** The fault to inject if the API is in this process; it has no effect over a network. */
@@ -184,6 +186,7 @@ export function createClient(options: ClientOptions): Client {
       if (options.program !== undefined) headers['User-Agent'] = userAgentOf(options.program, callOptions.host)
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
       if (callOptions.isRepeat === true) headers['X-MCP-Repeat'] = 'true'
+      if (callOptions.isToolCall === true) headers['X-MCP-Tool-Call'] = 'true'
       if (body !== undefined) headers['Content-Type'] = 'application/json'
       const now = lessWaiting(operation, input, system.elapsed() - beganAtMs)?.path ?? path
       const { name, method } = operation

@@ -4,6 +4,7 @@ import type { Config } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 import type { Environment } from '../core/operation.ts'
 import { realSystem, type System } from '../core/system.ts'
+import { recordedResult } from '../mcp/tools/recorded-result.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createSender } from '../service/request/deliver/sender.ts'
 import { createService, type Service, type ServiceOptions } from '../service/service.ts'
@@ -63,6 +64,7 @@ export async function openEmbedded(
     log,
     publicUrl,
     world: file?.value,
+    toolResultOf: recordedResult,
     ...more,
   }
   const created = createService(options)

@@ -34,7 +34,7 @@ import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { WaitingRequests } from './request/waiting-requests.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
-import type { ReportEntry } from './rules/runs.ts'
+import type { ReportEntry, ToolResultOf } from './rules/runs.ts'
 import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
 import { withAnnouncements } from './store/events.ts'
@@ -72,6 +72,8 @@ export interface ServiceOptions {
   about?: About
   /** The world that fills an empty store; by default, the package's own. */
   world?: World | undefined
+  /** Renders what a model saw of a recorded call, for the console; by default, the console does not show it. */
+  toolResultOf?: ToolResultOf | undefined
   /** Whether events in runs are recorded for the console; true by default. */
   keepsRuns?: boolean
 }
@@ -203,6 +205,7 @@ export function createService({
   observe,
   about = aboutItself,
   world,
+  toolResultOf,
   keepsRuns = true,
 }: ServiceOptions): Service {
   requireNode('createService')
@@ -240,6 +243,7 @@ export function createService({
     ...shared,
     observe,
     about,
+    toolResultOf,
     ending: ending.signal,
   }
   const app = createApp(dependencies)

@@ -83,6 +83,8 @@ export interface WorldOptions {
   send?: ServiceOptions['send']
   /** Fetches documents of applications and keys of identity providers; by default as the product does. */
   publicFetch?: ServiceOptions['publicFetch']
+  /** Renders what a model saw; by default the console does not show it. */
+  toolResultOf?: ServiceOptions['toolResultOf']
   /** False if the test counts database queries, because recording runs adds some. */
   keepsRuns?: boolean
 }
@@ -103,12 +105,13 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     alarms.push(logged.at(-1) ?? '')
   }
   const log = { debug: line, info: line, warn: alarm, error: alarm }
-  const { publicUrl, clientMetadata, send, publicFetch } = options
+  const { publicUrl, clientMetadata, send, publicFetch, toolResultOf } = options
   const serviceOptions = {
     ...(publicUrl && { publicUrl }),
     ...(clientMetadata && { clientMetadata }),
     ...(send && { send }),
     ...(publicFetch && { publicFetch }),
+    ...(toolResultOf && { toolResultOf }),
   }
   // Production starts empty, so it is filled with the records that tests need.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options

@@ -101,7 +101,12 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   const client = await dependencies.api.client()
   const progress = progressOf(context, dependencies)
   const stop = progress.whileWaiting(guard.input.waitSeconds)
-  const always = { signal: context.mcpReq.signal, fault: faultOfAnswer(fault), onAttempt: progress.attempt }
+  const always = {
+    signal: context.mcpReq.signal,
+    fault: faultOfAnswer(fault),
+    onAttempt: progress.attempt,
+    isToolCall: true,
+  }
   const request = (options: CallOptions) => client.call(operation, guard.input, { ...always, ...options })
   const attempt = { operation: operation.name, of, idempotencyKey, held }
   const perform = (key: string | undefined) => guard.send(key, decided, request)

@@ -3,8 +3,11 @@ import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/accepted-values.ts'
 import { memoize } from '../../core/memoize.ts'
 import { answersList, inputParts, type OperationDefinition, onlyReads } from '../../core/operation.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { Dependencies as AllDependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
+
+/** The choice of tools is all that is needed of a connection. */
+type Dependencies = Pick<AllDependencies, 'choice'>
 
 const operations = Object.values<OperationDefinition>(catalogue)
 

@@ -1,9 +1,12 @@
 import type { ApiError } from '../../client/api-error.ts'
 import { type Bounds, type ErrorCode, type ErrorSource, errorTable, type Failure } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { Dependencies as AllDependencies, Api } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered-operations.ts'
+
+/** The parts of a connection that a next step may name. */
+type Dependencies = Pick<AllDependencies, 'choice'> & { api: Pick<Api, 'ways'> }
 
 /** A refused call, and the connection whose tools may help. */
 interface Refused {

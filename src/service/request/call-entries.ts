@@ -17,6 +17,8 @@ import type { Note, RunLog } from './run-log.ts'
 
 /** The header of a request that the MCP server repeats for a call equal to an earlier one. */
 const repeatHeader = 'x-mcp-repeat'
+/** The header of a request by which the MCP server carries out the call of a tool. */
+const toolHeader = 'x-mcp-tool-call'
 
 /** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
 export function noteCall(
@@ -79,6 +81,7 @@ function noteOfCall(
     ...bodyOf(request),
     ...answerOf(request, reply),
     hasKey: key !== null,
+    ...(headers.get(toolHeader) === 'true' ? { isToolCall: true } : {}),
     ...(fault && ruleId !== undefined ? { fault: { ...fault, ruleId } } : {}),
     ...(posted.length === 0 ? {} : { postings: posted.map(keptPosting) }),
     ...(ids.length === 0 ? {} : { resourceIds: ids }),

@@ -1,4 +1,5 @@
 import type { FaultKind } from '../../core/faults.ts'
+import type { Environment } from '../../core/operation.ts'
 import type { Posting } from './ledger.ts'
 
 /** The kinds of entries of a run (docs/console.md#entries). */
@@ -92,6 +93,8 @@ export interface RunDetail {
   cut?: number
   /** How many characters of the request's body were cut off. */
   bodyCut?: number
+  /** Whether the MCP server carried out the call of a tool with it. */
+  isToolCall?: boolean
   /** Whether it was sent with a key, so that a retry is safe. */
   hasKey?: boolean
   /** The support id of the call whose answer was replayed or repeated, if known. */
@@ -108,6 +111,15 @@ export interface RunDetail {
   remark?: string
   host?: string
 }
+
+/** A call of a tool as it was recorded, and the result that its host got; undefined if the record is not enough. */
+export type ToolResultOf = (call: {
+  environment: Environment
+  operation: string
+  outcome: string
+  status: number
+  answer: string
+}) => { text: string; structuredContent: string | null; next: string | null } | undefined
 
 /** An event of a run without a request to the API. Nothing in it is masked yet. */
 export interface ReportedEntry {

@@ -2,11 +2,11 @@ import { html } from 'hono/html'
 import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import { foreignName } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
-import type { RunDetail, RunPosting } from '../../../rules/runs.ts'
+import type { RunDetail, RunPosting, ToolResultOf } from '../../../rules/runs.ts'
 import { curlOf } from '../../frame/curl.ts'
 import type { Html } from '../../frame/document.ts'
 import { idLink, withLinkedIds } from '../../frame/ids.ts'
-import { dollars } from '../../frame/texts.ts'
+import { dollars, escaped } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
@@ -20,6 +20,10 @@ interface EntryShown {
   nowMs: number
   /** The shop of the entry's order. */
   shopId: string | null
+  /** Whether to show what a model saw. */
+  isToolCall: boolean
+  /** The result that the host of a tool's call got; undefined if it is unknown. */
+  toolResult: ReturnType<ToolResultOf>
 }
 
 /** Renders the page of an entry. */
@@ -59,7 +63,7 @@ ${factsPart(detail)}
 ${orderPart(detail, state.shopId)}
 ${postingsPart(entry)}
 ${jsonPart('Request', requestLine(detail), detail.body, detail.bodyCut)}
-${jsonPart('Answer', null, detail.answer, detail.cut)}
+<div class="compared">${jsonPart('Answer', null, detail.answer, detail.cut)}${toolResultPart(state)}</div>
 ${kind === 'call' && detail.path !== undefined ? curlPart(state) : ''}
 </div>`
 }
@@ -156,6 +160,19 @@ function jsonPart(name: string, line: string | null, text: string | undefined, c
       ? ''
       : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${withLinkedIds(readableJson(text))}</code></pre>`
   }${cut > 0 ? html`<p class="aside">${cut} more characters were cut off.</p>` : ''}</section>`
+}
+
+/** Renders the result of a tool beside the answer of the API. */
+function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
+  if (!isToolCall) return html``
+  if (toolResult === undefined)
+    return html`<section aria-label="What the model saw"><h2>What the model saw</h2><p class="aside">Unknown: the answer was cut or repeated, or the model saw less of it.</p></section>`
+  const { text, structuredContent, next } = toolResult
+  return html`<section aria-label="What the model saw"><h2>What the model saw</h2>
+<pre class="wrapped" tabindex="0" aria-label="The text of the result"><code>${withLinkedIds(escaped(text))}</code></pre>
+${next === null ? '' : html`<p><strong>Next step:</strong> <bdi>${sentence(next)}</bdi></p>`}
+${structuredContent === null ? '' : html`<details class="curl"><summary>Structured content</summary><pre tabindex="0" aria-label="Structured content, JSON"><code>${withLinkedIds(readableJson(structuredContent))}</code></pre></details>`}
+<p class="aside">Derived from the masked answer, for a connection with all tools. Remarks that the MCP server added, such as a low balance or ignored arguments, are not kept.</p></section>`
 }
 
 function curlPart({ entry, publicUrl }: EntryShown): Html {

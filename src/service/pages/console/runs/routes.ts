@@ -124,13 +124,20 @@ async function showNewest(
 }
 
 const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
-  const { reads, publicUrl } = pages
+  const { reads, publicUrl, environment } = pages
   const { partyId } = signedIn.user
   const entry = await reads.entry(partyId, c.req.param('entryId') ?? '')
   if (entry === undefined || entry.runId !== c.req.param('runId')) return showNotFound(c, signedIn, noSuchRun)
   const { orderId } = entry.detail
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
-  const state = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
+  const { operation, outcome, status, detail } = entry
+  const isToolCall = detail.isToolCall === true && pages.toolResultOf !== undefined
+  const shown =
+    isToolCall && detail.answer !== undefined && status !== null
+      ? pages.toolResultOf?.({ environment, operation, outcome, status, answer: detail.answer })
+      : undefined
+  const nowMs = await reads.now()
+  const state = { entry, publicUrl: publicUrl(), nowMs, shopId: order?.shopId ?? null, isToolCall, toolResult: shown }
   if (isFragment(c)) return fragment(c, entryPart(state, true))
   return framed(c, { title: entry.operation, main: entryMain(state) })
 }

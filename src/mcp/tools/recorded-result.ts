@@ -1,0 +1,97 @@
+import { agentCards } from '../../../tools/agent-cards.ts'
+import { type ApiError, refusal } from '../../client/api-error.ts'
+import type { Environment, OperationDefinition } from '../../core/operation.ts'
+import { failedResult, success } from '../answers/results.ts'
+import { everyTool, type Ways } from '../dependencies.ts'
+import { recordReaderOf } from './id-kinds.ts'
+import { nextStep } from './next-steps.ts'
+import { operationNamed } from './offered-operations.ts'
+
+/** A call of a tool, as the service recorded its request. Texts in the answer are masked. */
+interface RecordedCall {
+  environment: Environment
+  operation: string
+  outcome: string
+  status: number
+  /** The body of the API's answer. */
+  answer: string
+}
+
+/** The result of a tool, as its host got it. */
+interface RecordedResult {
+  text: string
+  /** JSON; null for an error, which has only a text. */
+  structuredContent: string | null
+  /** The next step for the model, if it is an error. */
+  next: string | null
+}
+
+/** The client repeats a call after these, so the model saw a later answer. */
+const repeatedStatuses: readonly number[] = [408, 429, 502, 503]
+
+const ways: Ways = {
+  signIn: 'Sign in again.',
+  reach: 'Check that the API can be reached.',
+  offer: (toolsets) => toolsets.join(', '),
+}
+
+/**
+ * Returns the result that the host got for a recorded call, as a connection with all tools renders it. Undefined if the
+ * record is not enough: the answer was cut, the call was repeated, or the number of a card was masked for the model.
+ */
+export function recordedResult(call: RecordedCall): RecordedResult | undefined {
+  const dependencies = { choice: everyTool(call.environment), api: { ways } }
+  const operation = operationNamed(dependencies.choice, call.operation)
+  const json = parsed(call.answer)
+  if (operation === undefined || json === undefined || repeatedStatuses.includes(call.status)) return undefined
+  if (operation.name === agentCards.getAgentCardDetails.name) return undefined
+  const replayed = call.outcome === 'replayed'
+  if (call.status < 300) {
+    const reader = recordReaderOf(dependencies, operation)
+    const { content, structuredContent } = success(
+      operation,
+      { data: json.data, meta: json.meta },
+      { replayed, reader },
+    )
+    return { text: textIn(content), structuredContent: JSON.stringify(structuredContent), next: null }
+  }
+  const error = errorOf(operation, { ...call, json, replayed })
+  const { code, status, source, supportId, message: detail } = error
+  const next = nextStep({ dependencies, operation, error })
+  const { content } = failedResult({ code, status, detail, supportId, source, next, idempotencyKey: undefined })
+  return { text: textIn(content), structuredContent: null, next }
+}
+
+interface Json {
+  data?: unknown
+  meta?: Record<string, unknown>
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function errorOf(
+  operation: OperationDefinition,
+  { status, json, replayed }: { status: number; json: Json; replayed: boolean },
+) {
+  const answer = {
+    kind: 'answer',
+    status,
+    json,
+    replayed,
+    isCovered: undefined,
+    retryAfter: null,
+    requestId: null,
+  } as const
+  // The recorded answer has no credential, and no text contains a NUL.
+  const nothing = { idempotencyKey: undefined, attempts: 1, unanswered: false, host: '', credential: '\0', nowMs: 0 }
+  return refusal(answer, { operation, ...nothing }) as ApiError
+}
+
+const textIn = (content: readonly { type: string }[]) =>
+  content.flatMap((part) => ('text' in part ? [String(part.text)] : [])).join('\n')

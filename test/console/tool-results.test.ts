@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { recordedResult } from '../../src/mcp/tools/recorded-result.ts'
+import { connected, instanceId } from '../mcp/connected.ts'
+import { hosts } from '../mcp/hosts.ts'
+import { decoded } from '../pages/decoded.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+onEachDatabase('the console shows what the model saw', (database) => {
+  let site: ConsoleSite
+  let owner: Visitor
+  beforeAll(async () => {
+    site = await createConsoleSite(database, { toolResultOf: recordedResult })
+    owner = await site.visitor()
+  })
+  afterAll(() => site.world.drop())
+
+  const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
+  const none = `pcd_${'0'.repeat(32)}`
+  const calls: readonly [tool: string, given: Record<string, unknown>][] = [
+    ['issue_agent_card', card],
+    ['list_wallets', {}],
+    ['list_agent_cards', {}],
+    ['get_agent_card', { cardId: none }],
+    [
+      'create_payment',
+      { amount: 90_000_000, counterparty: { type: 'email', value: 'a@example.com' }, description: 'Rent' },
+    ],
+  ]
+
+  test('the text, the structured content and the next step of each call, as its host got them', async () => {
+    const [{ open }] = hosts
+    const { host, close } = await connected(site.world, open)
+    let compared = 0
+    for (const [name, given] of calls) {
+      const before = (await site.entries(instanceId)).length
+      const result = await host.callTool(name, given)
+      const entry = (await site.entries(instanceId))[before]
+      if (entry === undefined) throw new Error(`${name} is not recorded.`)
+      const { text } = await owner.open(site.entryPath(entry))
+      const [, section = ''] = /<section aria-label="What the model saw">([\s\S]*?)<\/section>/.exec(text) ?? []
+      const parts = [...section.matchAll(/<pre [^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, part = '']) =>
+        decoded(part.replace(/<[^>]*>/g, '')),
+      )
+      const [first] = result.content
+      expect([name, parts[0]]).toEqual([name, first?.text])
+      if (result.isError === true) {
+        const { error } = JSON.parse(String(first?.text.split('\n').at(-1))) as { error: { next: string } }
+        expect(decoded(section)).toContain(`Next step:</strong> <bdi>${error.next}</bdi>`)
+      } else expect([name, JSON.parse(String(parts[1]))]).toEqual([name, result.structuredContent])
+      compared++
+    }
+    await close()
+    expect(compared).toBe(calls.length)
+  })
+
+  test('a call over REST, and the number of a card, are not shown as seen by a model', async () => {
+    const cardId = await site.world.issueCard({}, { instanceId: 'over REST' })
+    const [{ open }] = hosts
+    const { host, close } = await connected(site.world, open, { cardDetails: 'reveal' })
+    const before = (await site.entries(instanceId)).length
+    await host.callTool('get_agent_card_details', { cardId })
+    await close()
+    const [issued] = await site.entries('over REST')
+    const details = (await site.entries(instanceId))
+      .slice(before)
+      .find(({ operation }) => operation === 'get_agent_card_details')
+    if (issued === undefined || details === undefined) throw new Error('An entry is missing.')
+    expect((await owner.open(site.entryPath(issued))).text).not.toContain('What the model saw')
+    expect((await owner.open(site.entryPath(details))).text).toContain('Unknown: the answer was cut or repeated')
+  })
+})
