@@ -63,14 +63,14 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
   await database.run('create temp table clones (k integer primary key, prefix text, shift bigint, busy integer)')
   const stepMs = Math.floor(spreadMs / (count + 1))
   for (let first = 1; first <= count; first += clonesPerStatement) {
-    const numbers = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
+    const cloneRows = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
       // Ids begin with the time of their creation.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
-    await database.run(`insert into clones values ${numbers.join(', ')}`)
+    await database.run(`insert into clones values ${cloneRows.join(', ')}`)
     await database.run('begin')
     for (const table of cloned) {
       for (const busy of [true, false]) await database.run(cloneText(database, original, table, busy, first))

@@ -16,12 +16,12 @@ export async function measureReset(directory: string): Promise<Row[]> {
   for (const where of ['a file', 'memory'] as const) {
     let count = 0
     const database = () => (where === 'memory' ? 'sqlite::memory:' : `sqlite:${directory}/reset-${count++}.sqlite`)
-    await using onDisk = await createSandbox({ database: database(), port: false })
+    await using reused = await createSandbox({ database: database(), port: false })
     const reset = async () => {
       const tookMs: number[] = []
       for (let one = 0; one < resetsOfRound; one++) {
-        await use(onDisk)
-        tookMs.push(await timed(() => onDisk.reset()))
+        await use(reused)
+        tookMs.push(await timed(() => reused.reset()))
       }
       return median(tookMs)
     }

@@ -19,11 +19,11 @@ const documents = [
 
 describe('the rules of docs/service.md', () => {
   const rules = rulesOf(read(rulesPath))
-  const titles = new Map<string, string>()
+  const texts = new Map<string, string>()
   const testText = (file: string) => {
-    const titlesOfFile = titles.get(file) ?? (existsSync(root + file) ? read(file) : '')
-    titles.set(file, titlesOfFile)
-    return titlesOfFile
+    const text = texts.get(file) ?? (existsSync(root + file) ? read(file) : '')
+    texts.set(file, text)
+    return text
   }
 
   it('are held by tests that exist', () => {

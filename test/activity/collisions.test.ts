@@ -24,10 +24,10 @@ onEachDatabase('resources of two parties that once had the same key', (database)
   /** Returns two card ids with the same time, whose old hashes collide for the two parties. */
   const colliding = (): readonly [string, string] => {
     const named = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
-    const partyByHash = new Map<number, string>()
+    const cardIdByHash = new Map<number, string>()
     for (let number = 0; ; number++) {
-      partyByHash.set(oldHash(String(one?.partyId), named(number)), named(number))
-      const first = partyByHash.get(oldHash(String(other?.partyId), named(number)))
+      cardIdByHash.set(oldHash(String(one?.partyId), named(number)), named(number))
+      const first = cardIdByHash.get(oldHash(String(other?.partyId), named(number)))
       if (first !== undefined) return [first, named(number)]
     }
   }

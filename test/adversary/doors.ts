@@ -111,7 +111,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
     agentId,
     scopes: ['payments:read'],
   })
-  const probe = {
+  const held = {
     tool: 'create_payment',
     arguments: {},
     of: '',
@@ -121,7 +121,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   }
   const { keyId: principalId } = await world.whoami()
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
-  const decision = await decisions.keep({ ...probe, spends: true })
+  const decision = await decisions.keep({ ...held, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
   // The first request for metadata creates the keys that sign tokens.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))

@@ -128,10 +128,10 @@ onEachDatabase('a card that is frozen', (database) => {
     ] as const) {
       expect((await act(operation, cardId, { key: world.apiKey })).json.data.attributes.status).toBe(status)
     }
-    const colleagueSender = { key: colleague.agentKey }
-    const theirs = await world.issueCard({}, colleagueSender)
-    expect((await act('freeze', theirs, colleagueSender)).json.data.attributes.status).toBe('frozen')
-    expect((await act('unfreeze', theirs, colleagueSender)).json.data.attributes.status).toBe('active')
+    const asColleague = { key: colleague.agentKey }
+    const theirs = await world.issueCard({}, asColleague)
+    expect((await act('freeze', theirs, asColleague)).json.data.attributes.status).toBe('frozen')
+    expect((await act('unfreeze', theirs, asColleague)).json.data.attributes.status).toBe('active')
   })
 
   test("may be a customer's, but only with a grant", async () => {

@@ -69,10 +69,10 @@ export function createPerson(): Person {
       const never = () => false
       const form = await follow(address, undefined, never)
       const entered = { ...hiddenFields(form.text), user_code: userCode }
-      const consentPage = await follow(actionOf(form), entered, never)
+      const confirmationPage = await follow(actionOf(form), entered, never)
       const answer = decision === 'confirm' ? { confirm: 'yes' } : { abort: 'yes' }
-      const { confirm: _, ...fields } = hiddenFields(consentPage.text)
-      await decide(await follow(actionOf(consentPage), { ...fields, ...answer }, never), decision, never)
+      const { confirm: _, ...fields } = hiddenFields(confirmationPage.text)
+      await decide(await follow(actionOf(confirmationPage), { ...fields, ...answer }, never), decision, never)
     },
   }
 }

@@ -46,14 +46,14 @@ function event(number: number) {
 
 test('a long backlog is read page by page while more events arrive, and each event is yielded once', async () => {
   const { list, steps, follow } = service(350)
-  const sentCursors: string[] = []
+  const followedIds: string[] = []
   for await (const { id } of follow()) {
-    sentCursors.push(id)
+    followedIds.push(id)
     steps.push('given')
     if (list.last < 400) list.last += 1
-    if (sentCursors.length === 400) break
+    if (followedIds.length === 400) break
   }
-  expect(sentCursors).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
+  expect(followedIds).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
   // The client keeps the oldest and the newest page from the way back; it reads the others again in turn.
   const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
   expect(pages.slice(0, 9)).toEqual([

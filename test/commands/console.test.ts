@@ -77,7 +77,7 @@ async function opened(url: string): Promise<string> {
 }
 
 /** Returns the stored entries of runs. */
-async function keptUrl() {
+async function storedEntries() {
   const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
   const rows = await store.read(({ db }) =>
     db
@@ -112,7 +112,7 @@ test.runIf(isDeep)(
     // Calls that never reached the API are in the database, even after the process has ended.
     await call('issue_agent_card', { maximumAmount: 'much' })
     await client.close()
-    expect(await keptUrl()).toEqual([
+    expect(await storedEntries()).toEqual([
       ['call', 'list_wallets', 'done', 'a host 7'],
       ['call', 'issue_agent_card', 'done', 'a host 7'],
       ['call', 'list_wallets', 'done', 'a host 7'],

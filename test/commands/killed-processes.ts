@@ -153,17 +153,17 @@ class Load {
   captured = 0
   readonly #url: string
   readonly #run: KilledRun
-  readonly #most: number
+  readonly #maxCalls: number
 
   constructor(url: string, run: KilledRun, maxCalls: number) {
     this.#url = url
     this.#run = run
-    this.#most = maxCalls
+    this.#maxCalls = maxCalls
   }
 
   /** Makes purchases, and captures and refunds or reverses them. Every third one uses MCP. */
   async work(worker: number): Promise<void> {
-    for (let count = 0; this.#run.calls < this.#most; count++) {
+    for (let count = 0; this.#run.calls < this.#maxCalls; count++) {
       const name = `worker ${worker} purchase ${count}`
       const byMcp = count % 3 === 0
       const merchant = { name }

@@ -43,9 +43,9 @@ onEachDatabase('report and verify', (database) => {
     const { stdout: md } = run(['report', '--run', 'cursor 7', '--format', 'md'])
     expect(run(['verify', '-'], md)).toMatchObject({ status: 0, stderr: '' })
     writeFileSync(file, readFileSync(file, 'utf8').replace('"authorizedCents": 3000', '"authorizedCents": 3'))
-    const verifiedBroken = run(['verify', file])
-    expect(verifiedBroken).toMatchObject({ status: 1, stdout: '' })
-    expect(verifiedBroken.stderr).toMatch(
+    const verification = run(['verify', file])
+    expect(verification).toMatchObject({ status: 1, stdout: '' })
+    expect(verification.stderr).toMatch(
       /^payments-mcp: not verified: the figure \S*authorizedCents does not match\.\n$/,
     )
   })

@@ -254,8 +254,8 @@ test('a plot ends with the balance, each step is an entry, and it begins before 
       fc.array(entry, { maxLength: 60 }),
       fc.integer(),
       fc.integer(),
-      (amounts, availableCents, heldCents) => {
-        const entries: WalletEntry[] = amounts.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
+      (unsorted, availableCents, heldCents) => {
+        const entries: WalletEntry[] = unsorted.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
         const steps = stepsOf({ availableCents, heldCents }, entries)
         expect(String(balancePlot({ id: 'wal_1', name: 'Wallet', steps, isCut: false }, 50))).not.toMatch(
           /NaN|Infinity/,

@@ -286,13 +286,13 @@ onEachDatabase('run reports', (database) => {
     const { entries, changes } = whole.evaluated
     expect(await of(entries, changes)).toStrictEqual(whole)
     expect(missingParts(whole)).toStrictEqual([])
-    for (const [limit, message] of [
+    for (const [limits, evaluated] of [
       [[entries - 1, changes], { entries: entries - 1, changes, complete: false }],
       [[entries, changes - 1], { entries, changes: changes - 1, complete: false }],
     ] as const) {
-      const part = await of(...limit)
-      expect(part.evaluated).toMatchObject(message)
-      expect(missingParts(part)).toStrictEqual([expect.stringContaining(`first ${message.entries} entries`)])
+      const part = await of(...limits)
+      expect(part.evaluated).toMatchObject(evaluated)
+      expect(missingParts(part)).toStrictEqual([expect.stringContaining(`first ${evaluated.entries} entries`)])
     }
     const cutReport = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
     expect(missingParts(cutReport)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])

@@ -21,7 +21,7 @@ afterAll(async () => {
 const open = (looks?: Looks) => openConsole({ browser, site }, address, looks)
 
 const now = async () => Date.parse((await site.world.get('/simulations/clock')).json.data.attributes.now)
-const statusWith = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
+const waitForStatus = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
 
 describe.each([true, false])('with the script: %s', (script) => {
   test('everything works by the keyboard alone', async () => {
@@ -36,27 +36,27 @@ describe.each([true, false])('with the script: %s', (script) => {
     }
     const before = await now()
     await press('+1 day')
-    await statusWith(page, 'moved forward by 1 day')
+    await waitForStatus(page, 'moved forward by 1 day')
     expect((await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
     await unfold('Add a fault')
     await page.getByLabel('Tool').fill('get_wallet')
     await page.locator('select[name="fault"]').selectOption('slow')
     await press('Add the fault')
-    await statusWith(page, 'Fault added.')
+    await waitForStatus(page, 'Fault added.')
     await press(/^Clear flt_/)
-    await statusWith(page, 'Faults cleared.')
+    await waitForStatus(page, 'Faults cleared.')
     const names = page.locator('form[action$="/save"] input[name="name"]')
     await names.fill('mine')
     await names.press('Enter')
-    await statusWith(page, 'Snapshot saved.')
+    await waitForStatus(page, 'Snapshot saved.')
     await unfold('Reset…')
     await press('Reset the sandbox')
-    await statusWith(page, 'Sandbox reset')
+    await waitForStatus(page, 'Sandbox reset')
     await unfold('Restore…')
     await press('Restore mine')
-    await statusWith(page, 'Snapshot restored')
+    await waitForStatus(page, 'Snapshot restored')
     await press('Delete mine')
-    await statusWith(page, 'Snapshot deleted.')
+    await waitForStatus(page, 'Snapshot deleted.')
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -146,8 +146,8 @@ test('names given by others stay text, in their place and direction', async () =
   const hostile = '\u202e\u2066<b id="evil">'
   const name = `${hostile}${'W'.repeat(80)}`
   const cardId = await site.world.issueCard({ maximumAmount: 700, merchant: { name } })
-  const cardFields = { amount: 400, currency: 'USD', merchant: { name } }
-  expect((await site.world.post(`/simulations/agent-cards/${cardId}/authorize`, cardFields)).status).toBe(200)
+  const charge = { amount: 400, currency: 'USD', merchant: { name } }
+  expect((await site.world.post(`/simulations/agent-cards/${cardId}/authorize`, charge)).status).toBe(200)
   const when = { instanceId: `${hostile}${'L'.repeat(900)}` }
   expect(
     (await site.world.post('/simulations/faults', { id: 'odd', operation: 'get_wallet', fault: 'slow', when })).status,

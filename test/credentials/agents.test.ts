@@ -21,7 +21,7 @@ onEachDatabase('agents', (database) => {
   const change = (id: string, attributes: object, sent = {}) =>
     world.send('PATCH', `/agents/${id}`, { ...owner(), attributes, ...sent })
   const remove = (id: string, sent = {}) => world.send('DELETE', `/agents/${id}`, { ...owner(), ...sent })
-  const createdAgent = async (attributes: object = { name: 'Made' }) =>
+  const createdAgentId = async (attributes: object = { name: 'Made' }) =>
     (await create(attributes)).json.data.id as string
   const read = async (id: string) => (await world.get(`/agents/${id}`, owner())).json.data.attributes
 
@@ -55,7 +55,7 @@ onEachDatabase('agents', (database) => {
   })
 
   test('pay from the default wallet with the permissions of the seeded agent', async () => {
-    const { agentKey } = (await postAgentKey(world, await createdAgent())).json.data.attributes
+    const { agentKey } = (await postAgentKey(world, await createdAgentId())).json.data.attributes
     const card = await world.issueCard({}, { key: agentKey })
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)
     const wallet = (await world.get('/wallets', owner())).json.data[0].id
@@ -68,7 +68,7 @@ onEachDatabase('agents', (database) => {
   })
 
   test('are active when their key is used', async () => {
-    const id = await createdAgent()
+    const id = await createdAgentId()
     const { agentKey } = (await postAgentKey(world, id)).json.data.attributes
     expect((await read(id)).lastActiveAt).toBeNull()
     await world.get('/whoami', { key: agentKey })
@@ -76,7 +76,12 @@ onEachDatabase('agents', (database) => {
   })
 
   test('change only the sent attributes', async () => {
-    const id = await createdAgent({ name: 'One', description: 'Old', tags: { a: '1', b: '2' }, limits: { perDay: 5 } })
+    const id = await createdAgentId({
+      name: 'One',
+      description: 'Old',
+      tags: { a: '1', b: '2' },
+      limits: { perDay: 5 },
+    })
     const { token, userId } = await addUserToken(world, partyId)
     world.system.pass(1000)
     const now = new Date(world.system.now()).toISOString()
@@ -103,12 +108,12 @@ onEachDatabase('agents', (database) => {
   })
 
   test('have a handle, which a new slug changes', async () => {
-    const id = await createdAgent({ name: 'Slug', slug: 'first' })
+    const id = await createdAgentId({ name: 'Slug', slug: 'first' })
     const source = { pointer: '/data/attributes/slug' }
     expectRefusal(await create({ name: 'Again', slug: 'first' }), 'conflict', { source })
     expect((await change(id, { slug: 'first' })).status).toBe(200)
     expect((await change(id, { slug: 'second' })).json.data.attributes.handle).toBe('@sandbox-second')
-    const next = await createdAgent({ name: 'Next', slug: 'first' })
+    const next = await createdAgentId({ name: 'Next', slug: 'first' })
     expectRefusal(await change(next, { slug: 'second' }), 'conflict', { source })
     await remove(id)
     expect((await change(next, { slug: 'second' })).json.data.attributes.handle).toBe('@sandbox-second')
@@ -134,7 +139,7 @@ onEachDatabase('agents', (database) => {
   })
 
   test('lose their keys, tokens, grants and pending invitations when they are deleted', async () => {
-    const id = await createdAgent({ name: 'Retired' })
+    const id = await createdAgentId({ name: 'Retired' })
     const keys: string[] = []
     for (let count = 0; count < 2; count++) keys.push((await postAgentKey(world, id)).json.data.attributes.agentKey)
     const token = await exchanged(world, String(keys[0]))

@@ -177,7 +177,7 @@ onEachDatabase('invitation links', (database) => {
     ['delegations.read', ['list', 'get']],
     ['delegations.create', ['create']],
     ['delegations.delete', ['revoke']],
-  ])('an API key needs the scope %s to %s', async (scope, act) => {
+  ])('an API key needs the scope %s to %s', async (scope, actions) => {
     const { id } = await link()
     const calls: Record<string, (key: string) => Promise<{ status: number }>> = {
       list: (key) => get('', key),
@@ -188,11 +188,11 @@ onEachDatabase('invitation links', (database) => {
     const others = scopes.filter((other) => other !== scope)
     const without = await addKey(world, { partyId: us.partyId, agentId: null, scopes: others })
     // The link's creator must have the permissions that the link asks a customer for.
-    const requestedScopes: Scope[] = act.includes('create')
+    const requestedScopes: Scope[] = actions.includes('create')
       ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read']
       : []
     const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope, ...requestedScopes] })
-    for (const one of act) {
+    for (const one of actions) {
       expect((await calls[one]?.(without))?.status).toBe(403)
       expect((await calls[one]?.(having))?.status).toBe(200)
     }

@@ -54,18 +54,18 @@ onEachDatabase('the outbox', (database) => {
     test('for a payment in review: approved, denied, canceled', async () => {
       const self = payer(world)
       await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
-      const requestReads = async () => {
+      const payForReview = async () => {
         const id = created(await self.pay(1001, toOther()))
         await events('own payment.created pay', 'own approval.required apr')()
         return { id, approvalId: (await self.approvalOf(id)).id as string }
       }
       const key = world.apiKey
-      ok(await self.approve((await requestReads()).approvalId, { key }))
+      ok(await self.approve((await payForReview()).approvalId, { key }))
       const approved = ['own payment.completed pay', 'own approval.approved apr', 'other payment.completed pay']
       expect((await outbox.since()).sort()).toEqual(approved.sort())
-      ok(await self.deny((await requestReads()).approvalId, undefined, { key }))
+      ok(await self.deny((await payForReview()).approvalId, undefined, { key }))
       await events('own payment.approval_denied pay', 'own approval.denied apr')()
-      ok(await self.cancel((await requestReads()).id))
+      ok(await self.cancel((await payForReview()).id))
       await events('own approval.canceled apr', 'own payment.canceled pay')()
       await self.setLimits('agents', ownAgent.agentId, null)
     })

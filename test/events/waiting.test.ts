@@ -102,14 +102,14 @@ const kinds = Object.entries(waitable)
 let keys = 0
 
 /** Returns a caller of another process, whose idempotency keys differ from the first process's. */
-function ofItsOwn(otherWorld: World): World {
+function ofItsOwn(world: World): World {
   const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
-  const send: World['send'] = (method, path, sent) => otherWorld.send(method, path, named(sent))
-  const post: World['post'] = (path, attributes, sent) => otherWorld.post(path, attributes, named(sent))
+  const send: World['send'] = (method, path, sent) => world.send(method, path, named(sent))
+  const post: World['post'] = (path, attributes, sent) => world.post(path, attributes, named(sent))
   const charge = { currency: 'USD', merchant: { name: 'Books' } }
   const authorize: World['authorize'] = (id, amount) =>
     post(`/simulations/agent-cards/${id}/authorize`, { amount, ...charge })
-  return { ...otherWorld, send, post, authorize }
+  return { ...world, send, post, authorize }
 }
 
 const status = (answer: Answer) => ok(answer).json.data.attributes.status as string

@@ -15,12 +15,12 @@ async function statementsOf(request: () => Promise<unknown>): Promise<{ count: n
   const texts: string[] = []
   const prototypes = [StatementSync.prototype, StatementSync.prototype, StatementSync.prototype] as const
   const { all, run, get } = prototypes[0]
-  const counting = <F extends (...args: never[]) => unknown>(call: F) =>
+  const recording = <F extends (...args: never[]) => unknown>(call: F) =>
     function (this: StatementSync, ...args: never[]) {
       texts.push(this.sourceSQL)
       return Reflect.apply(call, this, args)
     } as unknown as F
-  Object.assign(StatementSync.prototype, { all: counting(all), run: counting(run), get: counting(get) })
+  Object.assign(StatementSync.prototype, { all: recording(all), run: recording(run), get: recording(get) })
   try {
     await request()
   } finally {

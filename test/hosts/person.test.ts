@@ -31,21 +31,21 @@ async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) 
   home = newHome()
   const mcp = stdioServer(home.home, asking)
   await runHost(host, { home: home.home, mcp, model: model.url, ...(person === undefined ? {} : { person }) })
-  return { heard: model.prompts().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
+  return { results: model.results().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
 }
 
 test.each(hosts)('$name without a person: its model learns that nobody was asked', async (host) => {
-  const { heard, cards } = await cardOf(host)
+  const { results, cards } = await cardOf(host)
   expect(cards).toEqual([])
-  expect(heard).toMatch(/host did not show|A person has to decide this/i)
+  expect(results).toMatch(/host did not show|A person has to decide this/i)
 })
 
 const asks = hosts.filter((host) => host.asks)
 
 test.each(asks)("$name: the person's no reaches the model", async (host) => {
-  const { heard, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
+  const { results, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
   expect(cards).toEqual([])
-  expect(heard).toMatch(/person did not agree/i)
+  expect(results).toMatch(/person did not agree/i)
 })
 
 test.each(asks)("$name: the person's yes lets the call continue", async (host) => {

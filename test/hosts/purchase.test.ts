@@ -55,7 +55,7 @@ describe.each(hosts)('$name', (host) => {
       expect(ran.output).toContain('Bought.')
       expect(ran.exitCode).toBe(0)
 
-      const [, , refused] = model.prompts()
+      const [, , refused] = model.results()
       expect(refused).toMatch(/amount/)
       expect(refused).toMatch(/at most 4250/)
 

@@ -32,7 +32,7 @@ async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<
   const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
   try {
     const ran = await runIn(home, host.start({ home, mcp: { url: mcpUrl }, model: model.url }))
-    return model.prompts().join('\n') || ran.output
+    return model.results().join('\n') || ran.output
   } finally {
     await model.close()
   }

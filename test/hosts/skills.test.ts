@@ -31,8 +31,8 @@ const kinds: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 /** A model that knows nothing but the text of the skill, once its host has shown it: it carries out its steps. */
 const reader =
   (name: string, home: string): Script =>
-  ({ said, results }) => {
-    const read = [...results.map(unwrapped), said].find((text) => text.includes('# Buy with a single-use card'))
+  ({ prompt, results }) => {
+    const read = [...results.map(unwrapped), prompt].find((text) => text.includes('# Buy with a single-use card'))
     const open = readers[name]?.open('buy-with-a-card', home)
     if (read === undefined)
       return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }

@@ -79,7 +79,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       const after = await prove.strangersRows()
       const removedRows = before.filter((row) => !after.includes(row))
       const addedRows = after.filter((row) => !before.includes(row))
-      expect({ gone: removedRows, made: addedRows }).toEqual({ gone: [], made: [] })
+      expect({ removedRows, addedRows }).toEqual({ removedRows: [], addedRows: [] })
     })
 
     test.each(ofAll)('%s', (_, operation) => run(cellsOf(operation), prove.cell))

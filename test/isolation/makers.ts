@@ -228,13 +228,13 @@ export const active: Maker = async (on, place) => {
 
 export const invitation: Maker = async (on, { agentId, apiKey }) => {
   const agents = [{ agentId, permissions: ['payments.read'] }]
-  const invitation = { recipients: [{ type: 'email', value: somebody() }], agents }
-  return { invitationId: (await createAt(on, '/customers/invitations', invitation, apiKey))[0].id }
+  const attributes = { recipients: [{ type: 'email', value: somebody() }], agents }
+  return { invitationId: (await createAt(on, '/customers/invitations', attributes, apiKey))[0].id }
 }
 
 export const link: Maker = async (on, { agentId, apiKey }) => {
-  const invitation = { name: 'Anyone', proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
-  return { linkId: (await createAt(on, '/customers/invitation-links', invitation, apiKey)).id }
+  const attributes = { name: 'Anyone', proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
+  return { linkId: (await createAt(on, '/customers/invitation-links', attributes, apiKey)).id }
 }
 
 export const agent: Maker = async (on, { apiKey }) => ({

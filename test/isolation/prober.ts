@@ -81,9 +81,9 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       // A party may know whether somebody is its customer, and the customer's grant; it may not even know that a
       // stranger exists.
       const unknown = missing(on, { ...ids, acting: request.acting ?? '' })
-      const actedParty = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
+      const actingId = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
-      const toNothing = await ask(operation, sample, { ...request, ids: unknown, acting: actedParty, query: narrowed })
+      const toNothing = await ask(operation, sample, { ...request, ids: unknown, acting: actingId, query: narrowed })
       if (masked(answer) !== masked(toNothing)) {
         wrong.push(`a missing one answers ${masked(toNothing)}, this one ${masked(answer)}`)
       }

@@ -142,10 +142,10 @@ test('the requesting agent learns that somebody else has to decide', async () =>
 })
 
 test('an approval is approved once the person whom the server asks agrees, and not before', async () => {
-  const requests: string[] = []
+  const questions: string[] = []
   let confirm = false
   const answer = ({ message }: Question) => {
-    requests.push(message)
+    questions.push(message)
     world.system.pass(1_000)
     return confirm ? { action: 'accept' as const, content: { confirm } } : { action: 'decline' as const }
   }
@@ -161,6 +161,6 @@ test('an approval is approved once the person whom the server asks agrees, and n
   await approve.click()
   await asking.view.getByRole('status').getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
-  expect(requests).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
+  expect(questions).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
   await asking.close()
 })

@@ -89,23 +89,23 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     for (let sequence = 1; sequence <= 5; sequence++) await sessions.appendEvent(event(sequence), bounds(3))
     await sessions.appendEvent(event(1, 'other'), bounds(3))
     const sequences = async (after: number) =>
-      (await sessions.readEvents('a', 's', after)).map((storedSequences) => storedSequences.sequence)
+      (await sessions.readEvents('a', 's', after)).map(({ sequence }) => sequence)
     expect(await sequences(0)).toEqual([3, 4, 5])
     expect(await sequences(4)).toEqual([5])
     expect(await sessions.readEvents('a', 'other', 0)).toEqual([event(1, 'other')])
   })
 
-  const storedEvents = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
+  const eventCount = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
 
   test('keep no more events than fit into one session, whatever their streams', async () => {
     await sessions.create(session('a'), many)
     for (let number = 0; number < 12; number++) {
       await sessions.appendEvent(event(1, `s${number}`, number), { perStream: 9, perSession: 10, characters: 10_000 })
     }
-    expect([await storedEvents('s1'), await storedEvents('s2'), await storedEvents('s11')]).toEqual([0, 1, 1])
+    expect([await eventCount('s1'), await eventCount('s2'), await eventCount('s11')]).toEqual([0, 1, 1])
     const large = { ...event(2, 's11', 20), message: 'x'.repeat(9_999) }
     await sessions.appendEvent(large, { perStream: 9, perSession: 10, characters: 10_000 })
-    expect([await storedEvents('s2'), await storedEvents('s11')]).toEqual([0, 2])
+    expect([await eventCount('s2'), await eventCount('s11')]).toEqual([0, 2])
   })
 
   test('forget the sessions of a host, and old ones', async () => {
@@ -118,11 +118,11 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     await sessions.deliver(mail('old', 'x', 500), 100)
     await sessions.deliver(mail('new', 'x', 2_000), 100)
     await sessions.sweep({ usedSinceMs: 0, eventsSinceMs: 1_000, mailSinceMs: 1_000 })
-    expect([await storedEvents('old0'), await storedEvents('old19'), await storedEvents('s')]).toEqual([0, 0, 1])
+    expect([await eventCount('old0'), await eventCount('old19'), await eventCount('s')]).toEqual([0, 0, 1])
     expect((await sessions.takeMail('a', 'x')).map(({ id }) => id)).toEqual(['new'])
     await sessions.sweep({ usedSinceMs: 5_000, eventsSinceMs: 0, mailSinceMs: 0 })
     expect(await there('a', 'b')).toEqual(['b'])
-    expect(await storedEvents('s')).toBe(0)
+    expect(await eventCount('s')).toBe(0)
   })
 
   test('that do not exist store nothing', async () => {

@@ -129,9 +129,9 @@ function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/
   const records = Array.from({ length: 10 }, (_, at) => {
-    const unsharedText = (text: string) => (shared.test(text) ? text : text.replace(/^([a-z]{3}_\w+)\w$/, `$1${at}`))
+    const distinctText = (text: string) => (shared.test(text) ? text : text.replace(/^([a-z]{3}_\w+)\w$/, `$1${at}`))
     const record = JSON.parse(JSON.stringify(data[0]), (name, value) =>
-      typeof value !== 'string' ? value : /At$/.test(name) ? value.replace(':04:', `:1${at}:`) : unsharedText(value),
+      typeof value !== 'string' ? value : /At$/.test(name) ? value.replace(':04:', `:1${at}:`) : distinctText(value),
     )
     return { ...record, id: record.id.replace(/.$/, String(at)) }
   })

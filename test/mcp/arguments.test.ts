@@ -194,7 +194,7 @@ test('over REST all wrong values are reported too, the first as the source', asy
 
 test('the instructions name offered tools only, and agree with the catalogue', () => {
   const all = Object.values<OperationDefinition>(catalogue)
-  for (const toolName of namedTools) expect(all.find(({ name }) => name === toolName.name)).toMatchObject(toolName)
+  for (const tool of namedTools) expect(all.find(({ name }) => name === tool.name)).toMatchObject(tool)
   const names = all.map((operation) => operation.name)
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
     for (const toolsets of [['default'], ['payments'], ['agents'], everyTool('sandbox').toolsets] as const) {

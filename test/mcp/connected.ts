@@ -69,7 +69,7 @@ export async function connected(
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
     createServer: (cut) => {
-      const clientOptions = { client: async () => client, log, instanceId: () => instanceId, system }
+      const defaults = { client: async () => client, log, instanceId: () => instanceId, system }
       const faults: CallFaults = {
         plan: plan ?? noFaults.plan,
         cut: (id) => {
@@ -77,7 +77,7 @@ export async function connected(
           onCut?.()
         },
       }
-      const server = createMcpServer(serverOptions({ ...clientOptions, faults, ...options }))
+      const server = createMcpServer(serverOptions({ ...defaults, faults, ...options }))
       servers.push(server)
       return server
     },

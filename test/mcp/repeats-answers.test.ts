@@ -19,7 +19,7 @@ const [host] = hosts
 onEachDatabase('a repeated call without a key that the API knows', (database) => {
   let world: World
   let inDatabase: CallMemory
-  let callCount = 0
+  let keyCount = 0
   const open: Connected[] = []
   beforeAll(async () => {
     world = await createWorld(database)
@@ -40,7 +40,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     return (input: object, signal?: AbortSignal) =>
       connection.host.callTool('create_api_key', input, signal && { signal })
   }
-  const newKey = () => ({ name: `Key ${++callCount}`, scopes: ['payments.read'] })
+  const newKey = () => ({ name: `Key ${++keyCount}`, scopes: ['payments.read'] })
   const keyIn = (result: ToolResult) => {
     const { data } = result.structuredContent ?? {}
     return JSON.stringify(data)

@@ -25,7 +25,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in a new run. `kept` returns that run's entries, without the requests to the API. */
+  /** Connects a host in a new run. `storedEntries` returns that run's entries, without the requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
@@ -37,7 +37,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     closing.push(connection.close)
     const storedEntries = async () =>
       (await entriesOf(at.world, instanceId)).filter(({ supportId }) => supportId === null)
-    return { host: connection.host, kept: storedEntries, instanceId }
+    return { host: connection.host, storedEntries, instanceId }
   }
 
   const short = ({ kind, outcome, operation, detail: { remark } }: Noted) => ({ kind, outcome, operation, remark })
@@ -56,7 +56,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ['disagreed', no],
       ['disagreed', unticked],
     ] as const)('a form, %s', async (outcome, answer) => {
-      const { host, kept: storedEntries, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
+      const { host, storedEntries, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
       const entries = await storedEntries()
       const remark = 'The person at the host answered the form.'
@@ -69,7 +69,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     })
 
     test('a form that nobody was shown is followed by a link', async () => {
-      const { host, kept: storedEntries } = await run(chosen, { person: person([dismissed], { form: {} }) })
+      const { host, storedEntries } = await run(chosen, { person: person([dismissed], { form: {} }) })
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
       await host.callTool(operation, { decision })
@@ -80,7 +80,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ['agreed', 'yes'],
       ['disagreed', 'no'],
     ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
-      const { host, kept: storedEntries } = await run(chosen)
+      const { host, storedEntries } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
       const { decision } = pendingOf(await host.callTool(operation, payment))
       // Repeating the call asks the same question.
@@ -104,13 +104,13 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
           return yes
         },
       }
-      const { host, kept: storedEntries } = await run(chosen, { person })
+      const { host, storedEntries } = await run(chosen, { person })
       await host.callTool(operation, at.payment(4_500 + (decided === 'yes' ? 1 : 0)))
       expect((await storedEntries()).map(short)).toEqual([byPage, onPage(outcome, at.site.owner)])
     })
 
     test('a call that is refused before it is sent', async () => {
-      const { host, kept: storedEntries } = await run(chosen)
+      const { host, storedEntries } = await run(chosen)
       const secret = at.world.agentKey
       await host.callTool(operation, { amount: 'much', description: `with ${secret}, 4242 4242 4242 4242` })
       await host.callTool('no_such_tool', {}).catch(() => {})
@@ -128,7 +128,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     })
 
     test('calls without a grant are refused here', async () => {
-      const { host, kept: storedEntries } = await run(chosen, {
+      const { host, storedEntries } = await run(chosen, {
         allows: ({ permission }) => permission !== 'payments.create',
       })
       await host.callTool(operation, at.payment(1)).catch(() => {})
@@ -140,7 +140,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     test('a fault at the MCP endpoint', async () => {
       const planned = ['error', 'slow', 'hang', 'reset', 'effect_then_lost', 'effect_then_503'] as const
       for (const kind of planned) {
-        const { host, kept: storedEntries } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
+        const { host, storedEntries } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
         const signal = AbortSignal.timeout(300)
         await host.callTool('list_wallets', {}, { signal }).catch(() => {})
         const entries = (await storedEntries()).map(({ kind, outcome, fault }) => ({ kind, outcome, fault }))
@@ -157,7 +157,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         [no, 'disagreed'],
       ] as const) {
         let refusals = 2
-        const { host, kept: storedEntries } = await run(chosen, {
+        const { host, storedEntries } = await run(chosen, {
           person: person([answer], { url: {} }),
           confirm: { mode: 'never', aboveCents: 0 },
           between: ({ url, method }) =>
@@ -173,18 +173,18 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
 
     test('a card that is returned masked', async () => {
       const cardId = await at.world.issueCard()
-      const runNote = async (who?: Person) => {
-        const { host, kept: storedEntries } = await run(chosen, {
+      const kindsFor = async (who?: Person) => {
+        const { host, storedEntries } = await run(chosen, {
           cardDetails: 'masked',
           ...(who === undefined ? {} : { person: who }),
         })
         await host.callTool('get_agent_card_details', { cardId })
         return (await storedEntries()).map(({ kind, outcome }) => [kind, outcome])
       }
-      const questionKind = ['question', 'asked']
-      expect(await runNote(person([yes], { url: {} }))).toEqual([questionKind, ['decision', 'agreed']])
-      expect(await runNote(person([no], { url: {} }))).toEqual([questionKind, ['decision', 'disagreed']])
-      expect(await runNote()).toEqual([['happened', 'happened']])
+      const asked = ['question', 'asked']
+      expect(await kindsFor(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
+      expect(await kindsFor(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      expect(await kindsFor()).toEqual([['happened', 'happened']])
     })
 
     test('a repeat that needs no request', async () => {
@@ -192,7 +192,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         const { keyId: id, partyId } = await at.world.whoami(at.world.apiKey)
         return databaseMemories(at.world.service, at.world.store)({ id, partyId })
       }
-      const { host, kept: storedEntries } = await run(chosen, {
+      const { host, storedEntries } = await run(chosen, {
         key: at.world.apiKey,
         toolsets: undefined,
         repeats: { windowMs: 900_000, run: `run ${runs}`, memory },
@@ -227,15 +227,15 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     const customerPartyId = await world.customerPartyId()
     await self.setLimits('agents', agentId ?? '', { perTransaction: 100 })
     await self.setLimits('delegations', await self.delegationId(customerPartyId), { perTransaction: 100 })
-    const notesOf = async (instanceId: string, more: object, query = '') => {
+    const requestApproval = async (instanceId: string, more: object, query = '') => {
       const id = created(await self.pay(150, { type: 'party_id', value: shop.partyId }, more, { instanceId }))
       return (await self.approvalOf(id, {}, query)).id as string
     }
-    const params = { approvalId: await notesOf('run a', {}) }
+    const params = { approvalId: await requestApproval('run a', {}) }
     for (const _ of [1, 2]) await world.service.actAs(owner, 'approveApproval', { params })
-    const denied = { approvalId: await notesOf('run b', {}) }
+    const denied = { approvalId: await requestApproval('run b', {}) }
     for (const _ of [1, 2]) await world.service.actAs(owner, 'denyApproval', { params: denied })
-    const ofCustomer = await notesOf('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
+    const ofCustomer = await requestApproval('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
     const path = `/simulations/approvals/${ofCustomer}/approve`
     for (const _ of [1, 2]) ok(await world.send('POST', path, { idempotencyKey: 'once', instanceId: 'run d' }))
     const byOwner = `${owner.name} (${owner.email}) decided.`
@@ -244,7 +244,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       'run b': ['disagreed', 'deny_approval', byOwner],
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
-    const [later, notes] = [await notesOf('run e', {}), [] as RunNote[]]
+    const [later, notes] = [await requestApproval('run e', {}), [] as RunNote[]]
     const { host, close } = await connected(world, hosts[3].open, {
       ...{ person: person([no], { url: {} }), key: world.apiKey, publicUrl: 'https://pay.example', confirm: always },
       note: (runNote) => notes.push(runNote),

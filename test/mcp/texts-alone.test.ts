@@ -191,11 +191,11 @@ onEachDatabase('with the texts alone', (database) => {
 
   test('keys that are shown once are whole, and work', async () => {
     const agentId = fieldIn(await agent('whoami'), 'agentId')
-    const records = [
+    const newKeys = [
       fieldIn(await owner('create_agent_key', { agentId }), 'agentKey'),
       fieldIn(await owner('create_api_key', { name: 'Another' }), 'apiKey'),
     ]
-    for (const key of records) expect((await world.get('/whoami', { key })).status).toBe(200)
+    for (const key of newKeys) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
   test('a list returns ten records by default or as many as limit says, and the cursor of the next page', async () => {

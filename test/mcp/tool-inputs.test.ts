@@ -46,7 +46,7 @@ describe('a host that drops bounds, formats and defaults', () => {
     uri: /\bas https:\/\/example\.com\b/,
   }
   /** The wording for each keyword's value. */
-  const patternsOf: Readonly<Record<string, (value: unknown) => RegExp>> = {
+  const patternFor: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
     maxLength: (value) => new RegExp(`\\b(at most|\\d+ to) ${value} characters\\b`),
@@ -59,7 +59,7 @@ describe('a host that drops bounds, formats and defaults', () => {
   test.each(tools)('still finds them in the descriptions of $title', ({ tool }) => {
     for (const [path, schema] of within(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
-        expect(schema.description, `${path} ${keyword}`).toMatch(patternsOf[keyword]?.(schema[keyword]) ?? /never/)
+        expect(schema.description, `${path} ${keyword}`).toMatch(patternFor[keyword]?.(schema[keyword]) ?? /never/)
       }
     }
   })
@@ -82,7 +82,7 @@ describe('a host that drops bounds, formats and defaults', () => {
         // The currency's only value is listed.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
-        else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternsOf[keyword]?.(value) ?? /never/)
+        else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternFor[keyword]?.(value) ?? /never/)
       }
     }
   })

@@ -33,19 +33,19 @@ export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count
 export const checkout: Planner<'checkout'> = (self, { pick, card }, { nowMs }) => {
   const one = chosen(self.subscriptions, pick, (sub) => statusOf(sub) === 'pending')
   if (one === undefined) return undefined
-  const cardShown = one.declined >= maxDeclines ? 'approves' : card
+  const shownCard = one.declined >= maxDeclines ? 'approves' : card
   const done = () => {
-    if (cardShown === 'agreement_fails') one.unpaid = 'canceled'
-    else if (cardShown !== 'approves' && (cardShown !== 'declines_once' || one.declined === 0)) one.declined++
+    if (shownCard === 'agreement_fails') one.unpaid = 'canceled'
+    else if (shownCard !== 'approves' && (shownCard !== 'declines_once' || one.declined === 0)) one.declined++
     else {
       const due = (number: number) => dueMs(one, nowMs, number)
-      one.plan = new DayByDay(nowMs, isEndless(one) ? null : one.amounts.length, cardShown, due)
+      one.plan = new DayByDay(nowMs, isEndless(one) ? null : one.amounts.length, shownCard, due)
       bookCharges(self, one)
     }
   }
   const path = `/simulations/subscriptions/${one.id}/checkout`
   const expected = statusOf(one) === 'pending' ? 200 : 409
-  return { path, by: 'agent', attributes: { card: cardShown }, expected, done }
+  return { path, by: 'agent', attributes: { card: shownCard }, expected, done }
 }
 
 const isEndless = ({ amounts }: Subscription) => amounts.length === 1

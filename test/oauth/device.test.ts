@@ -51,10 +51,10 @@ describe('a device without a browser', () => {
 
   /** Enters the code and confirms the device as a person. Returns the page that asks for permission. */
   const enter = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
-    const consentPage = await browser.submit(await browser.get(verification_uri), { user_code })
-    expect(consentPage.text).toContain('Is this your device?')
-    expect(consentPage.text).toContain(user_code)
-    return signedIn(browser, await browser.submit(consentPage, { confirm: 'yes' }))
+    const confirmationPage = await browser.submit(await browser.get(verification_uri), { user_code })
+    expect(confirmationPage.text).toContain('Is this your device?')
+    expect(confirmationPage.text).toContain(user_code)
+    return signedIn(browser, await browser.submit(confirmationPage, { confirm: 'yes' }))
   }
   const decide = async (browser: Browser, page: Page, decision: 'allow' | 'deny') => {
     const agent = /name="agent" value="(agt_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
@@ -99,10 +99,10 @@ describe('a device without a browser', () => {
     expect(denial.text).toContain('Connect a device')
     expect(await poll(denied)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
     const stopped = await begin()
-    const consentPage = await browser.submit(await browser.get(stopped.verification_uri), {
+    const confirmationPage = await browser.submit(await browser.get(stopped.verification_uri), {
       user_code: stopped.user_code,
     })
-    await browser.submit(consentPage, { abort: 'yes' })
+    await browser.submit(confirmationPage, { abort: 'yes' })
     expect(await poll(stopped)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
   })
 

@@ -23,14 +23,14 @@ async function counting() {
 
 /** Starts a proxy that records the targets of requests, and refuses them. */
 async function refusingProxy() {
-  const requestedUrls: string[] = []
+  const targets: string[] = []
   const server = createHttpServer().on('connect', (request, socket) => {
-    requestedUrls.push(String(request.url))
+    targets.push(String(request.url))
     socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closers.push(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requestedUrls }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, targets }
 }
 
 describe('documents at addresses from strangers', () => {
@@ -77,6 +77,6 @@ describe('documents at addresses from strangers', () => {
     for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }
-    expect(proxy.asked).toEqual(['app.example:443'])
+    expect(proxy.targets).toEqual(['app.example:443'])
   })
 })

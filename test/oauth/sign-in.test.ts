@@ -335,11 +335,11 @@ describe('signing in', () => {
     const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
     expect(await opens(await click())).toBe(true)
     const elsewhere = 'https://payments.example'
-    const foreignOrigin = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
+    const foreignHeaders = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
     const refused = [
       await click({ service: deployed({ environment: 'production' }) }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignOrigin }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignOrigin, origin: elsewhere }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignHeaders }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignHeaders, origin: elsewhere }),
       await click({ origin: 'http://sandbox.test', headers: { ...sameOriginHeaders, origin: 'http://sandbox.test' } }),
     ]
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])

@@ -53,13 +53,13 @@ test('the packed file contains the compiled code, its assets, and nothing else',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
   // Pictures are only in the repository.
-  const siblingFiles = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
+  const filesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
     [
       ...atTheTop,
-      ...['docs', 'schemas', 'worlds'].flatMap((folder) => siblingFiles(folder).map((name) => `${folder}/${name}`)),
-      ...siblingFiles('skills').map((name) => `skills/${name}/SKILL.md`),
+      ...['docs', 'schemas', 'worlds'].flatMap((folder) => filesIn(folder).map((name) => `${folder}/${name}`)),
+      ...filesIn('skills').map((name) => `skills/${name}/SKILL.md`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),

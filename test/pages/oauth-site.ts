@@ -162,8 +162,8 @@ export function createVisitor(
   const post: Visitor['post'] = async (action, fields, headers = {}) => {
     const body = new URLSearchParams()
     for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one)
-    const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', ...headers }
-    return ask(action, { method: 'POST', body, headers: sameOriginHeaders })
+    const sentHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', ...headers }
+    return ask(action, { method: 'POST', body, headers: sentHeaders })
   }
   return {
     cookies,

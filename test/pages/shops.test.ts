@@ -139,24 +139,24 @@ onEachDatabase('the pages of shops', (database) => {
   test('a form that is sent twice starts one checkout', async () => {
     const { path, product } = shopOf('plain-goods')
     const shop = await site.open(path)
-    const cartForm = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
-    const [first, second] = [await site.send(shop, 'Go', cartForm), await site.send(shop, 'Go', cartForm)]
+    const cartFields = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
+    const [first, second] = [await site.send(shop, 'Go', cartFields), await site.send(shop, 'Go', cartFields)]
     expect(second.location).toBe(first.location)
   })
 
   test('without a browser: a form without an origin is accepted, one of another site is not', async () => {
     const { path, product } = shopOf('plain-goods')
     const shop = await site.open(path)
-    const cartForm = { [`quantity.${product.id}`]: '1' }
+    const cartFields = { [`quantity.${product.id}`]: '1' }
     const refusals: Record<string, string>[] = [
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
       { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://127.0.0.1:4010' },
     ]
     for (const headers of refusals) {
-      expect(await site.send(shop, 'Go to checkout', cartForm, headers)).toMatchObject({ status: 403 })
+      expect(await site.send(shop, 'Go to checkout', cartFields, headers)).toMatchObject({ status: 403 })
     }
-    const started = await site.send(shop, 'Go to checkout', cartForm, {})
+    const started = await site.send(shop, 'Go to checkout', cartFields, {})
     expect(started.status).toBe(303)
     const checkout = await site.follow(started)
     const card = await cardFor(shopOf('plain-goods').name)

@@ -109,7 +109,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       const another = ok(await world.post('/agents', { name: 'Another' }, owner)).json.data.id
       const key = ok(await postAgentKey(world, another)).json.data.id
       ok(await decide('rejected'))
-      const requests = [
+      const answers = [
         await world.post(`/agent-keys/${key}/rotate`, { expiresInSeconds: 0 }, owner),
         await world.post(`/wallets/${wallet.id}/agents`, { agentId: another }, owner),
         await world.post('/payments', { amount: 100, counterparty }, owner),
@@ -122,7 +122,7 @@ onEachDatabase('the compliance case of a party', (database) => {
           customerPartyId: await world.customerPartyId(),
         }),
       ]
-      for (const answer of requests) {
+      for (const answer of answers) {
         expectRefusal(answer, 'forbidden')
         expect(answer.json.errors[0].detail).toContain(`the account ${partyId} is suspended`)
       }

@@ -125,7 +125,7 @@ onEachDatabase('a payment', (database) => {
     expect(received.attributes).toMatchObject({ tags: {}, agentId: null, instanceId: null, description: 'Lunch' })
     const seen = async (key: string) => ok(await world.get('/transactions', { key })).json.data[0]
     const walletOf = async (key: string) => ok(await world.get('/wallets', { key })).json.data[0].id
-    const [sent, receivedPayments] = [await seen(world.agentKey), await seen(other.agentKey)]
+    const [sent, inbound] = [await seen(world.agentKey), await seen(other.agentKey)]
     expect(sent).toStrictEqual({
       type: 'transaction',
       id: data.relationships.transaction.data.id,
@@ -149,7 +149,7 @@ onEachDatabase('a payment', (database) => {
         subscription: { data: null },
       },
     })
-    expect(receivedPayments).toStrictEqual({
+    expect(inbound).toStrictEqual({
       ...sent,
       attributes: { ...sent.attributes, direction: 'INBOUND' },
       relationships: {

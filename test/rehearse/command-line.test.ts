@@ -136,9 +136,9 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   const summary = readFileSync(join(here, 'rehearsal/summary.md'), 'utf8')
   expect(summary).toContain('### Compared with refuses-everything')
   expect(readFileSync(join(here, 'rehearsal/report.html'), 'utf8')).toContain('Compared with earlier results')
-  const stepsText = readFileSync(steps, 'utf8')
-  expect(stepsText).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
-  expect(stepsText.endsWith(`${summary}\n`)).toBe(true)
+  const stepSummary = readFileSync(steps, 'utf8')
+  expect(stepSummary).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
+  expect(stepSummary.endsWith(`${summary}\n`)).toBe(true)
 
   // Two existing results are compared without a run; a folder works like its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']

@@ -53,16 +53,16 @@ describe('the chance of a difference', () => {
       fc.property(pairs, (changes) => {
         const side = (which: 'before' | 'now') =>
           resultsOf(changes.map((change, at) => of(`scenario-${at}`, change[which].passed, change[which].of)))
-        const reversed = compared(side('now'), side('before'))
+        const forth = compared(side('now'), side('before'))
         const back = compared(side('before'), side('now'))
-        expect(back.passed.chance).toBeCloseTo(reversed.passed.chance, 10)
-        for (const { chance } of reversed.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
+        expect(back.passed.chance).toBeCloseTo(forth.passed.chance, 10)
+        for (const { chance } of forth.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
         const signed = changes
           .map(difference)
           .reduce<number[]>((sums, step) => (step === 0 ? sums : sums.flatMap((sum) => [sum + step, sum - step])), [0])
         const found = Math.abs(changes.map(difference).reduce((sum, step) => sum + step, 0))
         const asLarge = signed.filter((sum) => Math.abs(sum) >= found - 1e-9).length
-        expect(reversed.passed.chance).toBeCloseTo(asLarge / signed.length, 10)
+        expect(forth.passed.chance).toBeCloseTo(asLarge / signed.length, 10)
       }),
       { numRuns: tries(200) },
     )

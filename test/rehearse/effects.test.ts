@@ -28,14 +28,14 @@ it('reports a change of an undescribed table', () => {
     snapshot('loans', { id: 'a', cents: 1, version: 1 }),
     snapshot('loans', { id: 'a', cents: 2, version: 2 }),
   ]
-  const effectTexts = (before: Snapshot, after: Snapshot) =>
+  const effectsOf = (before: Snapshot, after: Snapshot) =>
     effectsBetween(before, after, names, cause).map(({ what, change, weight, says }) => [what, change, weight, says])
-  expect(effectTexts(none, created)).toEqual([['other', 'added', 'given', 'a row of the table loans']])
-  expect(effectTexts(created, changed)).toEqual([
+  expect(effectsOf(none, created)).toEqual([['other', 'added', 'given', 'a row of the table loans']])
+  expect(effectsOf(created, changed)).toEqual([
     ['other', 'changed', 'given', 'a row of the table loans: cents changed'],
   ])
-  expect(effectTexts(changed, none)).toEqual([['other', 'removed', 'undone', 'a row of the table loans: removed']])
-  expect(effectTexts(created, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
+  expect(effectsOf(changed, none)).toEqual([['other', 'removed', 'undone', 'a row of the table loans: removed']])
+  expect(effectsOf(created, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
 it('records an effect and its undoing, each with its author and step', async () => {

@@ -139,16 +139,16 @@ describe('the judge', () => {
   })
 
   it('believes no lies except the listed ones', () => {
-    const lieResults = runs(['lie'])
-    const missed = lieResults.filter(({ outcome }) => outcome === 'missed')
+    const lieRuns = runs(['lie'])
+    const missed = lieRuns.filter(({ outcome }) => outcome === 'missed')
     const byName = Object.groupBy(missed, ({ mutant }) => mutant.name)
-    const found = Object.entries(byName).map(([name, ownRuns]) => [name, ownRuns?.map(({ in: where }) => where).sort()])
+    const found = Object.entries(byName).map(([name, ofName]) => [name, ofName?.map(({ in: where }) => where).sort()])
     const listed = Object.entries(believed).map(([name, where]) => [
       name,
       where.filter((id) => chosen.some((scenario) => scenario.id === id)).sort(),
     ])
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(listed.filter(([, where]) => where?.length !== 0)))
-    expect(missed.length).toBeLessThanOrEqual(0.05 * lieResults.length)
+    expect(missed.length).toBeLessThanOrEqual(0.05 * lieRuns.length)
   })
 })
 

@@ -58,14 +58,14 @@ async function leftBy(rehearsed: Agent): Promise<string[]> {
       openStage: async (setting) => {
         const stage = await openRehearsalStage(setting)
         const { service, store } = stage
-        for (const [part, partFactory] of Object.entries({
+        for (const [part, object] of Object.entries({
           stage,
           service,
           store,
           system: setting.system,
           world: setting.world,
         }))
-          parts.push({ name: `${part} of ${scenario.id}`, part: new WeakRef<object>(partFactory) })
+          parts.push({ name: `${part} of ${scenario.id}`, part: new WeakRef<object>(object) })
         return stage
       },
       openFolder: async () => ({ path: '', remove: async () => {} }),

@@ -48,7 +48,7 @@ const environment = (url: string) => ({
   MODEL_KEY: key,
 })
 
-const runOptions = {
+const rollsScenario = {
   task: 'Pay @bakery 42 dollars for rolls.',
   expect: [{ what: 'paid', to: '@bakery', exactly: 4200 }],
   answer: { outcome: 'done' },
@@ -77,14 +77,14 @@ describe.each(providers)('%s', (modelName) => {
   it('carries out the calls, returns their results, and counts tokens and cost', async () => {
     const model = await started(pays)
     const settings = { temperature: 0.5, maxSteps: 10, maxOutputTokens: 900, price: { input: 3, output: 15 } }
-    const trial = await rehearsed(modelName, model, runOptions, settings)
+    const trial = await rehearsed(modelName, model, rollsScenario, settings)
     expect(trial).toMatchObject({ ended: 'answered', passed: true, calls: 1, answer: 'I paid @bakery $42.00.' })
     // Each answer of the scripted model has one token of input and one of output.
     const usage = { inputTokens: 2, outputTokens: 2, steps: 2, retries: 0, costMicrodollars: 36 }
     expect(trial.usage).toEqual(usage)
-    expect(model.prompts()).toEqual([expect.stringMatching(/\bpay_[0-9a-f]{32}/)])
+    expect(model.results()).toEqual([expect.stringMatching(/\bpay_[0-9a-f]{32}/)])
     const sent = JSON.stringify(model.requests[0])
-    for (const part of [runOptions.task, 'ask_person', '900', '0.5']) expect(sent).toContain(part)
+    for (const part of [rollsScenario.task, 'ask_person', '900', '0.5']) expect(sent).toContain(part)
     expect(sent).not.toContain('ak_ntl_')
   })
 
@@ -96,7 +96,7 @@ describe.each(providers)('%s', (modelName) => {
     const model = await started(pays, (nth) =>
       nth === 1 ? { status: 429, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(modelName, model, runOptions)
+    const trial = await rehearsed(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ passed: true, usage: { steps: 2, retries: 1 } })
   })
 
@@ -105,10 +105,10 @@ describe.each(providers)('%s', (modelName) => {
     const model = await started([{ ...pay, arguments: () => ({ ...payment, amount: 100 }) }], (nth) =>
       nth > 1 ? { status: 500, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(modelName, model, runOptions)
+    const trial = await rehearsed(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ ended: 'provider_failed', passed: false, verdicts: [], usage: { retries: 4 } })
     expect(trial.trouble).toMatch(/^HTTP 500: .*Overloaded\..* \(5 tries\)$/)
-    const results = resultsOf(scenarioWith(runOptions), [trial])
+    const results = resultsOf(scenarioWith(rollsScenario), [trial])
     const { summary } = asResults({ agent: modelName, seed: '1', trials: 1 }, [results])
     expect(summary).toMatchObject({ passed: { passed: 0, of: 0 }, notJudged: 1, calls: 1, usage: { steps: 1 } })
   })
@@ -119,7 +119,7 @@ describe.each(providers)('%s', (modelName) => {
       const message = `Not a key: ${sent} ${'.'.repeat(220)} ${sent}`
       return { status: 401, body: { type: 'error', error: { message, type: 'auth', code: 401, status: 'NO' } } }
     })
-    const trial = await rehearsed(modelName, model, runOptions)
+    const trial = await rehearsed(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ ended: 'provider_failed', usage: { steps: 0, retries: 0 } })
     expect(trial.trouble).toMatch(/^HTTP 401: Not a key: (?:Bearer )?\[masked\] \.+ /)
     expect(JSON.stringify(trial)).not.toContain(key.slice(0, 8))
@@ -131,7 +131,7 @@ describe.each(providers)('%s', (modelName) => {
       if (!prompt.includes('$42.00')) return { say: () => 'I can pay the bakery. How much should I pay?' }
       return results.length === 1 ? pay : done
     }
-    const scenario = { ...runOptions, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
+    const scenario = { ...rollsScenario, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
     const trial = await rehearsed(modelName, await started(script), scenario)
     expect(trial).toMatchObject({ passed: true, calls: 2, usage: { steps: 4 } })
     expect(trial.state.questions).toMatchObject([{ kind: 'known', reply: '$42.00' }])
@@ -140,27 +140,27 @@ describe.each(providers)('%s', (modelName) => {
 
 it('can ask the person by a tool', async () => {
   const model = await started([{ call: 'ask_person', arguments: () => ({ question: 'Which amount?' }) }, pay, done])
-  const scenario = { ...runOptions, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
+  const scenario = { ...rollsScenario, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
   const trial = await rehearsed('openai:scripted', model, scenario)
   expect(trial).toMatchObject({ passed: true, calls: 2 })
-  expect(model.prompts()[0]).toContain('$42.00')
+  expect(model.results()[0]).toContain('$42.00')
 })
 
 it('fails by itself if it reaches its limit of steps, or calls what does not exist', async () => {
   const endless = await started(() => ({ call: 'whoami', arguments: () => ({}) }))
-  const trial = await rehearsed('openai:scripted', endless, runOptions, { maxSteps: 3 })
+  const trial = await rehearsed('openai:scripted', endless, rollsScenario, { maxSteps: 3 })
   expect(trial).toMatchObject({ ended: 'failed', didRight: false, calls: 3, usage: { steps: 3 } })
   expect(trial.trouble).toBe('It gave no answer within 3 steps (--max-steps).')
 
   const silent = await started([{ say: () => 'I cannot help with payments.' }])
-  const refused = await rehearsed('openai:scripted', silent, runOptions)
+  const refused = await rehearsed('openai:scripted', silent, rollsScenario)
   expect(refused).toMatchObject({ ended: 'answered', didRight: false, calls: 0, trouble: null })
 })
 
 it('is not judged if its provider fails until its time is over', async () => {
   const model = await started(pays, () => ({ status: 503, body: { error: { message: 'Later.' } } }))
   const access = await findModel('openai:scripted', environment(model.url))
-  const trial = await trialBy(modelAgent(access, limits), scenarioWith(runOptions), {
+  const trial = await trialBy(modelAgent(access, limits), scenarioWith(rollsScenario), {
     bounds: { ms: 3_000, calls: 10 },
     openFolder: async () => ({ path: folder, remove: async () => {} }),
   })
@@ -182,7 +182,7 @@ describe('on the command line', () => {
   }
 
   const file = join(folder, 'scenarios.yaml')
-  const written = { title: 'Rolls', world: smallWorld, ...runOptions }
+  const written = { title: 'Rolls', world: smallWorld, ...rollsScenario }
   writeFileSync(file, stringify({ one: written, two: written }))
   const model = (name: string) => ['--model', name, '--scenarios', file, '--concurrency', '1', '--require', '0.6']
 

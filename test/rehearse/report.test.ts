@@ -102,8 +102,8 @@ describe('of many trials', () => {
     )
 
   test('it shows failed trials and the first passed one of each scenario', () => {
-    const trialTexts = toldTrials(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
-    expect(trialTexts).toEqual([
+    const trialIds = toldTrials(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
+    expect(trialIds).toEqual([
       'scenario-0-1',
       'scenario-0-2',
       'scenario-0-4',
@@ -117,18 +117,18 @@ describe('of many trials', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
     // Each scenario shows its first failed and its first passed trial before any shows another.
-    const trialTexts = toldTrials(html)
+    const trialIds = toldTrials(html)
     for (let at = 0; at < 30; at++) {
-      expect(trialTexts).toContain(`scenario-${at}-1`)
-      expect(trialTexts).toContain(`scenario-${at}-2`)
+      expect(trialIds).toContain(`scenario-${at}-1`)
+      expect(trialIds).toContain(`scenario-${at}-2`)
     }
-    expect(html).toContain(`This page shows ${trialTexts.length} of 3,000 trials in full`)
+    expect(html).toContain(`This page shows ${trialIds.length} of 3,000 trials in full`)
     const leftOut = [...html.matchAll(/Not shown here: (\d+) that failed and (\d+) that passed/g)]
     const sum = leftOut.reduce((total, [, one, other]) => total + Number(one) + Number(other), 0)
-    expect(sum + trialTexts.length).toBe(3000)
+    expect(sum + trialIds.length).toBe(3000)
     // All of them have a sign, which is a link if there are details.
     expect(countOf(html, 'class="mark ')).toBe(3000 + countOf(html, '<line class="mark"'))
-    expect(countOf(html, '<a class="mark ')).toBe(trialTexts.length)
+    expect(countOf(html, '<a class="mark ')).toBe(trialIds.length)
   })
 
   test('a trial of many steps and a scenario of many trials are cut too', () => {

@@ -123,12 +123,12 @@ test('an agent that refuses everything calls nothing', async () => {
 
 test('the same seed leads to the same trial, byte for byte, and another seed to the same verdict', async () => {
   for (const { trap } of sampleOf(pairs, 65)) {
-    const runTexts = async (seed: string) => {
+    const trialWith = async (seed: string) => {
       const { durationMs: _, ...trial } = await trialBy(baselines.careful, trap, { seed })
       return trial
     }
-    const first = await runTexts('1')
-    expect(JSON.stringify(await runTexts('1'))).toBe(JSON.stringify(first))
-    expect((await runTexts('2')).passed).toBe(first.passed)
+    const first = await trialWith('1')
+    expect(JSON.stringify(await trialWith('1'))).toBe(JSON.stringify(first))
+    expect((await trialWith('2')).passed).toBe(first.passed)
   }
 })

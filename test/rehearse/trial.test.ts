@@ -145,18 +145,18 @@ describe('a trial has bounds', () => {
   })
 
   it('of time: an agent that never ends is asked to stop, and is not waited for', async () => {
-    let reply: unknown
+    let reason: unknown
     // Without a connection, which on a busy machine opens only after its time is over.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
-        reply = signal.reason
+        reason = signal.reason
       })
       return new Promise<string>(() => {})
     }
     const setting = { bounds: { ms: 100, calls: 200 } }
     const trial = await trialBy({ ...agentBy(async () => ''), run }, scenarioWith({}), setting)
     expect(trial).toMatchObject({ ended: 'timed_out', passed: false, trouble: 'It did not answer within 0.1 s.' })
-    expect(reply).toBeInstanceOf(Error)
+    expect(reason).toBeInstanceOf(Error)
   })
 
   it('of errors: an agent that throws has failed, and the report has no secrets', async () => {

@@ -39,12 +39,12 @@ export class PostgresServer {
     directory: string,
     port: number,
     of: Awaited<ReturnType<typeof owner>>,
-    fixedEnv: Record<string, string>,
+    ownSettings: Record<string, string>,
   ) {
     this.#directory = directory
     this.port = port
     this.#owner = of
-    this.#settings = fixedEnv
+    this.#settings = ownSettings
   }
 
   static async create(parent: string): Promise<PostgresServer> {
@@ -67,11 +67,11 @@ export class PostgresServer {
     return standby
   }
 
-  static async #place(parent: string, fixedEnv: Record<string, string>): Promise<PostgresServer> {
+  static async #place(parent: string, ownSettings: Record<string, string>): Promise<PostgresServer> {
     const directory = mkdtempSync(join(parent, 'payments-mcp-server-'))
     const of = await owner()
     if (of.uid !== undefined && of.gid !== undefined) chownSync(directory, of.uid, of.gid)
-    return new PostgresServer(directory, await freePort(), of, fixedEnv)
+    return new PostgresServer(directory, await freePort(), of, ownSettings)
   }
 
   get #data(): string {
@@ -83,8 +83,8 @@ export class PostgresServer {
   }
 
   async start(): Promise<void> {
-    const postgresSettings = { ...settings, port: String(this.port), ...this.#settings }
-    const options = Object.entries(postgresSettings).map(([name, value]) => `-c ${name}='${value}'`)
+    const allSettings = { ...settings, port: String(this.port), ...this.#settings }
+    const options = Object.entries(allSettings).map(([name, value]) => `-c ${name}='${value}'`)
     const log = join(this.#directory, 'log')
     await this.#run('pg_ctl', ['start', '-w', '-D', this.#data, '-l', log, '-o', options.join(' ')])
   }

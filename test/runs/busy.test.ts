@@ -40,11 +40,11 @@ onEachDatabase('entries while the database is busy', (database) => {
     }
     const storedEntries = async () => (await allTables(store)).get('runEntries')?.map(({ operation }) => operation)
     const calls = async () => (await allTables(store)).get('runs')?.map((run) => Number(run.calls))
-    return { service, call, kept: storedEntries, calls, meets, warned }
+    return { service, call, storedEntries, calls, meets, warned }
   }
 
   test('are written once it is free, each once and in order', async () => {
-    const { service, call, kept: storedEntries, calls, meets, warned } = await served()
+    const { service, call, storedEntries, calls, meets, warned } = await served()
     meets.error = new StoreBusyError('busy')
     for (let count = 0; count < 300; count++) await call('waiting')
     await service.runLog.flush()
@@ -60,7 +60,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('unwritable entries are dropped and logged, and the next ones are stored', async () => {
-    const { service, call, kept: storedEntries, meets, warned } = await served()
+    const { service, call, storedEntries, meets, warned } = await served()
     meets.error = new Error('the disk is strange')
     await call('lost')
     await service.runLog.flush()
@@ -72,7 +72,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
-    const { service, call, kept: storedEntries, calls, warned } = await served()
+    const { service, call, storedEntries, calls, warned } = await served()
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {
       await call('good')
@@ -91,7 +91,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('a database that refuses all of them is not tried for each', async () => {
-    const { service, call, kept: storedEntries, meets } = await served()
+    const { service, call, storedEntries, meets } = await served()
     meets.error = new Error('the disk is strange')
     // These are added at the same time, so that they are written together.
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
@@ -105,7 +105,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('a database that stays busy is given up in the end, so that the memory is bounded', async () => {
-    const { service, call, kept: storedEntries, meets, warned } = await served()
+    const { service, call, storedEntries, meets, warned } = await served()
     meets.error = new StoreBusyError('busy')
     await call('given up')
     for (let count = 0; count < 40; count++) await service.runLog.flush()

@@ -47,11 +47,11 @@ onEachDatabase('secrets in requests', (database) => {
 
   test('card numbers are not stored under any name, nor secrets under any spelling of theirs', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
-    const requests = [
+    const answers = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
       await world.get(`/agent-cards?cursor=${card}`),
     ]
-    expect(requests.map(({ status }) => status)).toEqual([400, 400])
+    expect(answers.map(({ status }) => status)).toEqual([400, 400])
     await world.service.runLog.flush()
     const storedText = await rowsOfRuns(world)
     expect(storedText).toContain('nextCursor')
@@ -75,7 +75,7 @@ onEachDatabase('secrets in requests', (database) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
-    const requests = [
+    const answers = [
       await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: secret }, [secret]: 1 }, sent),
       await world.post('/agent-cards', { nested: [{ deep: { text: `see ${secret}.` } }], number: secret }, sent),
       await world.get(`/agent-cards/${url}?q=${url}&${url}=1`, sent),
@@ -84,14 +84,14 @@ onEachDatabase('secrets in requests', (database) => {
       await world.post('/agent-cards', { text: `${'x '.repeat(8_170)}${secret}` }, sent),
       await world.post('/agent-cards', { text: escaped(secret) }, { ...sent, body: `{"text": "${escaped(secret)}"}` }),
     ]
-    expect(requests.every(({ status }) => status >= 400)).toBe(true)
+    expect(answers.every(({ status }) => status >= 400)).toBe(true)
     await world.service.runLog.flush()
     const storedText = (await rowsOfRuns(world)).replaceAll('\\', '')
     expect(storedText).toContain('masked')
     expect(storedText).not.toContain(secret)
     expect(decodeURIComponent(storedText.replace(/%(?![0-9a-f]{2})/gi, ''))).not.toContain(secret)
     expect(storedText).not.toContain(secret.replaceAll(/\D/g, '').length === 16 ? '411111111111' : secret)
-    expect(await runsOf(world)).toContainEqual(expect.objectContaining({ calls: requests.length }))
+    expect(await runsOf(world)).toContainEqual(expect.objectContaining({ calls: answers.length }))
     await world.store.transaction(async ({ db }) => {
       await db.deleteFrom('runs').execute()
       await db.deleteFrom('runEntries').execute()
@@ -101,11 +101,11 @@ onEachDatabase('secrets in requests', (database) => {
   test('a card number is not stored, whatever its script, separators and surroundings', async () => {
     const property = fc.asyncProperty(
       disguised,
-      fc.constantFrom(...scriptNames),
+      fc.constantFrom(...surroundings),
       async ({ text, digits }, [before, behind]) => {
         const instanceId = 'disguised'
         const quoted = `${before}${text}${behind}`
-        const requests = [
+        const answers = [
           await world.post(
             '/agent-cards',
             { maximumAmount: 100, merchant: { name: quoted }, [quoted]: 1 },
@@ -113,7 +113,7 @@ onEachDatabase('secrets in requests', (database) => {
           ),
           await world.get(`/agent-cards?q=${encodeURIComponent(quoted)}`, { instanceId }),
         ]
-        expect(requests.map(({ status }) => status)).toEqual([400, 400])
+        expect(answers.map(({ status }) => status)).toEqual([400, 400])
         const storedText = JSON.stringify((await entriesOf(world, instanceId)).slice(-2))
         expect(storedText).toContain('masked')
         expect(plainDigits(decodeURIComponent(storedText.replace(/%(?![0-9a-f]{2})/gi, '')))).not.toContain(digits)
@@ -232,7 +232,7 @@ describe('records of hostile requests', () => {
 })
 
 /** Texts that may surround a number. */
-const scriptNames = [
+const surroundings = [
   ['', ''],
   ['see ', '.'],
   ['(', ')'],

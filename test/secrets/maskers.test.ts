@@ -71,27 +71,27 @@ describe('fields', () => {
     'the run log': (value: object) => json(value),
     'a rehearsal': (value: object) => JSON.stringify(maskValue(value)),
   }
-  describe.each(Object.entries(fields))('in %s', (_name, field) => {
+  describe.each(Object.entries(fields))('in %s', (_name, masked) => {
     test.each(secretNames)('%s is masked', (name) => {
       expect(isSecretName(name)).toBe(true)
-      expect(field({ deep: [{ [name]: 'q7-value' }] })).not.toContain('q7-value')
-      expect(field({ [name]: 9183 })).not.toContain('9183')
+      expect(masked({ deep: [{ [name]: 'q7-value' }] })).not.toContain('q7-value')
+      expect(masked({ [name]: 9183 })).not.toContain('9183')
     })
     test.each(harmlessNames)('%s is kept', (name) => {
-      expect(field({ [name]: 'q7-value' })).toContain('q7-value')
+      expect(masked({ [name]: 'q7-value' })).toContain('q7-value')
     })
     test.each(secretTexts)('a name is masked that is $name', ({ text, secret }) => {
-      expect(field({ deep: [{ [text]: true }] }).replaceAll('\\', '')).not.toContain(secret)
+      expect(masked({ deep: [{ [text]: true }] }).replaceAll('\\', '')).not.toContain(secret)
     })
     test('the key of a note is kept, a field named key is not', () => {
-      expect(field({ tags: [{ key: 'q7-name', value: 'blue' }] })).toContain('q7-name')
-      expect(field({ key: 'q7-value' })).not.toContain('q7-value')
+      expect(masked({ tags: [{ key: 'q7-name', value: 'blue' }] })).toContain('q7-name')
+      expect(masked({ key: 'q7-value' })).not.toContain('q7-value')
     })
     test.each([[['4242', '4242', '4242', '4242']], [[4242, 4242, 4242, 4242]]])(
       'groups as items are masked',
       (items) => {
-        expect(field({ items })).not.toContain('4242')
-        expect(field({ items: [1000, 2000, 3000] })).toContain('2000')
+        expect(masked({ items })).not.toContain('4242')
+        expect(masked({ items: [1000, 2000, 3000] })).toContain('2000')
       },
     )
   })

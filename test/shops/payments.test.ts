@@ -75,14 +75,14 @@ onEachDatabase('paying at a shop', (database) => {
   type Started = { checkoutId: string; shopName: string }
 
   test.each(Object.entries(ways))('%s', async (code, { left: count, typed }) => {
-    const [shopId, shopName, cart, askedPrice] =
+    const [shopId, shopName, cart, price] =
       code === 'card_not_accepted'
         ? ['casa-verde-furniture', 'Casa Verde Furniture', { items: [{ productId: 'oak-stool' }] }, 8900]
         : ['plain-goods', 'Plain Goods', mug, total]
     const { id: checkoutId } = await startCheckout(world, shopId, cart)
     const card = await typed({ checkoutId, shopName })
     const before = (await proveBooks(world.store)).transactions.map(({ id }) => id)
-    const { json } = await pay(world, checkoutId, card, askedPrice)
+    const { json } = await pay(world, checkoutId, card, price)
     expect(json.data.attributes).toMatchObject({ status: 'open', orderId: null, decline: { code } })
     expect(json.data.attributes.decline.detail).toBe(shopDeclines[code as keyof typeof shopDeclines])
     const { transactions } = await proveBooks(world.store)

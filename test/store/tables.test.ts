@@ -43,7 +43,7 @@ function declares(text: string, table: string): boolean {
 }
 
 /** Tables whose whole rows another file may select, too, because it concerns both. The probe leaves no row behind. */
-const askedColumns: Record<string, readonly string[]> = {
+const alsoSelected: Record<string, readonly string[]> = {
   // An event may concern any record, which is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
   // An agent's cards end when the agent is deleted. A purchase is decided on by one statement.
@@ -64,7 +64,7 @@ function foreignTables(path: string, text: string): string[] {
   const named = [...text.matchAll(/\b(selectFrom|insertInto|inserting|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g)]
   return named.flatMap(([, verb = '', table = '']) => {
     // Any other name is not a table, but another part of the statement.
-    if (!homes.has(table) || homes.get(table) === path || askedColumns[path]?.includes(table)) return []
+    if (!homes.has(table) || homes.get(table) === path || alsoSelected[path]?.includes(table)) return []
     if (verb.endsWith('Join') && joined[path]?.includes(table)) return []
     return [`${path} names the table ${table}: ask for it in ${homes.get(table)}`]
   })

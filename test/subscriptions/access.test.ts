@@ -100,9 +100,9 @@ onEachDatabase('access to subscriptions', (database) => {
     expect(await outcomes({ ...attempts(id, { key: none }), ...collection({ key: none }) })).toEqual(
       all(403, { list: 403, create: 403 }),
     )
-    const subscription = await shop.get(id, { key: none })
-    expectRefusal(subscription, 'forbidden')
-    expect(subscription.json.errors[0].detail).toMatch(/payments\.read/)
+    const refused = await shop.get(id, { key: none })
+    expectRefusal(refused, 'forbidden')
+    expect(refused.json.errors[0].detail).toMatch(/payments\.read/)
     expect((await shop.read(id)).status).toBe('pending')
     expect(await outcomes({ ...attempts(id, { key: creates }), ...collection({ key: creates }) })).toEqual(
       all(200, { get: 403, resume: 409, list: 403, create: 200 }),

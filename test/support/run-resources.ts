@@ -3,9 +3,9 @@ import type { RunResources } from './on-demand.ts'
 
 /** Returns a resource of the whole test run, preparing it on the first request. */
 export function runResource<Name extends keyof RunResources>(name: Name): Promise<RunResources[Name]> {
-  const answer = resources.get(name) ?? ask(name)
-  resources.set(name, answer)
-  return answer as Promise<RunResources[Name]>
+  const resource = resources.get(name) ?? ask(name)
+  resources.set(name, resource)
+  return resource as Promise<RunResources[Name]>
 }
 
 const resources = new Map<keyof RunResources, Promise<unknown>>()

@@ -109,8 +109,8 @@ onEachDatabase('root keys that are retired', (database) => {
     const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]
     const user = await us.approver()
     const decisions = createPendingDecisions(world.store, world.system, { partyId, principalId: keyId })
-    const page = await decisions.keep({ ...held, of: email })
-    await decisions.finish(String(page?.id), { data: { done: email } })
+    const decision = await decisions.keep({ ...held, of: email })
+    await decisions.finish(String(decision?.id), { data: { done: email } })
     const sent = { idempotencyKey: `kept ${email}`, ...party }
     const payment = { amount: 100, currency: 'USD', counterparty: somebody }
     const answered = await world.post('/payments', payment, sent)
@@ -139,7 +139,7 @@ onEachDatabase('root keys that are retired', (database) => {
       world.system.pass(mfaLifetimeMs + 60_000)
       const url = await user.challenge()
       expect((await us.submit(url, codeAt(user.secret, world.system.now()))).status).toBe(303)
-      expect(await decisions.find(String(page?.id))).toMatchObject({
+      expect(await decisions.find(String(decision?.id))).toMatchObject({
         call: { arguments: { amount: 5 } },
         answer: { data: { done: email } },
       })

@@ -113,8 +113,8 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
       const [far, near] = [sampleOf(nowhere, 6, from), sampleOf(here, 6, from)]
       const refused = mayStayHere ? far : [...far, ...near]
       const accepted = mayStayHere ? [good, ...near] : [good]
-      const requestedUrls: string[] = []
-      const lookup = ((name: string) => void requestedUrls.push(name)) as unknown as LookUp
+      const lookedUp: string[] = []
+      const lookup = ((name: string) => void lookedUp.push(name)) as unknown as LookUp
       const send = createSender({ lookup })
       const world = await createWorld(database, { environment, publicUrl: () => at, send })
       const party = { key: world.apiKey }
@@ -152,7 +152,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
         expect(delivery.attributes.lastError, url).toMatch(/^It (?:is |has )/)
         expect(delivery.attributes.lastError).not.toContain('password@')
       }
-      expect(requestedUrls).toEqual([])
+      expect(lookedUp).toEqual([])
       await world.drop()
     },
   )
@@ -201,10 +201,10 @@ onEachDatabase('deliveries go', (database) => {
   let world: World
   let receiver: Receiver
   let names: Record<string, string[][]>
-  const requestedUrls: string[] = []
+  const lookedUp: string[] = []
   /** Resolves names to the addresses that a test sets: one list for each call, repeating the last one. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
-    requestedUrls.push(name)
+    lookedUp.push(name)
     const lists = names[name] ?? [['127.0.0.1']]
     const addresses = (lists.length > 1 ? lists.shift() : lists[0]) ?? []
     const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
@@ -243,9 +243,9 @@ onEachDatabase('deliveries go', (database) => {
   })
 
   test('to the address that was checked: a name is looked up once for a connection', async () => {
-    requestedUrls.length = 0
+    lookedUp.length = 0
     await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
-    expect(requestedUrls).toEqual(['localhost'])
+    expect(lookedUp).toEqual(['localhost'])
     expect(receiver.received).toHaveLength(1)
   })
 

@@ -107,10 +107,10 @@ onEachDatabase('any world', (database) => {
       try {
         const { wallets } = await proveBooks(world.store)
         const has = new Map(wallets.map(({ displayName, availableCents }) => [displayName, availableCents]))
-        const declaredParties = read.parties
+        const declaredWallets = read.parties
           .flatMap((one) => one.wallets ?? [])
           .filter(({ balance: cents }) => cents !== undefined)
-        for (const { displayName = '', balance: cents } of declaredParties)
+        for (const { displayName = '', balance: cents } of declaredWallets)
           expect(has.get(displayName), displayName).toBe(cents)
       } finally {
         await world.drop()

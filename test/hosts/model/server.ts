@@ -9,7 +9,7 @@ import { nextAnswer, type Script } from './script.ts'
 export interface ScriptedModel {
   url: string
   /** The texts of the tool results that the model saw last. */
-  prompts(): readonly string[]
+  results(): readonly string[]
   /** The bodies of all requests. */
   requests: readonly unknown[]
   close(): Promise<void>
@@ -27,7 +27,7 @@ export async function scriptedModel(
   failing: (nth: number, headers: IncomingHttpHeaders) => Failure | undefined = () => undefined,
 ): Promise<ScriptedModel> {
   const requests: unknown[] = []
-  let prompts: readonly string[] = []
+  let results: readonly string[] = []
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://model')
     const dialect = dialects.find(({ path }) => path.test(pathname))
@@ -47,7 +47,7 @@ export async function scriptedModel(
       return
     }
     const shown = dialect.read(body)
-    if (shown.results.length >= prompts.length) prompts = shown.results
+    if (shown.results.length >= results.length) results = shown.results
     const answer = nextAnswer(script, shown)
     const streamed = body.stream === true || searchParams.get('alt') === 'sse'
     const model = String(body.model ?? 'scripted')
@@ -67,7 +67,7 @@ export async function scriptedModel(
   await new Promise((resolve) => server.once('listening', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    prompts: () => prompts,
+    results: () => results,
     requests,
     close: async () => {
       server.closeAllConnections()
