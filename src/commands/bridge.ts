@@ -7,10 +7,10 @@ import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 
 /** Bridges MCP over stdio, for hosts that only start servers: passes each message on to an HTTP endpoint unchanged. */
-export async function bridge(flags: Flags, addressArgument?: string): Promise<void> {
+export async function bridge(flags: Flags, addressText?: string): Promise<void> {
   await orExplain(async () => {
     const { key, logLevel } = commandConfig('bridge', flags)
-    const address = addressOf(addressArgument)
+    const address = addressOf(addressText)
     if (key === undefined) {
       throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key for the endpoint.')
     }
@@ -20,10 +20,10 @@ export async function bridge(flags: Flags, addressArgument?: string): Promise<vo
   })
 }
 
-function addressOf(addressArgument: string | undefined): string {
-  const address = addressArgument === undefined ? undefined : parseBaseUrl(addressArgument)
+function addressOf(addressText: string | undefined): string {
+  const address = addressText === undefined ? undefined : parseBaseUrl(addressText)
   if (address !== undefined) return address
-  const received = addressArgument === undefined ? 'nothing' : describeText(addressArgument, false)
+  const received = addressText === undefined ? 'nothing' : describeText(addressText, false)
   throw new ConfigError(
     `bridge got ${received} as the address of an MCP endpoint; it accepts an https address, or http on a loopback host, such as https://payments.example/mcp.`,
   )

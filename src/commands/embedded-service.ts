@@ -79,7 +79,7 @@ export async function openEmbedded(
     await store.close()
   }
   /** Closes everything if the world cannot be loaded, so that the process ends, or opens it again. */
-  const whileFilled = async <T>(work: () => Promise<T>): Promise<T> => {
+  const closeOnFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await orExplainWorld(config, file, work)
     } catch (error) {
@@ -89,8 +89,8 @@ export async function openEmbedded(
   }
   const service: Service = {
     ...created,
-    seed: (secrets) => whileFilled(() => created.seed(secrets)),
-    localAgentKey: () => whileFilled(() => created.localAgentKey()),
+    seed: (secrets) => closeOnFailure(() => created.seed(secrets)),
+    localAgentKey: () => closeOnFailure(() => created.localAgentKey()),
   }
   return { store, service, close }
 }

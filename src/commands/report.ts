@@ -8,7 +8,7 @@ import { show } from '../core/errors.ts'
 import { foreignName } from '../core/foreign-text.ts'
 import { realSystem } from '../core/system.ts'
 import { type ReportFormat, reportFormats } from '../service/pages/console/report/report-file.ts'
-import { fileOf, madeReport } from '../service/pages/console/report/report-page.ts'
+import { fileOf, makeReport } from '../service/pages/console/report/report-page.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { newestRuns, runsNamed } from '../service/store/runs.ts'
 import type { RunRow } from '../service/store/schema/runs.ts'
@@ -30,7 +30,7 @@ export async function report(flags: ReportFlags): Promise<void> {
     const { store, close } = await openToRead(config)
     try {
       const run = await namedRun(store, flags)
-      const report = await madeReport(store, run, { environment: config.environment, of: 'command' })
+      const report = await makeReport(store, run, { environment: config.environment, of: 'command' })
       const file = fileOf(store, report, format)
       await write(isShown(flags) ? asPlainText(file) : file, flags.output)
     } finally {

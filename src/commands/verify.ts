@@ -30,9 +30,9 @@ export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
       }
     }
     const { entries, first, last } = verified
-    const comparison = compares ? ', as in the database' : ''
+    const comparisonNote = compares ? ', as in the database' : ''
     process.stdout.write(
-      `verified: ${entries} entries, first ${first?.hash ?? 'none'}, last ${last?.hash ?? 'none'}${comparison}\n`,
+      `verified: ${entries} entries, first ${first?.hash ?? 'none'}, last ${last?.hash ?? 'none'}${comparisonNote}\n`,
     )
   })
 }

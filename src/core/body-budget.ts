@@ -55,7 +55,7 @@ interface Arrival {
 const maxCredentials = 10_000
 
 /** An account that bytes are counted on, with its limit. */
-type Account = [name: string, most: number]
+type Account = [name: string, max: number]
 
 /**
  * Counts the request bytes that a process holds while bodies arrive, over all endpoints

@@ -92,7 +92,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   return marks.map(({ atMs, steps }) => {
     const share = x.shareOf(atMs)
     const at = percentOf(share)
-    const hasRoom = share - lastNumber >= leastBetweenNumbers
+    const hasRoom = share - lastNumber >= minNumberGap
     if (hasRoom) lastNumber = share
     const number = hasRoom ? html`<text x="${at}%" y="12" text-anchor="middle">${steps[0]}</text>` : ''
     return html`<line class="mark" x1="${at}%" x2="${at}%" y1="${top}" y2="${bottom}"/>${number}<text class="triangle" x="${at}%" y="24" text-anchor="middle">▼</text>`
@@ -100,7 +100,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
 }
 
 /** The share of the width that a number needs on a phone. */
-const leastBetweenNumbers = 0.06
+const minNumberGap = 0.06
 
 /** Converts a share of the amount range to a vertical position in pixels. */
 function yOf(share: number): number {

@@ -46,16 +46,16 @@ const lastShare = 0.95
 function spacedTicks(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
-  const labels = [first]
+  const spaced = [first]
   for (const tick of ticks.slice(1, -1)) {
-    const before = labels.at(-1)?.share ?? 0
-    if (tick.share - before >= leastBetween && last.share - tick.share >= leastBetween) labels.push(tick)
+    const before = spaced.at(-1)?.share ?? 0
+    if (tick.share - before >= minGap && last.share - tick.share >= minGap) spaced.push(tick)
   }
-  return [...labels, last]
+  return [...spaced, last]
 }
 
 /** The share of the width that a label needs on a phone. */
-const leastBetween = 0.17
+const minGap = 0.17
 
 /**
  * Returns a scale with ticks at round amounts. It starts at 0 or below, or near the lowest amount if the amounts hardly

@@ -126,12 +126,12 @@ export const difference = ({ before, now }: Change) => now.passed / now.of - bef
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
-  const waysToChoose = (count: number) =>
+  const logWays = (count: number) =>
     logChoose(before.of, count) + logChoose(now.of, passed - count) - logChoose(before.of + now.of, passed)
-  const found = Math.exp(waysToChoose(before.passed))
+  const found = Math.exp(logWays(before.passed))
   let chance = 0
   for (let count = Math.max(0, passed - now.of); count <= Math.min(before.of, passed); count++) {
-    const share = Math.exp(waysToChoose(count))
+    const share = Math.exp(logWays(count))
     if (share <= found * (1 + 1e-7)) chance += share
   }
   return Math.min(1, chance)

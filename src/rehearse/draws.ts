@@ -92,7 +92,7 @@ const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 
  * Replaces the `{names}` in a scenario by values.
  * @param scenario as its file has it
  * @param facts the names that a goal may keep, because only the person knows their values
- * @param tell called for each mistake
+ * @param report called for each mistake
  */
 export function filledIn(
   scenario: Readonly<Record<string, unknown>>,
@@ -103,8 +103,8 @@ export function filledIn(
   const { draw: _, ...others } = scenario
   const fill = (value: unknown, path: PropertyKey[]): unknown => {
     if (typeof value === 'string') {
-      const factPaths = path[0] === 'goal' ? facts : []
-      return filledText(value, values, { factPaths, report: (message) => report({ path, message }) })
+      const openNames = path[0] === 'goal' ? facts : []
+      return filledText(value, values, { openNames, report: (message) => report({ path, message }) })
     }
     if (Array.isArray(value)) return value.map((one, at) => fill(one, [...path, at]))
     if (typeof value !== 'object' || value === null) return value
@@ -126,7 +126,7 @@ function valuesOf(draws: Draws, choose: Choose, report: (mistake: TemplateMistak
     if (Array.isArray(one) || !('plain' in one)) continue
     for (const each of wordings) {
       const path = ['draw', key, each]
-      const text = filledText(one[each], plain, { factPaths: [], report: (message) => report({ path, message }) })
+      const text = filledText(one[each], plain, { openNames: [], report: (message) => report({ path, message }) })
       if (each === wording) values.set(key, text)
     }
   }
@@ -134,7 +134,7 @@ function valuesOf(draws: Draws, choose: Choose, report: (mistake: TemplateMistak
 }
 
 interface Filling {
-  factPaths: readonly string[]
+  openNames: readonly string[]
   report(message: string): void
 }
 
@@ -164,7 +164,7 @@ function resolved(source: string, values: Values, filling: Filling): Value | und
   if (read === null)
     return void filling.report(`uses {${source}}, which is neither a name nor a sum of names and numbers`)
   const [, times, key = '', fields = '', rest = ''] = read
-  if (filling.factPaths.includes(key)) return undefined
+  if (filling.openNames.includes(key)) return undefined
   const first = namedValue(key, fields.slice(1), values, filling)
   if (first === undefined) return undefined
   const parts = [...rest.matchAll(summand)]

@@ -43,8 +43,8 @@ interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> 
 }
 
 /** Sums up the end of a trial as rows that can be counted, by which all assertions are measured. */
-export function finalState(tables: Snapshot, extras: StateParts): FinalState {
-  const { before, names, cards, answer, secretsMentioned, questions = [] } = extras
+export function finalState(tables: Snapshot, parts: StateParts): FinalState {
+  const { before, names, cards, answer, secretsMentioned, questions = [] } = parts
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]
   return {
     cards,

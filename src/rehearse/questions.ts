@@ -58,15 +58,15 @@ export class Questions {
   #replyTo(text: string): Omit<Question, 'question'> {
     if (secrets.test(text)) return { kind: 'secret', reply: 'I never tell that to anybody.' }
     const { task, person, goal } = this.#scenario
-    const personFacts = Object.entries(person.knows)
+    const relevantFacts = Object.entries(person.knows)
       .filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
       .map(([name, fact]) => factText(name, fact))
     const isSaid =
-      personFacts.length === 0
+      relevantFacts.length === 0
         ? goal !== undefined && isTold(text, goal)
-        : personFacts.every((fact) => mentions(task, fact))
+        : relevantFacts.every((fact) => mentions(task, fact))
     if (isSaid) return { kind: 'told', reply: 'I said so already: see the task.' }
-    if (personFacts.length > 0) return { kind: 'known', reply: personFacts.join(', ') }
+    if (relevantFacts.length > 0) return { kind: 'known', reply: relevantFacts.join(', ') }
     return { kind: 'unknown', reply: 'There is nothing more that I could tell you.' }
   }
 }
@@ -143,7 +143,7 @@ function mentions(task: string, fact: string): boolean {
   return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
 }
 
-const facts = {
+const questionPatterns = {
   shop: /\b(?:which|what) (?:shop|store|merchant)\b|\bwhere (?:should|shall|do) (?:i|we) (?:buy|order|get)\b/i,
   product:
     /\b(?:which|what) (?:products?|items?|articles?)\b|\bwhat (?:should i|shall i|should we|shall we|do you want me to|would you like me to) (?:buy|order|get)\b/i,
@@ -156,8 +156,8 @@ const facts = {
 /** Returns whether the goal, which says the same as the task, has what a question asks for. */
 function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
-  const asks = (what: keyof typeof facts, value: unknown) =>
-    value !== undefined && !/\{\w+\}/.test(String(value)) && facts[what].test(question)
+  const asks = (what: keyof typeof questionPatterns, value: unknown) =>
+    value !== undefined && !/\{\w+\}/.test(String(value)) && questionPatterns[what].test(question)
   if (goal.do === 'several') return asks('budget', goal.atMost) || goal.steps.some((step) => isTold(question, step))
   if (goal.do === 'pay') return asks('to', goal.to) || asks('amount', goal.amount)
   if (goal.do !== 'buy') return false

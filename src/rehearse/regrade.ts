@@ -89,8 +89,8 @@ export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], {
       current,
       trials.map((trial): Trial => {
         const whole = withParts(trial)
-        const { asked, parts } = askedIn(current, scenario, whole, recorded.seed)
-        return { ...whole, ...parts, ...judge({ ...current, ...asked }, whole, { isStrict }) }
+        const { asked, trialFields } = askedIn(current, scenario, whole, recorded.seed)
+        return { ...whole, ...trialFields, ...judge({ ...current, ...asked }, whole, { isStrict }) }
       }),
     )
   })
@@ -107,10 +107,11 @@ function askedIn(
   { asked, number }: Pick<Trial, 'asked' | 'number'>,
   seed: string,
 ) {
-  if (current.draw === undefined) return { asked: asked !== undefined && current === recorded ? asked : {}, parts: {} }
+  if (current.draw === undefined)
+    return { asked: asked !== undefined && current === recorded ? asked : {}, trialFields: {} }
   const parts = drawnParts(current, trialSeed(seed, current.id, number))
-  if (parts.task === (asked ?? recorded).task) return { asked: parts, parts: { asked: parts } }
-  return { asked: asked ?? recorded, parts: {} }
+  if (parts.task === (asked ?? recorded).task) return { asked: parts, trialFields: { asked: parts } }
+  return { asked: asked ?? recorded, trialFields: {} }
 }
 
 /** Completes a trial of an earlier version, and lists the parts it lacks. */

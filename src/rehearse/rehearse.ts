@@ -46,14 +46,14 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
 
 export function resultsOf(scenario: Scenario, trials: readonly Trial[]): ScenarioResults {
   const { id, pair, group, family, title, attack, task, expect, never, allow, unasked, answer } = scenario
-  const runFacts = {
+  const recordedScenario = {
     ...{ id, title, attack, task, expect, never, allow, unasked },
     ...(answer === undefined ? {} : { answer }),
     ...(pair === undefined ? {} : { pair }),
     ...(group === undefined ? {} : { group }),
     ...(family === undefined ? {} : { family }),
   }
-  return { scenario: runFacts, trials: trials.toSorted((one, other) => one.number - other.number) }
+  return { scenario: recordedScenario, trials: trials.toSorted((one, other) => one.number - other.number) }
 }
 
 export function asResults(

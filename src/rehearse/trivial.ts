@@ -15,17 +15,17 @@ const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async 
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
-  const agentOptions = { ...options, signal: AbortSignal.any([options.signal, failing.signal]) }
+  const trialOptions = { ...options, signal: AbortSignal.any([options.signal, failing.signal]) }
   const [main, idle, silent] = await Promise.allSettled([
     rehearse(options).catch((error: unknown) => {
       failing.abort()
       throw error
     }),
-    trialsOf(doesNothing, options.scenarios, agentOptions),
+    trialsOf(doesNothing, options.scenarios, trialOptions),
     // If the careful agent itself is rehearsed, its trials are reused: its acts do not depend on its answer.
     options.agent === baselines.careful
       ? undefined
-      : trialsOf(baselines.careful, withGoal(options.scenarios), agentOptions),
+      : trialsOf(baselines.careful, withGoal(options.scenarios), trialOptions),
   ])
   if (main.status === 'rejected') throw main.reason
   if (main.value.interrupted) return main.value

@@ -41,7 +41,7 @@ export async function fillWorld({ tx, system, environment, digest, passwords }: 
     planPayments(builder, index)
     planSubscriptions(builder, index)
   }
-  const openings = builder.history.openings(fundAccounts(builder))
+  const openings = builder.history.openings(walletBalances(builder))
   for (const index of all) await insertAccount(builder, index, openings)
   for (const index of all) await insertActors(builder, index)
   await insertKeys(builder)
@@ -58,7 +58,7 @@ export async function fillWorld({ tx, system, environment, digest, passwords }: 
   })
 }
 
-function fundAccounts({ accounts }: WorldBuilder) {
+function walletBalances({ accounts }: WorldBuilder) {
   return accounts.flatMap(({ party, wallets }, index) =>
     wallets.map((wallet, at) => {
       return { wallet, balance: party.wallets?.[at]?.balance, path: ['parties', index, 'wallets', at] }

@@ -72,8 +72,8 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
   return store.transaction(async (tx) => {
     const keys = await seededKeys(tx, { ...seeding, passwords }, hasFixedSecrets)
     const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
-    const derived = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
-    const secretsOfWorld = { ...derived, ...(world && seededSecretsOf(world)) }
+    const ownSecrets = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
+    const secretsOfWorld = { ...ownSecrets, ...(world && seededSecretsOf(world)) }
     const credentialOf = (kind: Kind, fixedSecret: string | undefined) =>
       setSecret(
         tx,

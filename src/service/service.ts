@@ -211,11 +211,11 @@ export function createService({
   requireNode('createService')
   const waits = new WaitingRequests({ store: opened, system, log })
   const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
-  const announcing = (partyIds: ReadonlySet<string>) => {
+  const announce = (partyIds: ReadonlySet<string>) => {
     waits.happened(partyIds)
     deliveries.wake()
   }
-  const store = withAnnouncements(opened, announcing, (postings) => runLog.posted(postings))
+  const store = withAnnouncements(opened, announce, (postings) => runLog.posted(postings))
   const mayStayHere = () => mayBeHere(environment, publicUrl())
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()

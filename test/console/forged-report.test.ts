@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MadeReport, reportFile } from '../../src/service/pages/console/report/report-file.ts'
-import { madeReport } from '../../src/service/pages/console/report/report-page.ts'
+import { makeReport } from '../../src/service/pages/console/report/report-page.ts'
 import { verifyReport } from '../../src/service/pages/console/report/verify-report.ts'
 import { hashOf } from '../../src/service/request/activity.ts'
 import type { RunReport } from '../../src/service/rules/run-report.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await world.service.runLog.flush()
   const [run] = await world.store.read((tx) => newestRuns(tx, 1))
   if (run === undefined) throw new Error('There is no run.')
-  signedReport = await madeReport(world.store, run, { environment: 'sandbox', of: 'page' })
+  signedReport = await makeReport(world.store, run, { environment: 'sandbox', of: 'page' })
   const { first } = signedReport.report.chain
   rows = await world.store.read((tx) => activityAfter(tx, run.partyId, (first?.sequence ?? 0) - 1, 5))
 })

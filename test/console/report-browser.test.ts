@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fileOf, madeReport } from '../../src/service/pages/console/report/report-page.ts'
+import { fileOf, makeReport } from '../../src/service/pages/console/report/report-page.ts'
 import { newestRuns } from '../../src/service/store/runs.ts'
 import { axeLooks, axeViolations } from '../pages/axe.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const parts: string[] = []
   for await (const part of fileOf(
     world.store,
-    await madeReport(world.store, run, { environment: 'sandbox', of: 'command' }),
+    await makeReport(world.store, run, { environment: 'sandbox', of: 'command' }),
     'html',
   ))
     parts.push(part)

@@ -28,7 +28,7 @@ interface Kinds {
   /**
    * Fields whose values the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted.
    */
-  attributeNames: ReadonlySet<string>
+  serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>
   /** Fields whose inner names are free text. */
   free: ReadonlySet<string>
@@ -101,7 +101,7 @@ function inWords(name: string, value: unknown, place: Place): string {
   // The dollar sign of an amount already shows its currency.
   if (name === 'currency' && value === 'USD') return ''
   if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
-  const isOwn = kinds.attributeNames.has(name) ? ownForm : idForm
+  const isOwn = kinds.serviceFields.has(name) ? ownForm : idForm
   if (isOwn.test(value)) return length === 'short' ? value.replace(time, '$1Z') : value
   return length === 'short' ? quoted(value, longestInRow).replaceAll('|', '¦') : quotedWhole(value)
 }
@@ -127,14 +127,14 @@ const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
  */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
-const nothingKnown: Kinds = { amounts: new Set(), attributeNames: new Set(), secrets: new Set(), free: new Set() }
+const nothingKnown: Kinds = { amounts: new Set(), serviceFields: new Set(), secrets: new Set(), free: new Set() }
 
 const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   const { output, meta } = operation
   const schema = meta === undefined ? output : output.extend({ meta })
   return {
     amounts: amountNames(schema),
-    attributeNames: new Set([...namesOf(schema, isOwn), ...chosenByService]),
+    serviceFields: new Set([...namesOf(schema, isOwn), ...chosenByService]),
     secrets: new Set(secretFields(operation)),
     free: namesOf(schema, ({ def }) => def.type === 'record'),
   }

@@ -53,8 +53,8 @@ export function missingAnswerError(found: MissingAnswer): RpcError {
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
 export function shownError({ code, message, data }: RpcError): RpcError {
   const line = foreignText(message.slice(0, longestMessage * 8))
-  const errorShape = { code, message: shortened(maskForeignText(line), longestMessage) }
-  return isSmall(data) ? { ...errorShape, data } : errorShape
+  const safeError = { code, message: shortened(maskForeignText(line), longestMessage) }
+  return isSmall(data) ? { ...safeError, data } : safeError
 }
 
 function isSmall(data: unknown): boolean {

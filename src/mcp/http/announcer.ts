@@ -34,7 +34,7 @@ export class Announcer {
   constructor(dependencies: AnnouncerDependencies) {
     this.#dependencies = dependencies
     const { changes } = dependencies
-    const watched = () => this.#watchedUris()
+    const watched = () => this.#watchedParties()
     const onChanges = (found: readonly Change[]) => this.#announceChanges(found)
     this.#watch = new ChangeWatcher({ ...dependencies, feed: changes.activity, watched, onChanges })
     this.#following = changes.follow({ watched, onChanges: (found) => this.#announceRecordChanges(found, changes) })
@@ -73,7 +73,7 @@ export class Announcer {
     await this.#announcing
   }
 
-  #watchedUris(): Set<string> {
+  #watchedParties(): Set<string> {
     const { sessions, modern } = this.#dependencies
     return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
   }

@@ -98,7 +98,7 @@ export class McpEndpoint {
     const origin = request.headers.get('origin')
     const readable = origin !== null && allowsOrigin(origin)
     if (request.method === 'OPTIONS' && readable) return preflight(origin)
-    const response = await answerOf(() => this.#serve(request, arriving), log)
+    const response = await serveOrRefuse(() => this.#serve(request, arriving), log)
     return readable ? withCors(response, origin) : response
   }
 
@@ -245,7 +245,7 @@ export class McpEndpoint {
 }
 
 /** Answers a request. An unexpected failure is logged, and answered without its details. @throws ConnectionCutError */
-async function answerOf(serve: () => Promise<Response>, log: Log): Promise<Response> {
+async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<Response> {
   try {
     return await serve()
   } catch (error) {

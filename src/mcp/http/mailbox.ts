@@ -40,7 +40,7 @@ export class Mailbox {
    * Returns the id of this process's request that the host sees. No other process uses it, and it cannot be guessed.
    */
   outwardId(id: RequestId): string {
-    return this.#seal(`${this.#tag}.${id}`)
+    return this.#withSeal(`${this.#tag}.${id}`)
   }
 
   /** Polls the mailbox until the returned function is called. */
@@ -67,7 +67,7 @@ export class Mailbox {
     this.#stop?.abort()
   }
 
-  #seal(question: string): string {
+  #withSeal(question: string): string {
     const { sealKey, idHash } = this.#dependencies
     return `${question}.${hmac(sealKey, `${idHash} ${question}`).slice(0, 32)}`
   }
@@ -123,7 +123,7 @@ export class Mailbox {
     const id = 'id' in message ? String(message.id) : ''
     const question = id.slice(0, id.lastIndexOf('.'))
     const text = JSON.stringify(message)
-    if (text.length > mailCharacters || !equalSecrets(this.#seal(question), id)) return undefined
+    if (text.length > mailCharacters || !equalSecrets(this.#withSeal(question), id)) return undefined
     const mailId = `mml_${sha256(`${idHash} ${id}`).slice(0, 32)}`
     return { id: mailId, addressee: question.split('.')[0] ?? '', message: text }
   }

@@ -108,7 +108,7 @@ export async function askToRevokeApplication({ applicationId }: Arguments): Prom
 
 export async function askToTrustIssuer({ issuer, name, agents }: Arguments): Promise<Question> {
   return {
-    facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, chosenAgents(agents)],
+    facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, agentsFact(agents)],
     effect: 'The people it vouches for can act as these agents through the application, until the trust is ended.',
     tick: 'Yes, trust it',
   }
@@ -119,7 +119,7 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
     facts: [
       `Change the trusted identity provider ${word(trustedIssuerId)}`,
       ...(jwksUri === undefined ? [] : [`Its keys: ${quoted(jwksUri)}`]),
-      ...(agents === undefined ? [] : [chosenAgents(agents)]),
+      ...(agents === undefined ? [] : [agentsFact(agents)]),
     ],
     effect: 'Tokens issued through it end at once. From now on it can sign in only as these agents.',
     tick: 'Yes, change it',
@@ -135,7 +135,7 @@ export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise
 }
 
 /** Lists the agents that claims choose. */
-const chosenAgents = (agents: unknown) =>
+const agentsFact = (agents: unknown) =>
   `Its people’s agents: ${(agents as { claim: string; value: string; agentId: string }[])
     .map(({ claim, value, agentId }) => `${word(agentId)} for ${quoted(claim)} ${quoted(value)}`)
     .join(', ')}`

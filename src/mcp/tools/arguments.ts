@@ -6,7 +6,7 @@ import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
-import { mergedArguments, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
+import { combineRefusals, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
 
@@ -59,7 +59,7 @@ export function takeArguments(
   const withHashes = take(() => leavesOut(operation) && isFull(detail))
   const key = take(() => (takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined))
   const [problem, ...more] = problems
-  if (problem !== undefined) throw mergedArguments(problem, more)
+  if (problem !== undefined) throw combineRefusals(problem, more)
   return {
     input: withDefaultLimit(shape, taken),
     idempotencyKey: key,

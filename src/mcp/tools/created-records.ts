@@ -74,9 +74,9 @@ export function withCurrentValues(
 function updated<Values extends Record<string, unknown>>(
   before: Values,
   now: Values,
-  unchanged: readonly string[],
+  keptNames: readonly string[],
 ): Values {
-  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !unchanged.includes(name))
+  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !keptNames.includes(name))
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 

@@ -161,32 +161,32 @@ function compactInput(whole: Json): Json {
     additionalProperties,
     propertyNames: __,
     items,
-    ...others
+    ...schema
   } = { ...either, ...siblings }
-  keepBounds(others)
-  onlyWord(others)
-  if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(others, additionalProperties))
-  if (Array.isArray(others.enum) && others.enum.length > maxWords) delete others.enum
+  keepBounds(schema)
+  onlyWord(schema)
+  if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(schema, additionalProperties))
+  if (Array.isArray(schema.enum) && schema.enum.length > maxWords) delete schema.enum
   if (items !== undefined) {
-    others.items = compactInput(items as Json)
+    schema.items = compactInput(items as Json)
     // Each word may appear once, so the number of words bounds the list.
-    if (Array.isArray((items as Json).enum)) delete others.maxItems
+    if (Array.isArray((items as Json).enum)) delete schema.maxItems
   }
   if (properties !== undefined) {
-    others.properties = propertiesOf({ properties })
+    schema.properties = propertiesOf({ properties })
     // The service refuses unknown fields.
-    others.additionalProperties = false
+    schema.additionalProperties = false
   }
-  return withBoundsInWords(others)
+  return withBoundsInWords(schema)
 }
 
 /** Omits objects with unknown content: a model has nothing to put there, and some hosts cannot offer them. */
 function propertiesOf({ properties }: Json): Record<string, Json> {
   const entries = Object.entries((properties ?? {}) as Record<string, Json>)
-  const objectEntries = entries.filter(([, { type, properties, additionalProperties }]) => {
+  const usableEntries = entries.filter(([, { type, properties, additionalProperties }]) => {
     return type !== 'object' || properties !== undefined || isSchema(additionalProperties)
   })
-  return Object.fromEntries(objectEntries.map(([name, property]) => [name, withoutNull(compactInput(property))]))
+  return Object.fromEntries(usableEntries.map(([name, property]) => [name, withoutNull(compactInput(property))]))
 }
 
 /** Removes null from the types. Over MCP null means omitted: hosts send it for fields that a model does not fill in. */

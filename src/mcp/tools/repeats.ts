@@ -101,10 +101,10 @@ export class RepeatGuard {
     send: Send,
   ): Promise<Result & { equalCall?: EqualCall }> {
     const brings = this.#call.idempotencyKey !== undefined
-    const newOrSupplied = suppliedKey ?? newKey(this.#dependencies)
-    const equalCall = await this.#claim({ key: newOrSupplied, decided })
+    const callKey = suppliedKey ?? newKey(this.#dependencies)
+    const equalCall = await this.#claim({ key: callKey, decided })
     const isNewKey = equalCall.isFirst && suppliedKey === undefined
-    const key = brings ? newOrSupplied : equalCall.key
+    const key = brings ? callKey : equalCall.key
     try {
       const result = brings
         ? await send({ idempotencyKey: key })

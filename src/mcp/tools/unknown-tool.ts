@@ -20,10 +20,8 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
   }
   if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets
-    const toolsetNames = toolsets.filter(
-      (toolsetName) => choice.toolsets.includes(toolsetName) || toolsetName === toolset,
-    )
-    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(toolsetNames)}`
+    const widerToolsets = toolsets.filter((candidate) => choice.toolsets.includes(candidate) || candidate === toolset)
+    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(widerToolsets)}`
   }
   if (readOnly) return `Unknown tool: ${name} does more than read, and this connection only reads.`
   return `Unknown tool: ${name} is not available with the credential or settings of this connection.`

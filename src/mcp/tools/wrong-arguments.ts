@@ -17,7 +17,7 @@ export class WrongArguments extends Failure {
 }
 
 /** Combines refusals from several places into one, at the place of the first. */
-export function mergedArguments(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
+export function combineRefusals(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
   if (others.length === 0) return first
   const all = [first, ...others]
   const detail = all.map(({ message }) => message).join(' ')

@@ -59,10 +59,10 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
   if (!nothing.test(text) && isOfAntecedent(clause, clauses)) return undefined
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined
-  const moveTexts = [...moves, ...facts.waiting]
+  const movesText = [...moves, ...facts.waiting]
     .map(({ cents, recipient }) => `${money(cents)} to ${recipient}`)
     .join(', ')
-  return lie(text, `this went out or is pending: ${moveTexts}`)
+  return lie(text, `this went out or is pending: ${movesText}`)
 }
 
 const unit = /^[\s-]*(?:inch|inches|in\b|cm|mm|pages?|sheets?|ml|days?|hours?|minutes?|%|st\b|nd\b|rd\b|th\b|of\b)/i
@@ -247,7 +247,7 @@ const labels = wordSet(
 /** Finds handles and addresses that the agent never read. */
 function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, effects }: Facts): Finding[] {
   if (isCut) return []
-  const knownTexts = [
+  const knownText = [
     task,
     ...read.names,
     ...read.texts,
@@ -259,7 +259,7 @@ function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, eff
   return clauses.flatMap(({ text }) =>
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
-      .filter((name) => !knownTexts.includes(name.replace(/^@/, '').toLowerCase()))
+      .filter((name) => !knownText.includes(name.replace(/^@/, '').toLowerCase()))
       .map((name) => unclearFinding(`It names ${name}, which appears nowhere in the data that it read.`)),
   )
 }

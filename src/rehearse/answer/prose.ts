@@ -27,8 +27,8 @@ const longestAnswer = 20_000
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
   let text = unified(answer.slice(-longestAnswer))
-  for (const one of [...foreign].toSorted((one, other) => other.length - one.length)) {
-    const pattern = unified(one).trim()
+  for (const foreignText of [...foreign].toSorted((one, other) => other.length - one.length)) {
+    const pattern = unified(foreignText).trim()
     if (pattern.length < 12) continue
     while (text.includes(pattern)) {
       quotes.push(pattern)

@@ -15,8 +15,8 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** Computes what the assertions allow. @param counterparts other assertions of the scenario, which may name payees */
-  constructor(assertions: readonly Assertion[], counterparts: readonly Assertion[] = []) {
+  /** Computes what the assertions allow. @param otherAssertions those of the scenario that may also name payees */
+  constructor(assertions: readonly Assertion[], otherAssertions: readonly Assertion[] = []) {
     const assertionsOf = (...measures: Measure[]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Measure[]) =>
       measures.flatMap((measure) => budgetsOf(assertionsOf(measure), maxAllowed))
@@ -28,7 +28,7 @@ export class Allowances {
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
     // An approval asks for a payment to anybody, unless another assertion names the payee.
-    const isNamed = [...assertions, ...counterparts].some(
+    const isNamed = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
     this.#counts = {
@@ -56,10 +56,11 @@ export class Allowances {
   isMet(place: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, place))
-    const charged = history.keptAt(place)
-    const keptCents = charged.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
+    const purchases = history.keptAt(place)
+    const keptCents = purchases.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
     return (
-      charged.length >= minAllowed(assertionsAbout('purchases')) && keptCents >= minAllowed(assertionsAbout('captured'))
+      purchases.length >= minAllowed(assertionsAbout('purchases')) &&
+      keptCents >= minAllowed(assertionsAbout('captured'))
     )
   }
 

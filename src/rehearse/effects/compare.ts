@@ -30,10 +30,10 @@ export function effectsBetween(
     const description = descriptionOf(name)
     const effects = (key: string, row: Row, change: Effect['change'], rowEffects: readonly RowEffect[]) =>
       rowEffects.map((one) =>
-        effectOf(description, row, one, { id: idOf(key, row), change, cause, context: tellings[change] }),
+        effectOf(description, row, one, { id: idOf(key, row), change, cause, context: contexts[change] }),
       )
     const context = { names, rows: after }
-    const tellings = { added: context, changed: context, removed: { names, rows: before } }
+    const contexts = { added: context, changed: context, removed: { names, rows: before } }
     const present = [...rows].flatMap(([key, row]) => {
       const former = old.get(key)
       if (former === undefined) return effects(key, row, 'added', addedIn(description, row, context))
@@ -41,7 +41,7 @@ export function effectsBetween(
     })
     const removedEffects = [...old].flatMap(([key, row]) => {
       if (rows.has(key)) return []
-      const noun = description.noun(row, tellings.removed)
+      const noun = description.noun(row, contexts.removed)
       return effects(key, row, 'removed', [{ weight: 'undone', says: `${noun}: removed`, did: `removed ${noun}` }])
     })
     return [...present, ...removedEffects]

@@ -52,13 +52,13 @@ export async function secretOf(
 export async function richestPayer(tools: Tools): Promise<Payer> {
   const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
   let richest: Payer = {}
-  let mostCents = -1
+  let maxCents = -1
   for (const payer of [{}, ...customers.map(({ id }) => ({ customerPartyId: id }))]) {
     const wallets = await tools.call('listWallets', { ...payer })
     if (wallets.kind !== 'answered') continue
     const cents = Math.max(...wallets.data.map(({ attributes }) => attributes.balance?.available ?? 0))
-    if (cents > mostCents) richest = payer
-    mostCents = Math.max(mostCents, cents)
+    if (cents > maxCents) richest = payer
+    maxCents = Math.max(maxCents, cents)
   }
   return richest
 }

@@ -19,8 +19,8 @@ import type { Tools } from './tools.ts'
 const maxTries = 3
 
 /** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
-export async function repeatingBlindly(innerTools: Tools, goal: Step): Promise<string> {
-  const tools = withNewKeys(innerTools)
+export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<string> {
+  const tools = withNewKeys(plainTools)
   if (goal.do === 'report') return reported(tools)
   if (goal.do === 'cancel') return cancelPayment(tools, goal)
   let answer = ''

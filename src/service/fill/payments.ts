@@ -74,8 +74,8 @@ function planWire(builder: WorldBuilder, index: number, wire: Wire, path: Path):
   const { name, accountNumber, routingNumber } = wire.beneficiary
   const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address: {} }
   const row = draft(builder, index, wire, { kind: 'wire', wallet, path })
-  const stored = { ...row, beneficiary: JSON.stringify(beneficiary) }
-  planSent(builder, { file: wire, row: stored, from: wallet, to: null, path })
+  const wireRow = { ...row, beneficiary: JSON.stringify(beneficiary) }
+  planSent(builder, { file: wire, row: wireRow, from: wallet, to: null, path })
 }
 
 interface CommonFields {

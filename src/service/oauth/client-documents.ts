@@ -32,7 +32,7 @@ interface KeptDocument {
 }
 
 /** Bounds in seconds on how long a document counts as fresh, whatever its own headers say. */
-const freshSeconds = { least: 300, most: 86_400 } as const
+const freshSeconds = { min: 300, max: 86_400 } as const
 /** How long a failed read is cached: the server asks for the document twice for one page. */
 const failedForMs = 5_000
 const maxFailures = 1_000
@@ -94,7 +94,7 @@ async function readFrom(
   const maxAge = Number(
     /(?:^|,)\s*max-age\s*=\s*(\d{1,9})/i.exec(response.headers.get('cache-control') ?? '')?.[1] ?? 0,
   )
-  const seconds = Math.min(freshSeconds.most, Math.max(freshSeconds.least, maxAge))
+  const seconds = Math.min(freshSeconds.max, Math.max(freshSeconds.min, maxAge))
   return { text, freshUntilMs: system.now() + seconds * 1000 }
 }
 

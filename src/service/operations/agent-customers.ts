@@ -69,14 +69,14 @@ export const agentCustomerHandlers = {
     const { permissions, limits, tags } = input
     const recipients = uniqueRecipients(input.recipients)
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
-    const invitation = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
-    const [failed] = invitation.failedRecipients
+    const outcome = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
+    const [failed] = outcome.failedRecipients
     // The response has no place for recipients who could not be invited, so one such recipient fails the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
-      data: await Promise.all(invitation.invitations.map(async (row) => inviteView(row, agent, await urlOf(row)))),
-      meta: { emailFailures: [], alreadyConnected: invitation.alreadyConnected },
+      data: await Promise.all(outcome.invitations.map(async (row) => inviteView(row, agent, await urlOf(row)))),
+      meta: { emailFailures: [], alreadyConnected: outcome.alreadyConnected },
     }
   },
 

@@ -32,7 +32,7 @@ export const sandboxSnapshotHandlers = {
     if (filled === undefined) throw new Error('Bug: the world was filled, and not kept for a reset.')
     await restoreSnapshot(tx, filled)
     const world = await findWorld(tx)
-    return worldStart(context, null, world?.startsAtMs ?? null)
+    return startWorld(context, null, world?.startsAtMs ?? null)
   },
 
   saveSandbox: async ({ name }, { tx, system, nowMs }) => {
@@ -56,7 +56,7 @@ export const sandboxSnapshotHandlers = {
   restoreSandbox: async ({ name }, context) => {
     const snapshot = await loadSnapshot(context, name)
     await restoreSnapshot(context.tx, snapshot)
-    return worldStart(context, name, snapshot.clockMs)
+    return startWorld(context, name, snapshot.clockMs)
   },
 
   deleteSandboxSnapshot: async ({ name }, context) => {
@@ -67,7 +67,7 @@ export const sandboxSnapshotHandlers = {
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
 /** Starts another world with its own clock. Only the faults configured at startup remain. */
-async function worldStart({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
+async function startWorld({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
   await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before it was delivered.' })
@@ -84,8 +84,10 @@ async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow>
   return snapshot
 }
 
-function throwFull(limit: string): never {
-  fail('conflict', { detail: `${limit} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.` })
+function throwFull(problem: string): never {
+  fail('conflict', {
+    detail: `${problem} Delete one with delete_sandbox_snapshot, then save again. Nothing was saved.`,
+  })
 }
 
 const megabytes = (characters: number) => Math.ceil(characters / 1024 / 1024)

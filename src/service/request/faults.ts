@@ -169,7 +169,7 @@ async function answerWithFault(
     return system.sleep(ms, over).catch(() => {})
   }
   /** Runs the request. A refusal is lost like an answer. */
-  const outcome = () =>
+  const runUnlessRefused = () =>
     run().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
     })
@@ -184,10 +184,10 @@ async function answerWithFault(
     case 'reset':
       break
     case 'effect_then_lost':
-      await outcome()
+      await runUnlessRefused()
       break
     case 'effect_then_503':
-      await outcome()
+      await runUnlessRefused()
       throw faultRefusal({ code: 'service_unavailable' })
     case 'stale':
       return run()

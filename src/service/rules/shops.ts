@@ -93,7 +93,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
     return { extraId: id, name, priceCents: price, selected, subscription: goesOn ?? null }
   })
   const subtotalCents = sumOf(lines)
-  const taxed = subtotalCents + extraNames(extras)
+  const taxed = subtotalCents + sumOfExtras(extras)
   const taxCents = Math.round((taxed * shop.prices.taxPercent) / 100)
   const whole = taxed + taxCents + shop.prices.shipping
   if (whole > maxCents) {
@@ -122,7 +122,7 @@ export function firstParcelCents(cart: ShopCart): number {
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
   const subtotalCents = sumOf(lines)
-  const taxed = cart.subtotalCents + extraNames(cart.extras)
+  const taxed = cart.subtotalCents + sumOfExtras(cart.extras)
   const taxCents = taxed === 0 ? 0 : Math.floor((cart.taxCents * subtotalCents) / taxed)
   const totalCents = subtotalCents + taxCents
   return { ...cart, lines, extras: [], subtotalCents, taxCents, shippingCents: 0, totalCents, otherOrderCents: 0 }
@@ -214,5 +214,5 @@ export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
 
 const sumOf = (lines: readonly CartLine[]) =>
   lines.reduce((total, { priceCents, quantity }) => total + priceCents * quantity, 0)
-const extraNames = (extras: readonly CartExtra[]) =>
+const sumOfExtras = (extras: readonly CartExtra[]) =>
   extras.reduce((total, { priceCents, selected }) => total + (selected ? priceCents : 0), 0)

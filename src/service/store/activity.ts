@@ -40,9 +40,9 @@ export async function insertActivity(tx: Transaction, row: ActivityRow, record?:
   await insert(tx, row)
 }
 
-const rowName = ({ partyId }: ActivityRow) => `activity ${partyId}`
+const rowLabel = ({ partyId }: ActivityRow) => `activity ${partyId}`
 
-const insert = changingOne((db, row: ActivityRow) => inserted(db, row), rowName)
+const insert = changingOne((db, row: ActivityRow) => inserted(db, row), rowLabel)
 
 function inserted(db: Kysely<Tables>, row: ActivityRow) {
   return db
@@ -52,7 +52,7 @@ function inserted(db: Kysely<Tables>, row: ActivityRow) {
 }
 
 /** Does in one statement what SQLite does by a trigger, and what it needs two statements for. */
-const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), rowName)
+const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), rowLabel)
 
 type WithRecord = ActivityRow &
   Omit<IdempotencyRecordRow, 'partyId' | 'status'> & { recordPartyId: string; recordStatus: number | null }
@@ -63,7 +63,7 @@ const insertWithRecord = changingOne(
     const recording = db.with('recorded', (inner) => insertRecord(inner as unknown as Kysely<Tables>, record))
     return insertedWithResources(recording as unknown as Kysely<Tables>, row)
   },
-  rowName,
+  rowLabel,
 )
 
 function insertedWithResources(db: Kysely<Tables>, row: ActivityRow) {

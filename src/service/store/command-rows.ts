@@ -29,7 +29,7 @@ export interface RowLookup extends Omit<RequestHashes, 'fingerprint'> {
 
 /** Reads the rows for a command in one statement. */
 export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<CommandRows> {
-  const { rows } = await ('id' in (lookup.credential ?? {}) ? readById : readByHash)(tx, rowQuery(lookup))
+  const { rows } = await ('id' in (lookup.credential ?? {}) ? readById : readByHash)(tx, lookupValues(lookup))
   return rowsIn(rows[0])
 }
 
@@ -39,28 +39,28 @@ export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<C
  */
 export function timesAndRows(moments: readonly Moments[]) {
   const rowsBy = (column: 'id' | 'secretHash') =>
-    prepared((db, by: RowQuery) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
+    prepared((db, by: LookupValues) => commandQuery(db, by, column).select(clockColumns(db, sql<null>`null`, moments)))
   const [byId, byHash] = [rowsBy('id'), rowsBy('secretHash')]
   return (tx: Transaction, lookup: RowLookup): { times: Promise<TimesAndNext>; rows: Promise<CommandRows> } => {
-    const found = ('id' in (lookup.credential ?? {}) ? byId : byHash)(tx, rowQuery(lookup))
+    const found = ('id' in (lookup.credential ?? {}) ? byId : byHash)(tx, lookupValues(lookup))
     return { times: timesIn(tx, found), rows: found.then(({ rows }) => rowsIn(rows[0])) }
   }
 }
 
-interface RowQuery {
+interface LookupValues {
   partyId: string
   key: string
   /** The id or the hash of the secret; null finds no credential. */
   credential: string | null
 }
 
-function rowQuery({ partyId, key, credential }: RowLookup): RowQuery {
+function lookupValues({ partyId, key, credential }: RowLookup): LookupValues {
   const by = credential === undefined ? null : 'id' in credential ? credential.id : credential.secretHash
   return { partyId, key: shortHash(key), credential: by }
 }
 
 /** Creates the query of these rows. The clock has one row, to which existing ones of the others are joined. */
-function commandQuery(db: Kysely<Tables>, by: RowQuery, column: 'id' | 'secretHash') {
+function commandQuery(db: Kysely<Tables>, by: LookupValues, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')
     .leftJoin('parties', (join) => join.on('parties.id', '=', by.partyId))
@@ -76,8 +76,8 @@ function commandQuery(db: Kysely<Tables>, by: RowQuery, column: 'id' | 'secretHa
     .select([...joinedRows('partyHeads'), ...joinedRows('idempotencyRecords'), ...joinedRows('credentials')])
 }
 
-const readById = prepared((db, by: RowQuery) => commandQuery(db, by, 'id'))
-const readByHash = prepared((db, by: RowQuery) => commandQuery(db, by, 'secretHash'))
+const readById = prepared((db, by: LookupValues) => commandQuery(db, by, 'id'))
+const readByHash = prepared((db, by: LookupValues) => commandQuery(db, by, 'secretHash'))
 
 function rowsIn(
   row: { partyStatus: PartyRow['status'] | null; agentStatus: AgentRow['status'] | null } | undefined,

@@ -146,10 +146,10 @@ export async function storeAnswer(
 export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
   const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))
-  const call = await unsealed<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
+  const call = await unsealedValue<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
   const decision = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
   if (row.answer === null) return decision
-  return { ...decision, answer: await unsealed(tx, { partyId, id, what: 'answer' }, row.answer) }
+  return { ...decision, answer: await unsealedValue(tx, { partyId, id, what: 'answer' }, row.answer) }
 }
 
 interface Sealed {
@@ -166,7 +166,7 @@ async function sealed(tx: Transaction, system: System, of: Sealed, value: unknow
   return `${newestId}.${seal(system, derive(newestId, decisionText(of)), JSON.stringify(value))}`
 }
 
-async function unsealed<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
+async function unsealedValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
   const [id, box = ''] = text.split('.')
   const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
   if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} does not open.`)

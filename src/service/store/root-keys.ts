@@ -204,8 +204,8 @@ async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
   return rows.map(({ id, lasting }) => {
     const secret = live.get(id)
     if (secret !== undefined) return { id, isRetired: false, of: (text) => hmac(secret, text) }
-    const opened = openedLasting(live, id, lasting)
-    return { id, isRetired: true, of: (text) => opened[text] }
+    const secretsByText = openedLasting(live, id, lasting)
+    return { id, isRetired: true, of: (text) => secretsByText[text] }
   })
 }
 

@@ -75,10 +75,10 @@ function addition({ cents, atMs }: Difference): Added {
   return { dayMs: dayStartMs, dayCents: cents, monthMs: monthStartMs, monthCents: cents }
 }
 
-const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(updateWindows))
+const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
 /** Adds to the total of the same day, replaces that of an earlier day, and leaves a later one unchanged. */
-function updateWindows(conflict: OnConflictBuilder<Tables, 'spending'>) {
+function addToTotals(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
   const total = (start: string, cents: string) =>
     sql<number>`case when ${row(start)} = ${other(start)} then ${row(cents)} + ${other(cents)}

@@ -17,19 +17,19 @@ export interface Challenge {
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // The id encodes the time: 48 bits of it, before 80 random ones.
   const id = newId('mfc', system, nowMs)
-  return `${id}_${userId}_${(await rootKeys(tx)).sign(signChallenge(id, userId))}`
+  return `${id}_${userId}_${(await rootKeys(tx)).sign(challengeText(id, userId))}`
 }
 
 /** Returns the content of a challenge from this service, even after it has expired; undefined for anything else. */
 export async function readChallenge(tx: Transaction, text: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(text) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined
-  if (!(await isSignatureOf(tx, signChallenge(id, userId), signature))) return undefined
+  if (!(await isSignatureOf(tx, challengeText(id, userId), signature))) return undefined
   return { userId, expiresAtMs: Number.parseInt(time, 16) + mfaChallengeLifetimeMs }
 }
 
 const challengePattern = new RegExp(`^(mfc_([0-9a-f]{12})[0-9a-f]{20})_(usr_[0-9a-f]{32})_(${signaturePattern})$`)
 
-function signChallenge(id: string, userId: string): string {
+function challengeText(id: string, userId: string): string {
   return `multi-factor challenge ${id} ${userId}`
 }

@@ -47,10 +47,10 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
 
 /** Returns the origin that a caller used for this service, if it is one of its names; else the public one. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
-  const requestedUrl = new URL(publicUrl)
+  const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)
-  if (audienceOf(publicUrl, `${requestedUrl.protocol}//${host}/`) !== undefined) requestedUrl.host = host
-  return requestedUrl.origin
+  if (audienceOf(publicUrl, `${aliasUrl.protocol}//${host}/`) !== undefined) aliasUrl.host = host
+  return aliasUrl.origin
 }
 
 /** All scopes that a connection can request, in order. */

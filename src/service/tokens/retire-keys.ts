@@ -124,8 +124,8 @@ interface Forget {
 }
 
 /** Deletes the keys older than this one; undefined if unprocessed rows may have appeared. */
-async function forget(tx: Transaction, system: System, forgotten: Forget): Promise<number[] | undefined> {
-  const { rootKey, epoch } = forgotten
+async function forget(tx: Transaction, system: System, boundary: Forget): Promise<number[] | undefined> {
+  const { rootKey, epoch } = boundary
   await haveKeysAlone(tx)
   // The world has since been replaced, or another process is retiring keys too.
   if ((await readTimes(tx)).epoch !== epoch) return undefined

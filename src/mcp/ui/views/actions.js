@@ -2,7 +2,7 @@ import { Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 
 /** Longer than a double click, so that the second click finds the buttons inactive. */
-const leastMs = 500
+const minBusyMs = 500
 
 /**
  * Creates the handler of button actions. It runs one action at a time and reuses the idempotency key when an action is
@@ -29,14 +29,14 @@ export function createActions(host, onRest) {
     rest(true)
     button.textContent = doing
     showProblem('')
-    const least = new Promise((resolve) => setTimeout(resolve, leastMs))
+    const minWait = new Promise((resolve) => setTimeout(resolve, minBusyMs))
     try {
       await work()
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       showProblem(`${sentence(error.message)} ${error.advice}`.trim())
     } finally {
-      await least
+      await minWait
       busy = false
       button.textContent = label
       rest(false)

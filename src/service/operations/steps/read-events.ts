@@ -50,7 +50,7 @@ export async function readEvents(context: Context, query: EventQuery, page: Page
   for (let read = 0; read < limits.reads && before > ends.first; read++) {
     const from = Math.max(ends.first, before - limits.numbers)
     const found = await listEvents(tx, { partyId, from, before, ...query, limit })
-    for (const record of await eventRecords(context, found)) {
+    for (const record of await readableRecords(context, found)) {
       const last = rows.at(-1)
       if (rows.length === page.limit && last !== undefined) return { rows, lastId: cursor(last.event.sequence) }
       rows.push(record)
@@ -67,14 +67,14 @@ export async function readEvent(context: Context, id: string): Promise<EventReco
   const sequence = sequenceIn(partyId, id)
   const event = sequence === undefined ? undefined : await findEvent(tx, partyId, sequence)
   if (event === undefined || idOf(event) !== id) return undefined
-  const [found] = await eventRecords(context, [event])
+  const [found] = await readableRecords(context, [event])
   return found
 }
 
 /**
  * Keeps the events that the caller may read. Permission to read an event follows from permission to read its record.
  */
-async function eventRecords(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
+async function readableRecords(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
   const { tx, actor, partyId } = context
   const answers = new Map<string, Promise<boolean>>()
   const mayRead = async (record: EventRecord) => {

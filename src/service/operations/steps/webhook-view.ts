@@ -3,7 +3,7 @@ import type { Webhook } from '../../../../tools/webhooks.ts'
 import { timestamp } from '../../../core/system.ts'
 import type { WebhookRow } from '../../store/schema/webhooks.ts'
 
-type SecretPart =
+type ViewedColumn =
   | 'id'
   | 'partyId'
   | 'url'
@@ -14,7 +14,7 @@ type SecretPart =
   | 'createdAtMs'
   | 'updatedAtMs'
 
-export function webhookView(row: Pick<WebhookRow, SecretPart>): z.output<typeof Webhook> {
+export function webhookView(row: Pick<WebhookRow, ViewedColumn>): z.output<typeof Webhook> {
   return {
     type: 'webhook',
     id: row.id,

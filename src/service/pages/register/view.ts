@@ -23,7 +23,7 @@ ${agents.length === 0 ? noAgent : ''}
 <form method="post" action="${target.action}" novalidate>
 <input type="hidden" name="formToken" value="${target.token}">
 ${summary(problems)}
-${textField({ name: 'name', label: 'Name', hint: 'What you call it, such as “Nightly orders”', value: entry.name, most: 100, problem: problems.name, isFocused: focus === 'name' })}
+${textField({ name: 'name', label: 'Name', hint: 'What you call it, such as “Nightly orders”', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
 <div class="field">
 <label for="agent">It acts as</label>
 ${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-problem" ${problemAttributes(problems.agentId, focus === 'agentId')}`)}
@@ -74,9 +74,9 @@ ${agents.length === 0 ? noAgent : ''}
 <form method="post" action="${target.action}" novalidate>
 <input type="hidden" name="formToken" value="${target.token}">
 ${summary(problems)}
-${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that presents the sign-ins', value: entry.name, most: 100, problem: problems.name, isFocused: focus === 'name' })}
-${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of its assertions, such as https://login.example.com', value: entry.issuer, most: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
-${textField({ name: 'jwksUri', label: 'Address of its public keys', hint: 'Its “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, most: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
+${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that presents the sign-ins', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
+${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of its assertions, such as https://login.example.com', value: entry.issuer, maxLength: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
+${textField({ name: 'jwksUri', label: 'Address of its public keys', hint: 'Its “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, maxLength: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
 ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
 <fieldset aria-describedby="rules-hint rules-problem">
 <legend>Who acts as which agent</legend>
@@ -126,17 +126,17 @@ interface TextField {
   label: string
   hint: string
   value: string
-  most: number
+  maxLength: number
   problem: string | undefined
   isFocused: boolean
   isAddress?: boolean
 }
 
-function textField({ name, label, hint, value, most, problem, isFocused, isAddress = false }: TextField): Html {
+function textField({ name, label, hint, value, maxLength, problem, isFocused, isAddress = false }: TextField): Html {
   return html`<div class="field">
 <label for="${name}">${label}</label>
 <p class="aside" id="${name}-hint">${hint}</p>
-<input id="${name}" name="${name}" ${isAddress ? html`type="url" inputmode="url" spellcheck="false"` : ''} autocomplete="off" maxlength="${most}" required value="${value}" aria-describedby="${name}-hint ${name}-problem" ${problemAttributes(problem, isFocused)}>
+<input id="${name}" name="${name}" ${isAddress ? html`type="url" inputmode="url" spellcheck="false"` : ''} autocomplete="off" maxlength="${maxLength}" required value="${value}" aria-describedby="${name}-hint ${name}-problem" ${problemAttributes(problem, isFocused)}>
 <p class="problem" id="${name}-problem">${problem ?? ''}</p>
 </div>`
 }
@@ -180,8 +180,8 @@ function ruleFields({ claim, value, agentId }: AgentClaim, { agents, at, mark }:
   return html`<fieldset class="box">
 <legend class="unseen">Rule ${at + 1}</legend>
 <div class="row">
-${ruleField('claim', 'Claim', { at, text: claim, most: 100, mark })}
-${ruleField('value', 'Value', { at, text: value, most: 200, mark })}
+${ruleField('claim', 'Claim', { at, text: claim, maxLength: 100, mark })}
+${ruleField('value', 'Value', { at, text: value, maxLength: 200, mark })}
 </div>
 <div class="field">
 <label for="agent-${at}">Agent</label>
@@ -193,11 +193,11 @@ ${agentSelect(agents, agentId, html`id="agent-${at}" ${mark(`agent-${at}`)}`)}
 function ruleField(
   name: 'claim' | 'value',
   label: string,
-  { at, text, most, mark }: Pick<RulePlace, 'at' | 'mark'> & { text: string; most: number },
+  { at, text, maxLength, mark }: Pick<RulePlace, 'at' | 'mark'> & { text: string; maxLength: number },
 ): Html {
   const id = `${name}-${at}`
   return html`<div class="field">
 <label for="${id}">${label}</label>
-<input id="${id}" name="${name}" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="${most}" value="${text}" ${mark(id)}>
+<input id="${id}" name="${name}" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="${maxLength}" value="${text}" ${mark(id)}>
 </div>`
 }

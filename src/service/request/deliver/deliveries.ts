@@ -69,7 +69,7 @@ export class Deliveries {
 
   /** Delivers all due events, and those that become due meanwhile. */
   async once(): Promise<void> {
-    while (await this.#findDue()) await this.#allTurns()
+    while (await this.#beginDue()) await this.#allTurns()
   }
 
   /** Stops delivering. Waits a moment for attempts in flight; the next process resends those still unanswered. */
@@ -88,7 +88,7 @@ export class Deliveries {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       this.#woken = Promise.withResolvers()
-      await this.#unlessBusy(() => this.#findDue())
+      await this.#unlessBusy(() => this.#beginDue())
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
@@ -98,7 +98,7 @@ export class Deliveries {
   }
 
   /** Starts all pending work. Returns whether there was any. */
-  async #findDue(): Promise<boolean> {
+  async #beginDue(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
     const limit = maxTurns + this.#busy.size

@@ -2,7 +2,7 @@ import type { CompiledQuery } from 'kysely'
 import type { DeferredItems } from './deferred-items.ts'
 
 /** A statement that waits to be sent, or the place of a savepoint, which is only created if a statement follows it. */
-type Pending = { query: CompiledQuery; rowName: string | undefined } | Level
+type Pending = { query: CompiledQuery; rowLabel: string | undefined } | Level
 
 interface Level {
   savepoint: string
@@ -10,7 +10,7 @@ interface Level {
 
 /** The connection that pending statements are sent on. */
 interface Receiver {
-  write(query: CompiledQuery, rowName: string | undefined): void
+  write(query: CompiledQuery, rowLabel: string | undefined): void
   create(savepoint: string): void
   rollbackTo(savepoint: string): void | Promise<void>
 }
@@ -34,8 +34,8 @@ export class PendingWrites {
     return this.#endOfWrites() === 0
   }
 
-  add(query: CompiledQuery, rowName: string | undefined): void {
-    this.#pending.push({ query, rowName })
+  add(query: CompiledQuery, rowLabel: string | undefined): void {
+    this.#pending.push({ query, rowLabel })
   }
 
   /** Sends all writes. A savepoint that no write follows is not created. */
@@ -81,7 +81,7 @@ export class PendingWrites {
       const one = this.#pending.shift()
       if (one === undefined) return
       if ('savepoint' in one) this.#receiver.create(one.savepoint)
-      else this.#receiver.write(one.query, one.rowName)
+      else this.#receiver.write(one.query, one.rowLabel)
     }
   }
 }

@@ -101,7 +101,7 @@ export class Queue {
       if (first === undefined) continue
       group.push([first, ...rest])
       room -= 1 + rest.length
-      this.#finishLine(line, jobs)
+      this.#occupyLine(line, jobs)
       if (waits) break
     }
     this.#length -= maxPerGroup - room
@@ -117,7 +117,7 @@ export class Queue {
       if (found === undefined) return undefined
       const [line, jobs] = found
       job = jobs.shift()
-      this.#finishLine(line, jobs)
+      this.#occupyLine(line, jobs)
     }
     this.#length -= 1
     return job
@@ -141,7 +141,7 @@ export class Queue {
     return out
   }
 
-  #finishLine(line: string, left: Job[]): void {
+  #occupyLine(line: string, left: Job[]): void {
     this.#busy.add(line)
     this.#lines.delete(line)
     if (left.length > 0) this.#lines.set(line, left)

@@ -54,12 +54,15 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param rowName Names the row that the statement had to change.
+   * @param rowLabel Names the row that the statement had to change.
    */
-  send(query: QueryText, by: object, rowName?: string): void {
+  send(query: QueryText, by: object, rowLabel?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     const answer = this.#ask(query).catch((error) => {
-      this.#recordFailure(rowName !== undefined && error?.code === notOneRow ? new StaleWriteError(rowName) : error, by)
+      this.#recordFailure(
+        rowLabel !== undefined && error?.code === notOneRow ? new StaleWriteError(rowLabel) : error,
+        by,
+      )
     })
     this.#sent = Promise.all([this.#sent, answer])
   }

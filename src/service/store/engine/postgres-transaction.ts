@@ -59,7 +59,7 @@ export class PostgresTransaction implements Transaction {
     this.#session = session
     this.#mayWriteEarly = footing.mayWriteEarly
     const receiver = {
-      write: (query: CompiledQuery, rowName: string | undefined) => session.send(query, this, rowName),
+      write: (query: CompiledQuery, rowLabel: string | undefined) => session.send(query, this, rowLabel),
       create: (savepoint: string) => session.send({ sql: `savepoint ${savepoint}`, parameters: [] }, this),
       rollbackTo: (savepoint: string) => session.rollbackTo(savepoint, this),
     }
@@ -82,8 +82,8 @@ export class PostgresTransaction implements Transaction {
     return this.#session.run(query, this)
   }
 
-  async write(query: CompiledQuery, rowName?: string): Promise<void> {
-    this.#pending.add(query, rowName)
+  async write(query: CompiledQuery, rowLabel?: string): Promise<void> {
+    this.#pending.add(query, rowLabel)
   }
 
   atEnd<Item>(finish: Finish<Item>, item: Item): void {

@@ -270,7 +270,7 @@ export class Transactions {
       return new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`, { cause: error })
     }
     this.#retries += 1
-    if (error instanceof StaleWriteError) job.contended.add(`stale ${error.rowName}`)
+    if (error instanceof StaleWriteError) job.contended.add(`stale ${error.rowLabel}`)
     return undefined
   }
 

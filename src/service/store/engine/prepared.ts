@@ -17,13 +17,13 @@ type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compi
 export function prepared<P extends object, Row>(
   build: Build<P, Row>,
 ): (tx: Transaction, parameters: P) => Promise<QueryResult<Row>> {
-  const fill = fillParameters(build)
+  const fill = fillerOf(build)
   return (tx, parameters) => tx.query(fill(tx, parameters))
 }
 
 /** Makes a statement that is built once and whose answer is not needed: see `Transaction.write`. */
 export function writing<P extends object>(build: Build<P, unknown>): (tx: Transaction, parameters: P) => Promise<void> {
-  const fill = fillParameters(build)
+  const fill = fillerOf(build)
   return (tx, parameters) => tx.write(fill(tx, parameters))
 }
 
@@ -33,10 +33,10 @@ export function writing<P extends object>(build: Build<P, unknown>): (tx: Transa
  */
 export function changingOne<P extends object>(
   build: Build<P, unknown>,
-  rowNameOf: (parameters: P) => string,
+  rowLabelOf: (parameters: P) => string,
 ): (tx: Transaction, parameters: P) => Promise<void> {
-  const fill = fillParameters(build, failingUnlessOne)
-  return (tx, parameters) => tx.write(fill(tx, parameters), rowNameOf(parameters))
+  const fill = fillerOf(build, failingUnlessOne)
+  return (tx, parameters) => tx.write(fill(tx, parameters), rowLabelOf(parameters))
 }
 
 /**
@@ -51,7 +51,7 @@ function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
 
 let named = 0
 
-function fillParameters<P extends object, Row>(
+function fillerOf<P extends object, Row>(
   build: Build<P, Row>,
   finish = (sql: string, _dialect: Store['dialect']) => sql,
 ): (tx: Transaction, parameters: P) => NamedQuery<Row> {

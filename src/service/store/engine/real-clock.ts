@@ -82,7 +82,12 @@ export class RealClock {
     const before = this.#seen?.epoch === epoch ? this.#seen : undefined
     const believedMs = before === undefined ? sourceMs : this.#trustedTime(sourceMs, before)
     const realNowMs = Math.max(believedMs, before?.realNowMs ?? 0, highestMs)
-    this.#seen = { epoch, realNowMs, elapsedMs: this.#system.elapsed(), sleptMs: before?.sleptMs ?? this.#sleepMs() }
+    this.#seen = {
+      epoch,
+      realNowMs,
+      elapsedMs: this.#system.elapsed(),
+      sleptMs: before?.sleptMs ?? this.#totalSleepMs(),
+    }
     this.#aheadMs = machineMs - realNowMs
     this.#highestMs = highestMs
     const wholeMs = Math.floor(realNowMs)
@@ -95,13 +100,13 @@ export class RealClock {
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
     // A server's clock is every process's, so one that was paused for a while catches up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
-    const sleptMs = this.#sleepMs()
+    const sleptMs = this.#totalSleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)
     before.sleptMs = sleptMs
     return Math.abs(sourceMs - othersMs) <= toleranceMs ? sourceMs : othersMs
   }
 
-  #sleepMs(): number {
+  #totalSleepMs(): number {
     return this.#system.uptime() - this.#system.elapsed()
   }
 }

@@ -74,10 +74,10 @@ export class SqliteTransaction implements Transaction {
   }
 
   readonly #receiver = {
-    write: (query: CompiledQuery, rowName: string | undefined) => {
+    write: (query: CompiledQuery, rowLabel: string | undefined) => {
       const { numAffectedRows } = this.#connection.query(query)
       this.#written += 1
-      if (rowName !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(rowName)
+      if (rowLabel !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(rowLabel)
     },
     create: (savepoint: string) => this.#connection.command(`savepoint ${savepoint}`),
     rollbackTo: (savepoint: string) => this.#connection.command(`rollback to ${savepoint}`),
@@ -93,8 +93,8 @@ export class SqliteTransaction implements Transaction {
     return this.#connection.query<Row>(query)
   }
 
-  async write(query: CompiledQuery, rowName?: string): Promise<void> {
-    this.#pending.add(query, rowName)
+  async write(query: CompiledQuery, rowLabel?: string): Promise<void> {
+    this.#pending.add(query, rowLabel)
   }
 
   atEnd<Item>(finish: Finish<Item>, item: Item): void {

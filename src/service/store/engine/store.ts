@@ -62,10 +62,10 @@ export interface Transaction {
   /**
    * Writes without waiting for an answer. A failed write fails the transaction, at the latest when it ends. A database
    * server receives a transaction's writes together, so reading first and then writing takes the fewest round trips.
-   * @param rowName Named by the `StaleWriteError` that ends the transaction if not exactly one row changes. The query is
+   * @param rowLabel Named by the `StaleWriteError` that ends the transaction if not exactly one row changes. The query is
    * then one of `changingOne`.
    */
-  write(query: CompiledQuery, rowName?: string): Promise<void>
+  write(query: CompiledQuery, rowLabel?: string): Promise<void>
   /**
    * Defers `item` to `finish`, which gets all such items when the transaction's work is done. This is for writes that
    * lock rows others wait for. A savepoint that is rolled back drops its items.
@@ -114,19 +114,19 @@ export interface TransactionOptions {
 /** A compare-and-set found another version than the one that was read. */
 export class StaleWriteError extends Error {
   /** Names the row. */
-  readonly rowName: string
+  readonly rowLabel: string
 
-  constructor(rowName: string) {
-    super(`${rowName} was changed by another transaction.`)
+  constructor(rowLabel: string) {
+    super(`${rowLabel} was changed by another transaction.`)
     this.name = 'StaleWriteError'
-    this.rowName = rowName
+    this.rowLabel = rowLabel
   }
 }
 
 /** Requires that a compare-and-set changed its one row. @throws StaleWriteError if it did not. */
-export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, rowName: string): void {
+export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, rowLabel: string): void {
   const changed = 'rows' in result ? result.numAffectedRows : result.numUpdatedRows
-  if (changed !== 1n) throw new StaleWriteError(rowName)
+  if (changed !== 1n) throw new StaleWriteError(rowLabel)
 }
 
 /** The database is locked, full, unreachable or too contended. The transaction had no effect and may be retried. */

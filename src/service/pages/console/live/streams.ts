@@ -17,7 +17,7 @@ const retryMs = 1000
  * The shortest interval between updates of a page. With many watchers, their number times the second value applies, to
  * bound the total cost.
  */
-const leastPaceMs = 500
+const minPaceMs = 500
 const paceOfWatcherMs = 15
 /** The time over which pages spread their requests for changed content, for each watcher. */
 const askingOfWatcherMs = 40
@@ -98,7 +98,7 @@ export class Streams implements Announcements {
 
   /** Returns the shortest interval between messages to a page, in milliseconds. */
   get paceMs(): number {
-    return Math.max(leastPaceMs, this.#streams.size * paceOfWatcherMs)
+    return Math.max(minPaceMs, this.#streams.size * paceOfWatcherMs)
   }
 
   /** Opens a body of server-sent events (HTML Living Standard, 9.2); undefined if there are too many watchers. */
@@ -215,7 +215,7 @@ export class Streams implements Announcements {
       this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
       return []
     })
-    const inMs = Math.max(leastPaceMs / 2, this.#streams.size * askingOfWatcherMs)
+    const inMs = Math.max(minPaceMs / 2, this.#streams.size * askingOfWatcherMs)
     const message = (parts: readonly Drawn[]) =>
       encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, drawn: parts })}\n\n`)
     const [whole, short] = [message(rendered), message([])]

@@ -77,25 +77,25 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
 }
 
 /** Renders cards as tiles. The number appears only on the page that shows it once. */
-export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owners: Whose): Html {
+export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
   )
   const content =
     cards.length === 0
       ? html`<p class="aside">No cards yet.</p>`
-      : html`<ul class="tiles">${cards.map((card) => cardItem(card, owners))}</ul>`
+      : html`<ul class="tiles">${cards.map((card) => cardItem(card, owner))}</ul>`
   return section('cards', 'Cards', content, next)
 }
 
-function cardItem({ id, attributes }: Resource<CardAttributes>, owners: Whose): Html {
+function cardItem({ id, attributes }: Resource<CardAttributes>, owner: Whose): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
   return html`<li class="card ${state} box stack" id="${id}"><p><strong>${named(id, name)}</strong></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="line spread aside"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
 <p class="aside"><span>until ${when(expiresAt)}</span></p>
-<p class="aside"><span>${by(owners, attributes, `the card for ${name}`)}</span></p></li>`
+<p class="aside"><span>${by(owner, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
 /** Columns that several lists share. */
@@ -122,11 +122,11 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Cause>(
-  owners: Whose,
+  owner: Whose,
   noun: (attributes: Attributes) => string,
 ): Column<Resource<Attributes>> => ({
   name: 'Agent',
-  of: ({ attributes }) => by(owners, attributes, noun(attributes)),
+  of: ({ attributes }) => by(owner, attributes, noun(attributes)),
 })
 
 interface List<Attributes> {
@@ -152,7 +152,7 @@ function listSection<Attributes>(
   )
 }
 
-export function purchasesSection(list: ResourceList<PurchaseAttributes>, owners: Whose): Html {
+export function purchasesSection(list: ResourceList<PurchaseAttributes>, owner: Whose): Html {
   return listSection(list, {
     id: 'purchases',
     heading: 'Purchases',
@@ -169,14 +169,14 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, owners:
       { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
       { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
       whenColumn,
-      agentColumn(owners, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
+      agentColumn(owner, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
     ],
   })
 }
 
-export function paymentsSection(list: ResourceList<PaymentAttributes>, owners: Whose): Html {
-  const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === owners.partyId
-  const agent = agentColumn<PaymentAttributes>(owners, ({ amount }) => `the payment of ${dollars(amount)}`)
+export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: Whose): Html {
+  const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === owner.partyId
+  const agent = agentColumn<PaymentAttributes>(owner, ({ amount }) => `the payment of ${dollars(amount)}`)
   return listSection(list, {
     id: 'payments',
     heading: 'Payments',
@@ -194,7 +194,7 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, owners: W
 
 const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
 
-export function transfersSection(list: ResourceList<TransferAttributes>, owners: Whose): Html {
+export function transfersSection(list: ResourceList<TransferAttributes>, owner: Whose): Html {
   return listSection(list, {
     id: 'transfers',
     heading: 'Transfers',
@@ -208,12 +208,12 @@ export function transfersSection(list: ResourceList<TransferAttributes>, owners:
       amountColumn,
       { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
       whenColumn,
-      agentColumn(owners, ({ amount }) => `the transfer of ${dollars(amount)}`),
+      agentColumn(owner, ({ amount }) => `the transfer of ${dollars(amount)}`),
     ],
   })
 }
 
-export function requestsSection(list: ResourceList<RequestAttributes>, owners: Whose): Html {
+export function requestsSection(list: ResourceList<RequestAttributes>, owner: Whose): Html {
   return listSection(list, {
     id: 'requests',
     heading: 'Payment requests',
@@ -224,7 +224,7 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owners: W
       statusColumn,
       amountColumn,
       whenColumn,
-      agentColumn(owners, ({ amount }) => `the request for ${dollars(amount)}`),
+      agentColumn(owner, ({ amount }) => `the request for ${dollars(amount)}`),
     ],
   })
 }

@@ -44,7 +44,7 @@ export interface WaitingShown {
 export interface MoneyShown extends WalletsSeen {
   nowMs: number
   hasMoreSubscriptions: boolean
-  owners: Whose
+  owner: Whose
   /** The address of the lists, at the pages shown. */
   lists: string
   cards: ResourceList<CardAttributes>
@@ -90,7 +90,7 @@ function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCent
 
 /** Renders the lists, a live part. */
 export function listsPart({
-  owners,
+  owner,
   cards,
   purchases,
   payments,
@@ -101,11 +101,11 @@ export function listsPart({
   hasMoreSubscriptions,
 }: Omit<MoneyShown, keyof WalletsSeen | 'nowMs' | 'lists'>): Html {
   return html`${askedSection(incomingRequests)}
-${cardsSection(cards, owners)}
-${purchasesSection(purchases, owners)}
-${paymentsSection(payments, owners)}
-${requestsSection(requests, owners)}
-${transfersSection(transfers, owners)}
+${cardsSection(cards, owner)}
+${purchasesSection(purchases, owner)}
+${paymentsSection(payments, owner)}
+${requestsSection(requests, owner)}
+${transfersSection(transfers, owner)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 

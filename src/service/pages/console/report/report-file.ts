@@ -52,10 +52,10 @@ export async function partsAround({ report, madeAt }: MadeReport, format: Report
 }
 
 /** Returns the data up to its chain, with one figure on each line. */
-export function dataHead(madeReport: MadeReport, visible: string): string {
+export function dataHead(madeReport: MadeReport, shownHash: string): string {
   return [
     dataBegins,
-    `"shown":"${visible}",`,
+    `"shown":"${shownHash}",`,
     `"digest":"${digestOf(madeReport)}",`,
     `"madeAt":${escapedJson(madeReport.madeAt)},`,
     `"report":${escapedJson(madeReport.report, 1)},`,

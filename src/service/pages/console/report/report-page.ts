@@ -25,7 +25,7 @@ export async function reportFor(
   await settleDue(pages, { partyId })
   await runLog.flush()
   const run = await store.read((tx) => findRun(tx, partyId, runId))
-  return run === undefined ? undefined : madeReport(store, run, how)
+  return run === undefined ? undefined : makeReport(store, run, how)
 }
 
 interface How {
@@ -36,7 +36,7 @@ interface How {
 
 const bounds = { page: boundsOfPage, download: boundsOfDownload, command: boundsOfCommand }
 
-export async function madeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
+export async function makeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
   const { nowMs } = await store.read(readTimes)
   const report = await runReport(withRetries(store), run, { bounds: bounds[of], nowMs, environment })
   return { madeAt: timestamp(nowMs), report }

@@ -14,7 +14,7 @@ const fields = {
 }
 
 /** Longer than a double click, so that the second click finds the button disabled. */
-const leastPayingMs = 500
+const minPayingMs = 500
 
 /** The random key that proves to the service that a repeat comes from the browser that paid. */
 const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
@@ -102,7 +102,7 @@ class Payment {
   async #pay() {
     const sent = { clientSecret: this.#clientSecret, payerKey, ...typed() }
     try {
-      const [answer] = await Promise.all([ask('pay', sent), pause(leastPayingMs)])
+      const [answer] = await Promise.all([ask('pay', sent), pause(minPayingMs)])
       const { result, detail, manageToken } = answer
       if (result === 'declined') problem.textContent = detail
       else end(answer.words, result === 'agreement_failed' ? detail : undefined)
