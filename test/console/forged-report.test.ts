@@ -68,7 +68,7 @@ test('only a complete forgery passes', async () => {
     [linked(rows.with(0, { ...rows[0], status: 500 } as ActivityRow)), { first: place(rows[0]) }, 'is not the first'],
     [rows.slice(0, 4), { last: place(rows[4]) }, 'is not the last'],
     [rows, { last: { sequence: 999, hash: rows[4]?.hash ?? '' } }, 'is not the last'],
-    [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'is not what a report has'],
+    [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'has a part that no report has'],
     [rows, { rows: 6 }, 'has 5 entries where the report says 6'],
     [rows, { last: null }, 'is not the last'],
     [[], { first: place(rows[0]) }, 'names entries of a chain that it does not have'],
