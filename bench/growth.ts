@@ -9,7 +9,7 @@ import { growDatabase, whoami } from './growth-database.ts'
 import type { Needed } from './main.ts'
 import { startPostgres } from './postgres-server.ts'
 import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from './sandbox.ts'
-import { judged, percentile, type Row, single, timed } from './table.ts'
+import { judge, measureMs, percentile, type Row, single } from './table.ts'
 
 const smallRows = 10_000
 /** The limit of rows on PostgreSQL, where cloning more would take too long. */
@@ -65,7 +65,7 @@ async function measureBytes(url: string): Promise<Row[]> {
   }
   await sandbox.close()
   const row = (what: string, size: number, atMost: number) =>
-    single(`bytes on disk, ${engine}, ${what}`, `${size.toFixed(0)} B`, judged(size, { atMost }, ' B'))
+    single(`bytes on disk, ${engine}, ${what}`, `${size.toFixed(0)} B`, judge(size, { atMost }, ' B'))
   const parts = bytes.map((size) => size.toFixed(0)).join(' + ')
   return [
     row('an authorization', bytes[1] ?? Number.NaN, maxRows.authorization),
@@ -147,12 +147,12 @@ async function openGrown(url: string): Promise<Grown> {
 
 async function authorizeOne({ sandbox }: Grown): Promise<number> {
   const cardId = await issueCard(sandbox)
-  return timed(() => authorize(sandbox, cardId))
+  return measureMs(() => authorize(sandbox, cardId))
 }
 
 function pay({ sandbox, values }: Grown): Promise<number> {
   const counterparty = { type: 'party_id', value: values['counterpartyPartyId'] }
-  return timed(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
+  return measureMs(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
 /** The length of a page. The small database has at least as many records, so both databases return equal pages. */
@@ -190,7 +190,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
           if ((await get(next))?.data.length !== pageLength) break
           cursor = next
         }
-        return { pages, isAllowed: (await get(cursor)) !== undefined, get: () => timed(() => get(cursor)) }
+        return { pages, isAllowed: (await get(cursor)) !== undefined, get: () => measureMs(() => get(cursor)) }
       }
       const small = await open(grown.small, maxPagesSkipped)
       const ways = { small, large: await open(grown.large, small.pages) }
@@ -200,7 +200,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
       if (worst === undefined || excess(result) > excess(worst.result)) worst = { way, result }
     }
   }
-  if (worst === undefined) return single(`${name}, ${against}`, 'not measured: it lists nothing here', judged(0))
+  if (worst === undefined) return single(`${name}, ${against}`, 'not measured: it lists nothing here', judge(0))
   return rowOf(`${name}, ${against}: the slowest way, ${worst.way}`, worst.result)
 }
 

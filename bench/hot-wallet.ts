@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import type { Databases } from './postgres-server.ts'
 import { startHttpServer } from './processes.ts'
 import { agentKey, authorize, makeCards, openSandbox, purchase, rateOf, rateWithin, serverSettings } from './sandbox.ts'
-import { compare, inTurns, judged, type Row, single } from './table.ts'
+import { compare, inTurns, judge, type Row, single } from './table.ts'
 
 const rounds = 4
 const roundMs = 400
@@ -84,8 +84,8 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)
       const measurement = `${crowd} authorizations at once on one wallet over HTTP, ${dialect}`
-      rows.push(single(`${measurement}: refused`, String(refused), judged(refused, { atMost: 0 }), seconds))
-      const judgment = judged(slowest, { atMost: 50 }, ' ms')
+      rows.push(single(`${measurement}: refused`, String(refused), judge(refused, { atMost: 0 }), seconds))
+      const judgment = judge(slowest, { atMost: 50 }, ' ms')
       const of = `of ${healthMs.length}`
       rows.push(single(`${measurement}: the slowest health answer`, `${slowest.toFixed(0)} ms`, judgment, of))
     } finally {

@@ -6,7 +6,7 @@ import { baselines } from '../src/rehearse/scripted/baselines.ts'
 import { runTrial } from '../src/rehearse/trial.ts'
 import { createSandbox } from '../src/testing/sandbox.ts'
 import { cardAttributes, purchase } from './sandbox.ts'
-import { compare, inTurns, judged, median, type Row, timed } from './table.ts'
+import { compare, inTurns, judge, measureMs, median, type Row } from './table.ts'
 
 const resetsOfRound = 10
 
@@ -21,11 +21,11 @@ export async function measureReset(directory: string): Promise<Row[]> {
       const tookMs: number[] = []
       for (let one = 0; one < resetsOfRound; one++) {
         await use(reused)
-        tookMs.push(await timed(() => reused.reset()))
+        tookMs.push(await measureMs(() => reused.reset()))
       }
       return median(tookMs)
     }
-    const [ours = [], other = []] = await inTurns(7, [reset, () => timed(() => askedOnce(database()))])
+    const [ours = [], other = []] = await inTurns(7, [reset, () => measureMs(() => askedOnce(database()))])
     rows.push(besides(`reset of the default world in ${where}, against a new sandbox`, ours, other, 20))
   }
   return rows
@@ -50,19 +50,19 @@ export async function measureRehearsals(): Promise<Row[]> {
   let number = 0
   const trials = async () => {
     number += 1
-    const tookMs = await timed(async () => {
+    const tookMs = await measureMs(async () => {
       for (const scenario of scenarios) await trial(scenario, number)
     })
     return tookMs / scenarios.length
   }
-  const [ours = [], other = []] = await inTurns(5, [trials, () => timed(() => askedOnce('sqlite::memory:'))])
+  const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => askedOnce('sqlite::memory:'))])
   const measurement = `a trial of each of ${scenarios.length} scenarios by careful, against a new sandbox`
   return [besides(measurement, ours, other, 600)]
 }
 
 /** Returns a row whose goal applies to our figure, in ms. */
 function besides(measurement: string, ours: number[], other: number[], atMost: number): Row {
-  return { ...compare({ measurement, unit: 'ms', ours, other }), ...judged(median(ours), { atMost }, ' ms') }
+  return { ...compare({ measurement, unit: 'ms', ours, other }), ...judge(median(ours), { atMost }, ' ms') }
 }
 
 async function trial(scenario: Parameters<typeof runTrial>[0], number: number): Promise<void> {

@@ -6,7 +6,7 @@ import * as mcp from '../src/mcp/dependencies.ts'
 import { createMcpServer } from '../src/mcp/server.ts'
 import { opening } from './processes.ts'
 import { authorize, cardAttributes, issueCard, openSandbox, type Sandbox, send } from './sandbox.ts'
-import { compare, inTurns, judged, type Row, single } from './table.ts'
+import { compare, inTurns, judge, type Row, single } from './table.ts'
 
 const callsPerRound = 400
 
@@ -64,7 +64,7 @@ async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
   const authorized = await statementsOf(sandbox, () => authorize(sandbox, cards.pop() ?? ''))
   const row = (what: string, figure: number) =>
-    single(`statements per ${what}, SQLite, of ${counted} sequential calls`, figure.toFixed(2), judged(figure))
+    single(`statements per ${what}, SQLite, of ${counted} sequential calls`, figure.toFixed(2), judge(figure))
   return [row('card issued', issued), row('authorization', authorized)]
 }
 

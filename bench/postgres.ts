@@ -4,7 +4,7 @@ import { authorization, baselineRows, baselineTables, type Caller, type Rows } f
 import { measureCrowds, measureHotWallet } from './hot-wallet.ts'
 import { type Databases, startPostgres } from './postgres-server.ts'
 import { authorize, issueCard, makeBuyers, makeCards, openSandbox, rateWithin, type Sandbox } from './sandbox.ts'
-import { compare, inTurns, percentile, type Row, timed } from './table.ts'
+import { compare, inTurns, measureMs, percentile, type Row } from './table.ts'
 
 /** Measures the service on PostgreSQL: against bare statements, against SQLite, and with parties in parallel. */
 export async function measurePostgres(directory: string): Promise<Row[]> {
@@ -158,7 +158,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
 async function slowOnes(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {
-    tookMs.push(await timed(() => authorize(sandbox, cardId, key)))
+    tookMs.push(await measureMs(() => authorize(sandbox, cardId, key)))
   }
   return percentile(tookMs, 0.99)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Programs, residentMegabytes, type StdioServer } from './processes.ts'
 import { cardAttributes, rateOf } from './sandbox.ts'
-import { compare, inTurns, judged, type Row, single, summary } from './table.ts'
+import { compare, inTurns, judge, type Row, single, summary } from './table.ts'
 
 const whoami = { name: 'whoami', arguments: {} }
 const issue = { name: 'issue_agent_card', arguments: cardAttributes }
@@ -81,7 +81,7 @@ export async function measureMemory({ startOurs, startOneTool }: Programs): Prom
     }
   }
   const [ours = [], oneTool = []] = await inTurns(3, [idle(startOurs, whoami), idle(startOneTool, echo)])
-  const judgment = judged(Math.max(...ours), { atMost: 85 }, ' MB')
+  const judgment = judge(Math.max(...ours), { atMost: 85 }, ' MB')
   const measurement = 'resident memory when idle, against the one-tool server'
   return [single(measurement, summary(ours, 'MB'), judgment, summary(oneTool, 'MB'))]
 }

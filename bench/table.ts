@@ -22,13 +22,13 @@ interface Comparison {
   goal?: Goal | undefined
 }
 
-/** Takes a sample of each work in turn, so that a disturbance affects the whole round. The first round is a warm-up. */
-export async function inTurns(rounds: number, works: readonly (() => Promise<number>)[]): Promise<number[][]> {
-  const samples: number[][] = works.map(() => [])
-  const indexed = [...works.entries()]
+/** Takes a sample of each task in turn, so that a disturbance affects the whole round. The first round is a warm-up. */
+export async function inTurns(rounds: number, tasks: readonly (() => Promise<number>)[]): Promise<number[][]> {
+  const samples: number[][] = tasks.map(() => [])
+  const indexed = [...tasks.entries()]
   for (let round = -1; round < rounds; round++) {
-    for (const [index, work] of round % 2 === 0 ? indexed : indexed.toReversed()) {
-      const sample = await work()
+    for (const [index, task] of round % 2 === 0 ? indexed : indexed.toReversed()) {
+      const sample = await task()
       if (round >= 0) samples[index]?.push(sample)
     }
   }
@@ -39,16 +39,16 @@ export async function inTurns(rounds: number, works: readonly (() => Promise<num
 export function compare({ measurement, unit, ours = [], other = [], goal }: Comparison): Row {
   const ratio = median(ours.map((sample, round) => sample / (other[round] ?? Number.NaN)))
   const row = { measurement, ours: summary(ours, unit), other: summary(other, unit), ratio: ratio.toFixed(2) }
-  return { ...row, ...judged(ratio, goal) }
+  return { ...row, ...judge(ratio, goal) }
 }
 
-/** Returns a row with one figure and a comment. */
+/** Returns a row with a single figure and no ratio. */
 export function single(measurement: string, ours: string, judgment: Pick<Row, 'goal' | 'reached'>, other = ''): Row {
   return { measurement, ours, other, ratio: '', ...judgment }
 }
 
 /** Describes how a figure compares with its goal. */
-export function judged(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' | 'reached'> {
+export function judge(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' | 'reached'> {
   if (goal === undefined) return { goal: '', reached: '' }
   const reached = 'atMost' in goal ? figure <= goal.atMost : figure >= goal.atLeast
   const text = 'atMost' in goal ? `<= ${goal.atMost}` : `>= ${goal.atLeast}`
@@ -72,9 +72,9 @@ export function percentile(samples: readonly number[], share: number): number {
   return samples.toSorted((a, b) => a - b)[Math.floor((samples.length - 1) * share)] ?? Number.NaN
 }
 
-export async function timed(work: () => Promise<unknown>): Promise<number> {
+export async function measureMs(task: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
-  await work()
+  await task()
   return performance.now() - startedAt
 }
 

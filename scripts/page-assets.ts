@@ -18,7 +18,7 @@ export function copyPageAssets(folder: string): void {
   for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }
 
-/** Copies them for code compiled file by file: each folder to the place where its code expects it. */
+/** Copies the folders into `dist` at their source paths, for code that was compiled file by file. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
 }

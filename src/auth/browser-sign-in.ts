@@ -2,7 +2,7 @@ import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallen
 import { newSecret } from '../core/system.ts'
 import { reaching } from './authorization-server.ts'
 import { openCallback } from './callback.ts'
-import { keepLogin, needEndpoint, prepareSignIn, type SignInOptions } from './sign-in.ts'
+import { keepLogin, prepareSignIn, requireEndpoint, type SignInOptions } from './sign-in.ts'
 
 /**
  * Signs in through a browser on this machine (RFC 8252: authorization code with PKCE, answered to a loopback port).
@@ -10,9 +10,9 @@ import { keepLogin, needEndpoint, prepareSignIn, type SignInOptions } from './si
  */
 export async function signInWithBrowser(options: SignInOptions, show: (address: URL) => void): Promise<void> {
   const { system } = options
-  const sign = await prepareSignIn(options)
-  needEndpoint(sign, 'authorization_endpoint')
-  const { config, issuer, scope, resource } = sign
+  const signIn = await prepareSignIn(options)
+  requireEndpoint(signIn, 'authorization_endpoint')
+  const { config, issuer, scope, resource } = signIn
   const state = newSecret(system)
   const codeVerifier = newSecret(system)
   const callback = await openCallback(state, system)
@@ -32,7 +32,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
     await callback.answered(async (answer) => {
       const checks = { pkceCodeVerifier: codeVerifier, expectedState: state }
       const tokens = await reaching(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
-      await keepLogin(options, sign, tokens)
+      await keepLogin(options, signIn, tokens)
     })
   } finally {
     await callback.close()

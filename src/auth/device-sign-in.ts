@@ -8,7 +8,7 @@ import { Failure } from '../core/errors.ts'
 import type { System } from '../core/system.ts'
 import { deviceGrant, reaching } from './authorization-server.ts'
 import { oauthErrorCode } from './oauth-failure.ts'
-import { keepLogin, needEndpoint, prepareSignIn, type SignIn, type SignInOptions } from './sign-in.ts'
+import { keepLogin, prepareSignIn, requireEndpoint, type SignIn, type SignInOptions } from './sign-in.ts'
 
 interface DeviceCode {
   /** The address at which the person enters the code, on any device. */
@@ -22,14 +22,14 @@ const longestWaitMs = 15 * 60_000
 
 /** Signs in on a machine without a browser (RFC 8628). Resolves once the login is stored; throws `Failure`. */
 export async function signInWithDevice(options: SignInOptions, show: (code: DeviceCode) => void): Promise<void> {
-  const sign = await prepareSignIn(options)
-  needEndpoint(sign, 'device_authorization_endpoint')
-  const { config, issuer, scope, resource } = sign
+  const signIn = await prepareSignIn(options)
+  requireEndpoint(signIn, 'device_authorization_endpoint')
+  const { config, issuer, scope, resource } = signIn
   const device = await reaching(issuer, () =>
     initiateDeviceAuthorization(config, { scope, resource, prompt: 'consent' }),
   )
   show({ address: pageOf(device, issuer), userCode: device.user_code.replace(/[^\x21-\x7e]/g, '') })
-  await keepLogin(options, sign, await reaching(issuer, () => poll(sign, device, options.system)))
+  await keepLogin(options, signIn, await reaching(issuer, () => poll(signIn, device, options.system)))
 }
 
 /** Polls for the tokens. The library's own polling is not used, because it waits by its own clock. */

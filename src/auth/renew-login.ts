@@ -4,7 +4,7 @@ import { requestToken } from './application-sign-in.ts'
 import { openAuthorizationServer } from './authorization-server.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'
-import { lifeOf, type SignInOptions } from './sign-in.ts'
+import { accessTokenOf, type SignInOptions } from './sign-in.ts'
 import { type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function renewLogin(
       throw signInNeeded(baseUrl, 'The sign-in has ended, or was revoked,')
     }
     const refreshToken = answer.tokens.refresh_token ?? login.refreshToken
-    const renewed = { ...login, ...lifeOf(answer.tokens, system), refreshToken }
+    const renewed = { ...login, ...accessTokenOf(answer.tokens, system), refreshToken }
     await write({ clients: stored.clients, logins: { ...stored.logins, [baseUrl]: renewed } })
     return renewed.accessToken
   })

@@ -50,7 +50,7 @@ export async function keepLogin(
 ): Promise<void> {
   const { client_id: clientId } = config.clientMetadata()
   const login: Login = {
-    ...{ issuer, clientId, resource, ...lifeOf(tokens, system), refreshToken: tokens.refresh_token ?? null },
+    ...{ issuer, clientId, resource, ...accessTokenOf(tokens, system), refreshToken: tokens.refresh_token ?? null },
     ...(proofFile === undefined ? {} : { proofFile }),
     ...(company === undefined ? {} : { company }),
   }
@@ -66,7 +66,7 @@ export async function keepLogin(
 const defaultLifetimeSeconds = 900
 
 /** Returns the access token of an answer, and its expiry by this machine's clock. */
-export function lifeOf(
+export function accessTokenOf(
   { access_token, expires_in = defaultLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,
 ): Pick<Login, 'accessToken' | 'obtainedAtMs' | 'expiresAtMs'> {
@@ -90,8 +90,11 @@ async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promis
 }
 
 /** Throws if the server lacks the endpoint for this kind of sign-in. */
-export function needEndpoint(sign: SignIn, name: 'authorization_endpoint' | 'device_authorization_endpoint'): void {
-  if (sign.config.serverMetadata()[name] !== undefined) return
+export function requireEndpoint(
+  signIn: SignIn,
+  name: 'authorization_endpoint' | 'device_authorization_endpoint',
+): void {
+  if (signIn.config.serverMetadata()[name] !== undefined) return
   const way = name === 'authorization_endpoint' ? 'in a browser: try --device' : 'with a code: try without --device'
-  throw new Failure('not_implemented', { detail: `${new URL(sign.issuer).host} offers no sign-in ${way}.` })
+  throw new Failure('not_implemented', { detail: `${new URL(signIn.issuer).host} offers no sign-in ${way}.` })
 }

@@ -63,7 +63,7 @@ ${markTexts(marks, x)}
 
 /** Returns table columns with the same data as the lines. */
 export function amountColumns<Point>(lines: readonly Line<Point>[]): Column<Point>[] {
-  return lines.map(({ name, cents }) => ({ name, isNumber: true, of: (point) => money(cents(point)) }))
+  return lines.map(({ name, cents }) => ({ name, isNumber: true, cell: (point) => money(cents(point)) }))
 }
 
 function stepPath<Point extends { atMs: number }>(

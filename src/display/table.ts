@@ -7,7 +7,7 @@ export interface Column<Row> {
   isNumber?: boolean
   /** Whether the cells are self-explanatory, so that the column name is hidden. */
   isUnseen?: boolean
-  of: (row: Row) => Html | string | readonly Html[]
+  cell: (row: Row) => Html | string | readonly Html[]
 }
 
 /**
@@ -29,7 +29,7 @@ export function table<Row>(
   )
   return html`<div class="wide"><table class="stacked"><caption${typeof caption === 'string' ? html` class="unseen"` : ''}>${caption}</caption><thead><tr>${heads}</tr></thead>
 <tbody>${rows.map(
-    (row) => html`<tr${idOf === undefined ? '' : html` id="${idOf(row)}"`}><th scope="row">${first.of(row)}</th>
-${rest.map((column) => html`<td${column.isUnseen ? '' : html` data-label="${column.name}"`}${number(column)}>${column.of(row)}</td>`)}</tr>\n`,
+    (row) => html`<tr${idOf === undefined ? '' : html` id="${idOf(row)}"`}><th scope="row">${first.cell(row)}</th>
+${rest.map((column) => html`<td${column.isUnseen ? '' : html` data-label="${column.name}"`}${number(column)}>${column.cell(row)}</td>`)}</tr>\n`,
   )}</tbody></table></div>`
 }

@@ -93,14 +93,14 @@ export function llmsText({ environment, publicUrl, about }: Deployment): string 
 
 > ${shortDescription}
 
-${environment === 'sandbox' ? 'This is the sandbox: no real money moves.' : 'This is production: real money moves.'} Amounts are integers in cents. Connect over MCP (streamable HTTP) at ${publicUrl}/mcp and sign in with OAuth, or send a key as the bearer. Then ask, for instance: “${firstQuestion}”
+${environment === 'sandbox' ? 'This is the sandbox: no real money moves.' : 'This is production: real money moves.'} Amounts are integers in cents. Connect over MCP (streamable HTTP) at ${publicUrl}/mcp and sign in with OAuth, or send a key as a bearer token. Then ask, for instance: “${firstQuestion}”
 
 ## Connecting
 
 - [MCP server card](${publicUrl}/mcp/server-card): where and how a host connects
 - [For people](${publicUrl}/): the configuration of each AI host
 - [REST API](${publicUrl}/openapi.json): the same operations as OpenAPI 3.1
-- [API documentation](${publicUrl}/docs): the same to read
+- [API documentation](${publicUrl}/docs): the same operations, as pages to read
 
 ## Tools
 
@@ -111,7 +111,7 @@ ${
     : `
 ## Optional
 
-More tools, by their set at ${publicUrl}/mcp/x/{toolset}, or all at ${publicUrl}/mcp/x/all.
+Connect to ${publicUrl}/mcp/x/{toolset} for the tools of one toolset, or to ${publicUrl}/mcp/x/all for all tools.
 
 ${others.map((operation) => `${line(operation)} (${operation.toolsets.join(', ')})`).join('\n')}
 `

@@ -6,7 +6,7 @@ import { bridged, endpoint, event, json, messageOf, sendEndlessly, stream } from
 
 const mebibyte = 1024 * 1024
 /** The size of a flood. At most half of it fits into the buffers of two sockets. */
-const much = 64 * mebibyte
+const floodBytes = 64 * mebibyte
 
 const part = 'x'.repeat(64 * 1024)
 
@@ -15,13 +15,13 @@ test.each([
   ['one event in many lines', 200, stream, 'data: x\ndata: ', 'an event is larger than 8 MiB'],
   ['JSON', 200, json, '{"jsonrpc":"2.0","id":1,"result":"', 'the answer is larger than 8 MiB'],
   [
-    'JSON that has a stream in a parameter',
+    'JSON whose content type mentions a stream in a parameter',
     200,
     { 'Content-Type': 'application/json; note=text/event-stream' },
     '\n\n',
     'the answer is larger than 8 MiB',
   ],
-  ['no kind at all', 200, {}, '', 'the answer is larger than 8 MiB'],
+  ['no content type', 200, {}, '', 'the answer is larger than 8 MiB'],
   ['a refusal that claims to be a stream', 500, stream, '\n\n', 'answered with status 500'],
   ['a 202 that claims to be a stream', 202, stream, '\n\n', 'status 202'],
 ] as const)(
@@ -31,13 +31,13 @@ test.each([
     const url = await endpoint(async (request, response) => {
       await messageOf(request)
       response.writeHead(status, headers).write(start)
-      sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, much)
+      sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, floodBytes)
     })
     const { ask } = await bridged(url)
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error.message).toContain(words)
     expect(error.message).toContain('not known whether the call was carried out')
-    expect(await sent).toBeLessThan(much / 2)
+    expect(await sent).toBeLessThan(floodBytes / 2)
   },
 )
 
@@ -49,12 +49,12 @@ test('an endless event of a stream without a request is cut off and logged', asy
     opened += 1
     response.writeHead(opened > 1 ? 405 : 200, stream)
     if (opened > 1) return void response.end()
-    sent = sendEndlessly(response, part, much)
+    sent = sendEndlessly(response, part, floodBytes)
   })
   const { notify, logged } = await bridged(url)
   notify({ method: 'notifications/initialized' })
   await expect.poll(() => opened).toBe(2)
-  expect(await sent).toBeLessThan(much / 2)
+  expect(await sent).toBeLessThan(floodBytes / 2)
   expect(logged.join()).toContain('an event is larger than 8 MiB')
 })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
-import { active, invitation, purchase, sentRequest, withdrawal } from '../isolation/makers.ts'
+import { activeSubscription, invitation, purchase, sentRequest, withdrawal } from '../isolation/makers.ts'
 import { groundsIn } from '../isolation/places.ts'
 import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -114,7 +114,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     await withdrawal(on, own)
     const { invitationId } = await invitation(on, own)
     await sentRequest(on, own)
-    const { subscriptionId } = await active(on, own)
+    const { subscriptionId } = await activeSubscription(on, own)
     await purchase(on, on.places.stranger)
     const text = await page()
     const items = [...text.matchAll(/<li[^>]*>([^:<]*): .*?<time datetime="([^"]+)">.*?<\/li>/gs)]

@@ -9,9 +9,8 @@ import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } fro
 export type Ids = Record<string, string>
 export type Maker = (on: Grounds, place: Place) => Promise<Ids>
 
-let people = 0
-/** Returns an unused address. */
-export const somebody = () => `somebody${people++}@example.com`
+let counter = 0
+export const unusedEmail = () => `somebody${counter++}@example.com`
 
 const usd = { currency: 'USD' }
 const merchant = { name: 'Books' }
@@ -54,7 +53,7 @@ export const shopCheckout: Maker = async (on, place) => {
 }
 
 /** Returns the card details as entered into the shop's form. */
-export const typedCard = ({ world: { system } }: Grounds) => {
+export const cardFormInput = ({ world: { system } }: Grounds) => {
   const { month, year } = monthAndYear(system.now() + 60 * 60_000)
   const typed = { number: '4242424242424242', cvv: '123', expirationMonth: month, expirationYear: year }
   return { ...typed, amount: shop.price }
@@ -63,13 +62,13 @@ export const typedCard = ({ world: { system } }: Grounds) => {
 export const shopOrder: Maker = async (on, place) => {
   const { checkoutId } = await shopCheckout(on, place)
   const path = `/simulations/shop-checkouts/${checkoutId}/pay`
-  const { attributes } = await createAt(on, path, { ...typedCard(on), ...place.acting }, place.agentKey)
+  const { attributes } = await createAt(on, path, { ...cardFormInput(on), ...place.acting }, place.agentKey)
   return { orderId: attributes.orderId }
 }
 
 export const nothing: Maker = async () => ({})
 /** Keeps the present state as the one to which a reset returns. */
-export const filledAsIs: Maker = async ({ world: { store, system } }) => {
+export const currentStateAsResetPoint: Maker = async ({ world: { store, system } }) => {
   await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
   return {}
 }
@@ -85,7 +84,9 @@ export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walle
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
-/** Attaches the agent to another wallet, from which it can be detached because it doesn't need it. */
+/**
+ * Attaches the agent to another wallet, from which it can be detached, because the agent does not need that wallet.
+ */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
   const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
@@ -113,7 +114,7 @@ export const frozenCard: Maker = async (on, place) => {
 }
 export const purchase: Maker = async (on, place) => ({ cardTransactionId: await buy(on, place) })
 
-export const captured: Maker = async (on, place) => {
+export const capturedPurchase: Maker = async (on, place) => {
   const cardTransactionId = await buy(on, place)
   const path = `/simulations/card-transactions/${cardTransactionId}/capture`
   await createAt(on, path, { amount: 100, ...usd, ...place.acting }, place.agentKey)
@@ -164,8 +165,8 @@ export const settledWithdrawal: Maker = async (on, place) => {
   return { transferId }
 }
 
-export const unclaimed: Maker = async (on, place) => ({
-  paymentId: (await pay(on, place, 10, { type: 'email', value: somebody() })).id,
+export const unclaimedPayment: Maker = async (on, place) => ({
+  paymentId: (await pay(on, place, 10, { type: 'email', value: unusedEmail() })).id,
 })
 export const transaction: Maker = async (on, place) => ({
   transactionId: (await payShop(on, place)).relationships.transaction.data.id,
@@ -177,7 +178,7 @@ export const transactionAndWallet: Maker = async (on, place) => ({
 
 /** Makes a payment request to an unknown payer, whom the sandbox may play. */
 export const sentRequest: Maker = async (on, { apiKey }) => ({
-  paymentRequestId: await askFor(on, { type: 'email', value: somebody() }, apiKey),
+  paymentRequestId: await askFor(on, { type: 'email', value: unusedEmail() }, apiKey),
 })
 export const receivedRequest: Maker = async (on, { partyId }) => ({
   paymentRequestId: await askFor(on, { type: 'party_id', value: partyId }, on.shop.apiKey),
@@ -191,7 +192,9 @@ async function askFor(on: Grounds, payer: object, key: string): Promise<string> 
   return (await createAt(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 
-/** Creates an approval of a payment by the party itself, which its agent may decide too. */
+/**
+ * Makes the party pay an amount that needs approval, and returns the approval. The party's agent may decide it too.
+ */
 export const approval: Maker = async (on, place) => {
   // An earlier test may have cleared the limits that send the payment to review.
   const limits = { key: place.apiKey, attributes: { perTransaction: limitCents } }
@@ -204,10 +207,10 @@ export const approval: Maker = async (on, place) => {
 }
 
 /**
- * Creates an approval of a payment by the place's agent for its customer. At the two customers' places, the party
- * itself makes the payment.
+ * Creates an approval of a payment by the place's agent for its customer. For the two `Place`s that are customers, the
+ * party itself makes the payment.
  */
-export const askedOfCustomer: Maker = async (on, place) => {
+export const customerApproval: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
   const { world, shop } = on
   const { partyId: agentPartyId, agentId, agentKey } = place
@@ -219,8 +222,8 @@ export const askedOfCustomer: Maker = async (on, place) => {
   return { approvalId: data[0].id }
 }
 
-export const pending: Maker = async (on, place) => ({ subscriptionId: await subscribe(on, place) })
-export const active: Maker = async (on, place) => {
+export const pendingSubscription: Maker = async (on, place) => ({ subscriptionId: await subscribe(on, place) })
+export const activeSubscription: Maker = async (on, place) => {
   const subscriptionId = await subscribe(on, place)
   await createAt(on, `/simulations/subscriptions/${subscriptionId}/checkout`, { card: 'approves' }, place.apiKey)
   return { subscriptionId, paymentNumber: '2' }
@@ -228,7 +231,7 @@ export const active: Maker = async (on, place) => {
 
 export const invitation: Maker = async (on, { agentId, apiKey }) => {
   const agents = [{ agentId, permissions: ['payments.read'] }]
-  const attributes = { recipients: [{ type: 'email', value: somebody() }], agents }
+  const attributes = { recipients: [{ type: 'email', value: unusedEmail() }], agents }
   return { invitationId: (await createAt(on, '/customers/invitations', attributes, apiKey))[0].id }
 }
 
@@ -272,7 +275,10 @@ export const agentKeyOfAgent: Maker = async (on, place) => ({
   agentId: place.agentId,
 })
 
-/** Connects a customer to the place's agent; at the two customers' places, to the agent of the calling party. */
+/**
+ * Connects a customer to the place's agent. For the two `Place`s that are customers, connects it to the agent of the
+ * calling party.
+ */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
   const { partyId } = await addPlainParty(world)
@@ -291,22 +297,22 @@ export const member: Maker = async ({ world }, { partyId }) => ({
 })
 
 export const partyInvitation: Maker = async (on, { apiKey }) => {
-  const invitations = [{ email: somebody(), role: 'MEMBER' }]
+  const invitations = [{ email: unusedEmail(), role: 'MEMBER' }]
   return { invitationId: (await createAt(on, '/party-invitations', { invitations }, apiKey))[0].id }
 }
 
 /** Returns an unused handle. */
-export const unusedHandle = () => `handle${people++}`
+export const unusedHandle = () => `handle${counter++}`
 
 /** Returns a card of the calling agent; at the other places, a payment by the party itself. */
-export const recordedAct: Maker = async (on, place) =>
+export const recordedAction: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
 /** Pays a recipient without an account, who gets a message. At the caller's own place, its agent pays. */
-export const mailed: Maker = async (on, place) => {
-  const attributes = { amount: 10, counterparty: { type: 'email', value: somebody() } }
+export const paymentByEmail: Maker = async (on, place) => {
+  const attributes = { amount: 10, counterparty: { type: 'email', value: unusedEmail() } }
   const isOwn = place.name === 'own'
   return { resourceId: (await createAt(on, '/payments', attributes, isOwn ? place.agentKey : place.apiKey)).id }
 }
@@ -317,7 +323,9 @@ export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
 
-/** Returns one of three webhooks, and creates it if there are fewer: a party can have at most a hundred. */
+/**
+ * Creates a webhook, or reuses one if the party has three, because a party can have at most a hundred.
+ */
 export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
@@ -325,17 +333,17 @@ export const webhook: Maker = async (on, { apiKey }) => {
   return { webhookId: (await createAt(on, '/webhooks', attributes, apiKey)).id }
 }
 /** Creates a webhook with a waiting delivery. */
-export const toldWebhook: Maker = async (on, place) => {
+export const webhookWithPendingDelivery: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
-  await tested(on, String(webhookId), place)
+  await sendTestEvent(on, String(webhookId), place)
   return { webhookId: String(webhookId) }
 }
 export const testEvent: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
-  return { eventId: await tested(on, String(webhookId), place) }
+  return { eventId: await sendTestEvent(on, String(webhookId), place) }
 }
 
-async function tested({ world }: Grounds, webhookId: string, { apiKey }: Place): Promise<string> {
+async function sendTestEvent({ world }: Grounds, webhookId: string, { apiKey }: Place): Promise<string> {
   const answer = await world.send('POST', `/webhooks/${webhookId}/test`, { key: apiKey })
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json.data.id

@@ -51,7 +51,7 @@ const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCo
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
 const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
 const plainGoods = { shopId: 'plain-goods' }
-const recipients = () => [{ type: 'email', value: make.somebody() }]
+const recipients = () => [{ type: 'email', value: make.unusedEmail() }]
 const permissions = ['payments.read']
 
 const acting = (grant: Delegable, maker: Maker, more: Partial<Sample> = {}): Sample => ({
@@ -104,8 +104,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   getPayment: acting('payments.read', make.payment),
   listPayments: acting('payments.read', make.payment),
-  cancelPayment: acting('payments.create', make.unclaimed),
-  simulatePaymentClaim: ofParty(make.unclaimed),
+  cancelPayment: acting('payments.create', make.unclaimedPayment),
+  simulatePaymentClaim: ofParty(make.unclaimedPayment),
   createPaymentRequest: acting('payments.create', make.wallet, {
     attributes: ({ walletId }, { shop }) => ({
       ...purchased,
@@ -163,8 +163,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getApproval: acting('payments.read', make.approval),
   approveApproval: ofParty(make.approval),
   denyApproval: ofParty(make.approval),
-  simulateCustomerApproval: ofParty(make.askedOfCustomer),
-  simulateCustomerDenial: ofParty(make.askedOfCustomer),
+  simulateCustomerApproval: ofParty(make.customerApproval),
+  simulateCustomerDenial: ofParty(make.customerApproval),
   listCustomers: ofParty(make.nothing),
   createCustomerInvitation: ofParty(make.agentOf, {
     attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),
@@ -208,26 +208,30 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   simulateCardCapture: acting('cards.read', make.purchase, { attributes: () => purchased }),
   simulateCardReversal: acting('cards.read', make.purchase),
   simulateCardExpiration: acting('cards.read', make.purchase),
-  simulateCardRefund: acting('cards.read', make.captured, { attributes: () => purchased }),
+  simulateCardRefund: acting('cards.read', make.capturedPurchase, { attributes: () => purchased }),
   listShops: self('anyone'),
   getShop: self('anyone', { named: plainGoods }),
   startShopCheckout: acting('cards.read', make.nothing, {
     named: plainGoods,
     attributes: () => ({ items: [{ productId: 'stoneware-mug' }] }),
   }),
-  payShopCheckout: acting('cards.read', make.shopCheckout, { attributes: (_, on) => make.typedCard(on) }),
+  payShopCheckout: acting('cards.read', make.shopCheckout, { attributes: (_, on) => make.cardFormInput(on) }),
   getShopOrder: acting('cards.read', make.shopOrder),
   returnShopOrder: acting('cards.read', make.shopOrder),
   createSubscription: acting('payments.create', make.nothing, { attributes: () => terms }),
-  getSubscription: acting('payments.read', make.pending),
-  listSubscriptions: acting('payments.read', make.pending),
-  listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
-  cancelSubscription: acting('payments.create', make.pending),
+  getSubscription: acting('payments.read', make.pendingSubscription),
+  listSubscriptions: acting('payments.read', make.pendingSubscription),
+  listSubscriptionPayments: acting('payments.read', make.activeSubscription, { shown: ['subscriptionId'] }),
+  cancelSubscription: acting('payments.create', make.pendingSubscription),
   // This subscription needs no attention, hence 409; the permission is checked earlier.
-  resumeSubscription: acting('payments.create', make.active, { permitted: 409 }),
-  markSubscriptionPaymentPaid: acting('payments.create', make.active),
-  simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),
-  simulateSubscriptionCard: acting('payments.create', make.active, { attributes: () => ({ behavior: 'declines' }) }),
+  resumeSubscription: acting('payments.create', make.activeSubscription, { permitted: 409 }),
+  markSubscriptionPaymentPaid: acting('payments.create', make.activeSubscription),
+  simulateSubscriptionCheckout: acting('payments.create', make.pendingSubscription, {
+    attributes: () => ({ card: 'approves' }),
+  }),
+  simulateSubscriptionCard: acting('payments.create', make.activeSubscription, {
+    attributes: () => ({ behavior: 'declines' }),
+  }),
   listAgentInvitations: ofParty(make.invitation),
   revokeAgentInvitation: ofParty(make.invitation),
   listAgentCustomers: ofParty(make.agentOf, { shown: [] }),
@@ -259,8 +263,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
   revokeAgentKey: owners(make.agentKey),
-  listActivity: ofParty(make.recordedAct, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
-  listSandboxMessages: ofParty(make.mailed, { shown: ['resourceId'] }),
+  listActivity: ofParty(make.recordedAction, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
+  listSandboxMessages: ofParty(make.paymentByEmail, { shown: ['resourceId'] }),
   getParty: self('scoped'),
   updateParty: self('owners', { attributes: () => ({ displayName: 'Renamed' }) }),
   setPartyHandle: self('owners', { attributes: () => ({ handle: make.unusedHandle() }) }),
@@ -278,7 +282,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   listPartyInvitations: owners(make.partyInvitation),
   createPartyInvitations: self('owners', {
-    attributes: () => ({ invitations: [{ email: make.somebody(), role: 'MEMBER' }] }),
+    attributes: () => ({ invitations: [{ email: make.unusedEmail(), role: 'MEMBER' }] }),
   }),
   revokePartyInvitation: owners(make.partyInvitation),
   resendEvent: owners(make.testEvent),
@@ -288,7 +292,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   updateWebhook: owners(make.webhook, { attributes: () => ({ description: 'Books' }) }),
   deleteWebhook: owners(make.webhook),
   rotateWebhookSecret: owners(make.webhook, { attributes: () => ({ expiresInSeconds: 60 }) }),
-  listWebhookDeliveries: owners(make.toldWebhook),
+  listWebhookDeliveries: owners(make.webhookWithPendingDelivery),
   sendTestEvent: owners(make.webhook),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
@@ -296,7 +300,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
   listSandboxFaults: self('anyone'),
   clearSandboxFaults: self('anyone'),
-  resetSandbox: self('anyone', { make: make.filledAsIs }),
+  resetSandbox: self('anyone', { make: make.currentStateAsResetPoint }),
   saveSandbox: self('anyone', { attributes: () => ({ name: 'as-it-is' }) }),
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),
   restoreSandbox: self('anyone', { make: make.snapshot }),

@@ -10,11 +10,14 @@ export interface CrossTalk {
 
 type Send = (request: Request) => Promise<Response>
 
-/** Runs hosts of both eras that all use the same JSON-RPC ids and progress tokens, each with its own markers. */
+/**
+ * Runs hosts of both protocol versions (with sessions and without) that all use the same JSON-RPC ids and progress
+ * tokens, each with its own markers.
+ */
 export async function crossTalk(send: Send, url: string, hosts: number, callsEach: number): Promise<CrossTalk> {
   const seen: CrossTalk = { answered: 0, cancelled: 0, progress: 0, wrong: [] }
   const all = Array.from({ length: hosts }, async (_, number) => {
-    const host = await (number % 2 === 0 ? sessionHost : requestHost)(send, url)
+    const host = await (number % 2 === 0 ? sessionHost : sessionlessHost)(send, url)
     // A host runs several calls at the same time; all hosts use ids in the same order.
     let id = 0
     const next = async () => {
@@ -88,14 +91,14 @@ async function sessionHost(send: Send, url: string): Promise<CallingHost> {
   }
 }
 
-async function requestHost(send: Send, url: string): Promise<CallingHost> {
+async function sessionlessHost(send: Send, url: string): Promise<CallingHost> {
   return {
     call: (id, name, args) => {
       const { body, headers } = modernRequest('tools/call', { name, arguments: args }, { _meta: { progressToken: id } })
       const init = { method: 'POST', headers: { ...base, ...headers }, body: JSON.stringify({ ...body, id }) }
       return send(new Request(url, init))
     },
-    // A host of the 2026 era cancels by closing the stream, which happens when the loop over its events ends.
+    // Without a session, a host cancels by closing the stream, which happens when the loop over its events ends.
     cancel: async () => {},
     end: async () => {},
   }

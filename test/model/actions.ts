@@ -15,15 +15,15 @@ export type Action =
   | { type: 'pay'; by: By; amount: number; to: 'partner' | 'bank' | number }
   | { type: 'cancel' | 'claim'; pick: number; by?: By }
   | { type: 'approve' | 'deny'; pick: number }
-  | { type: 'ask'; by: By; amount: number; of: 'partner' | 'customer' | number }
+  | { type: 'ask'; by: By; amount: number; payer: 'partner' | 'customer' | number }
   | { type: 'fulfill'; by: By; pick: number }
   | { type: 'declineRequest' | 'cancelRequest'; pick: number }
-  | { type: 'playPayer'; pick: number; does: 'fulfill' | 'decline' }
+  | { type: 'playPayer'; pick: number; answer: 'fulfill' | 'decline' }
   | { type: 'link'; by: By; token: keyof typeof linkedBy }
   | { type: 'disconnect'; pick: number; connection: 'login_required' | 'disconnected' }
   | { type: 'unlink'; pick: number }
   | ({ type: 'transfer'; by: By; kind: 'deposit' | 'withdrawal' } & Amounts)
-  | { type: 'playBank'; pick: number; does: 'settle' | 'fail' | 'return' }
+  | { type: 'playBank'; pick: number; outcome: 'settle' | 'fail' | 'return' }
   | { type: 'subscribe'; unit: 'week' | 'month'; count: number; parts: number }
   | { type: 'checkout'; pick: number; card: CardBehavior }
   | { type: 'changeCard'; pick: number; card: CardBehavior; ahead: number | undefined }
@@ -152,12 +152,12 @@ const requests = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
       type: just('ask'),
       by,
       amount,
-      of: fc.constantFrom<(Action & { type: 'ask' })['of'][]>('partner', 'partner', 'customer', 0, 1),
+      payer: fc.constantFrom<(Action & { type: 'ask' })['payer'][]>('partner', 'partner', 'customer', 0, 1),
     }),
   },
   { weight: 5, arbitrary: fc.record({ type: just('fulfill'), by, pick }) },
   { weight: 2, arbitrary: fc.record({ type: just('declineRequest', 'cancelRequest'), pick }) },
-  { weight: 3, arbitrary: fc.record({ type: just('playPayer'), pick, does: just('fulfill', 'fulfill', 'decline') }) },
+  { weight: 3, arbitrary: fc.record({ type: just('playPayer'), pick, answer: just('fulfill', 'fulfill', 'decline') }) },
 ]
 
 const tokens = Object.keys(linkedBy) as (keyof typeof linkedBy)[]
@@ -179,7 +179,7 @@ const banks = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
       method: just('standard', 'instant', 'wire'),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ type: just('playBank'), pick, does: just('settle', 'fail', 'return') }) },
+  { weight: 6, arbitrary: fc.record({ type: just('playBank'), pick, outcome: just('settle', 'fail', 'return') }) },
 ]
 
 /** These waits reach a charge's next tries, the banks' next steps, the next payment, and expiries after 30 days. */
@@ -195,8 +195,8 @@ type Weighted = fc.WeightedArbitrary<Action>
 
 /** Actions of agents for customers. Customers have no money until they are funded. */
 function acts(...all: Weighted[]): Weighted {
-  const of = fc.oneof(...all).filter((action): action is Acted => action.type in needed)
-  return { weight: 40, arbitrary: fc.record({ type: just('act'), pick, action: of }) }
+  const action = fc.oneof(...all).filter((one): one is Acted => one.type in needed)
+  return { weight: 40, arbitrary: fc.record({ type: just('act'), pick, action }) }
 }
 
 /** Any action of a party. */

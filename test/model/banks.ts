@@ -14,7 +14,7 @@ export const linkedBy = {
   'profile-identity-missing': [],
 } as const satisfies Record<string, readonly string[]>
 
-/** The accounts whose money the bank does not settle for good. */
+/** Accounts whose transfers fail, or are returned after settling. */
 const unusual: Readonly<Record<string, string>> = {
   '0001': 'deposit fail',
   '0010': 'deposit return',
@@ -56,9 +56,10 @@ export const unlink: Planner<'unlink'> = (self, { pick }) => {
     self.accounts.splice(self.accounts.indexOf(account), 1)
     account.connection = 'disconnected'
     for (const approval of self.approvals) {
-      if (approval.status !== 'pending' || !('kind' in approval.of) || approval.of.account !== account) continue
+      if (approval.status !== 'pending' || !('kind' in approval.subject) || approval.subject.account !== account)
+        continue
       approval.status = 'canceled'
-      approval.of.status = 'CANCELED'
+      approval.subject.status = 'CANCELED'
     }
   }
   return { method: 'DELETE', path: `/external-accounts/${account.id}`, by: 'party', expected: 200, done }
@@ -67,16 +68,16 @@ export const unlink: Planner<'unlink'> = (self, { pick }) => {
 export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, method }, { nowMs }) => {
   const account = chosen(self.accounts, pick, ({ connection }) => connection === 'active')
   if (account === undefined) return undefined
-  const deposits = kind === 'deposit'
+  const isDeposit = kind === 'deposit'
   const over = by === 'agent' ? beyondLimits(self, amount, nowMs) : []
-  const short = deposits ? account.connection !== 'active' : amount > self.purchases.balance.available
+  const isRefused = isDeposit ? account.connection !== 'active' : amount > self.purchases.balance.available
   return {
-    path: deposits ? '/transfers/deposit' : '/transfers/withdraw',
+    path: isDeposit ? '/transfers/deposit' : '/transfers/withdraw',
     by,
-    attributes: { amount, externalAccountId: account.id, ...(deposits ? {} : { method }) },
-    expected: short ? 409 : 200,
+    attributes: { amount, externalAccountId: account.id, ...(isDeposit ? {} : { method }) },
+    expected: isRefused ? 409 : 200,
     done: ({ id, attributes }) => {
-      const way = deposits ? 'standard' : method
+      const way = isDeposit ? 'standard' : method
       const transfer: Transfer = {
         id,
         kind,
@@ -89,7 +90,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
         next: null,
       }
       self.transfers.push(transfer)
-      if (over.length > 0) self.approvals.push({ id: '', of: transfer, status: 'pending', over })
+      if (over.length > 0) self.approvals.push({ id: '', subject: transfer, status: 'pending', over })
       else submit(self, transfer, nowMs)
       expect(attributes.status).toBe(transfer.status)
       const due = transfer.next === null ? null : new Date(transfer.next.atMs).toISOString()
@@ -103,8 +104,8 @@ export function submit({ purchases }: Party, transfer: Transfer, nowMs: number):
   const { kind, amount, account, method } = transfer
   transfer.status = 'PROCESSING'
   if (kind === 'withdrawal') purchases.balance.available -= amount
-  const does = unusual[account.lastFour] === `${kind} fail` ? 'fail' : 'settle'
-  transfer.next = { does, atMs: arrivalMs(kind, method, nowMs) }
+  const outcome = unusual[account.lastFour] === `${kind} fail` ? 'fail' : 'settle'
+  transfer.next = { outcome, atMs: arrivalMs(kind, method, nowMs) }
 }
 
 function arrivalMs(kind: Transfer['kind'], method: Transfer['method'], nowMs: number): number {
@@ -114,35 +115,36 @@ function arrivalMs(kind: Transfer['kind'], method: Transfer['method'], nowMs: nu
   return dateOf(arrival) === dateOf(nowMs) && isBankingDay(nowMs) ? arrival : clearedAtMs(nowMs, 1)
 }
 
-const before = { settle: 'PROCESSING', fail: 'PROCESSING', return: 'COMPLETED' } as const
+const requiredStatus = { settle: 'PROCESSING', fail: 'PROCESSING', return: 'COMPLETED' } as const
 
-export const playBank: Planner<'playBank'> = (self, { pick, does }, { nowMs }) => {
-  const one = chosen(self.transfers, pick, ({ status }) => status === before[does])
+export const playBank: Planner<'playBank'> = (self, { pick, outcome }, { nowMs }) => {
+  const one = chosen(self.transfers, pick, ({ status }) => status === requiredStatus[outcome])
   if (one === undefined) return undefined
   return {
-    path: `/simulations/transfers/${one.id}/${does}`,
+    path: `/simulations/transfers/${one.id}/${outcome}`,
     by: 'party',
-    ...(does === 'settle' ? {} : { attributes: {} }),
-    expected: one.status === before[does] ? 200 : 409,
+    ...(outcome === 'settle' ? {} : { attributes: {} }),
+    expected: one.status === requiredStatus[outcome] ? 200 : 409,
     done: ({ attributes }) => {
-      act(self, one, does, nowMs)
+      act(self, one, outcome, nowMs)
       expect(attributes.status).toBe(one.status)
     },
   }
 }
 
-function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return', atMs: number): void {
-  const { id: of, kind, amount, account } = transfer
+function act(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'return', atMs: number): void {
+  const { id: sourceId, kind, amount, account } = transfer
   const { balance } = self.purchases
   const sign = kind === 'deposit' ? 1 : -1
   transfer.next = null
-  if (does === 'settle') {
+  if (outcome === 'settle') {
     transfer.status = 'COMPLETED'
     if (kind === 'deposit') balance.available += amount
     balance.total += sign * amount
-    book(self, { of, amount, type: 'transfer', atMs, direction: kind === 'deposit' ? 'INBOUND' : 'OUTBOUND' })
-    if (unusual[account.lastFour] === `${kind} return`) transfer.next = { does: 'return', atMs: clearedAtMs(atMs, 2) }
-  } else if (does === 'fail') {
+    book(self, { sourceId, amount, type: 'transfer', atMs, direction: kind === 'deposit' ? 'INBOUND' : 'OUTBOUND' })
+    if (unusual[account.lastFour] === `${kind} return`)
+      transfer.next = { outcome: 'return', atMs: clearedAtMs(atMs, 2) }
+  } else if (outcome === 'fail') {
     transfer.status = 'FAILED'
     if (kind === 'withdrawal') balance.available += amount
   } else {
@@ -150,7 +152,7 @@ function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return'
     transfer.status = 'RETURNED'
     balance.available -= sign * amount
     balance.total -= sign * amount
-    for (const move of self.moves) if (move.of === of) move.status = 'RETURNED'
+    for (const move of self.moves) if (move.sourceId === sourceId) move.status = 'RETURNED'
   }
 }
 
@@ -158,7 +160,7 @@ function act(self: Party, transfer: Transfer, does: 'settle' | 'fail' | 'return'
 export function letBanksAct(self: Party, nowMs: number): void {
   for (const transfer of self.transfers) {
     for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {
-      act(self, transfer, next.does, next.atMs)
+      act(self, transfer, next.outcome, next.atMs)
     }
   }
 }

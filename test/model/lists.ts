@@ -37,8 +37,8 @@ export function listsOf(self: Party, state: State): List[] {
 }
 
 function cardLists({ purchases: { cards, transactions } }: Party): List[] {
-  const show = ({ id, attributes: of, relationships }: Resource) => {
-    const { status, amount, held, captured, refunded, decline } = of
+  const show = ({ id, attributes, relationships }: Resource) => {
+    const { status, amount, held, captured, refunded, decline } = attributes
     const cardId = relationships.agentCard.data.id
     return { id, cardId, status, amount, held, captured, refunded, decline: decline?.code ?? null }
   }
@@ -66,7 +66,12 @@ export function moneyLists(self: Party, state: State): List[] {
   const wallet = { id: walletId, balance: { ...purchases.balance, currency: 'USD' } }
   const showWallet = ({ id, attributes: { balance } }: Resource) => ({ id, balance })
   const showApproval = ({ id, attributes: { status, target, reasons } }: Resource) => {
-    return { id, status, of: target.id, over: reasons.map((reason: { actualAmount: number }) => reason.actualAmount) }
+    return {
+      id,
+      status,
+      subjectId: target.id,
+      over: reasons.map((reason: { actualAmount: number }) => reason.actualAmount),
+    }
   }
   return (['agent', 'party'] as const).flatMap((by) => [
     { path: '/wallets', by, show: showWallet, expected: [wallet] },
@@ -86,7 +91,7 @@ export function moneyLists(self: Party, state: State): List[] {
     ...filtered(
       { path: '/approvals', by, show: showApproval },
       approvals,
-      ({ id, status, of, over }) => ({ id, status, of: of.id, over }),
+      ({ id, status, subject, over }) => ({ id, status, subjectId: subject.id, over }),
       byStatus('pending', 'approved', 'denied', 'canceled'),
     ),
     ...filtered({ path: '/transfers', by, show: withAmount }, transfersOf(self), idAmountStatus, []),
@@ -98,8 +103,8 @@ export function moneyLists(self: Party, state: State): List[] {
 function transfersOf({ payments, transfers, moves }: Party) {
   const named = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
   const funds = moves
-    .filter(({ type, of }) => type === 'transfer' && !named.some(({ id }) => id === of))
-    .map(({ of: id, amount, status, atMs: createdAtMs }) => ({ id, amount, status, createdAtMs }))
+    .filter(({ type, sourceId }) => type === 'transfer' && !named.some(({ id }) => id === sourceId))
+    .map(({ sourceId: id, amount, status, atMs: createdAtMs }) => ({ id, amount, status, createdAtMs }))
   return [...named, ...funds].sort((one, other) => one.createdAtMs - other.createdAtMs)
 }
 
@@ -109,8 +114,8 @@ const idAmountStatus = ({ id, amount, status }: { id: string; amount: number; st
 }
 const showMove = ({ attributes, relationships: to }: Resource) => {
   const { amount, direction, transactionType: type, status, createdAt } = attributes
-  const of = (to.payment.data ?? to.transfer.data ?? to.subscription.data).id
-  return { of, amount, direction, type, status, at: createdAt }
+  const sourceId = (to.payment.data ?? to.transfer.data ?? to.subscription.data).id
+  return { sourceId, amount, direction, type, status, at: createdAt }
 }
 const viewMove = ({ counterparty: _, atMs, ...move }: Party['moves'][number]) => {
   return { ...move, at: new Date(atMs).toISOString() }
@@ -140,7 +145,7 @@ export function customerLists(self: Party, state: State): List[] {
     const grant = grantFor(self, customer)
     if (
       grant?.status !== 'ACTIVE' ||
-      !['payments.read', 'wallets.read'].every((of) => grant.permissions.includes(of))
+      !['payments.read', 'wallets.read'].every((permission) => grant.permissions.includes(permission))
     ) {
       return []
     }
@@ -232,9 +237,9 @@ function groups(self: Party): List[] {
     const mine = (one: Invitation) => by === 'party' || one.agentId === self.agentId
     const pending = self.invitations.filter((one) => one.status === 'PENDING' && mine(one))
     const byPerson = [...Map.groupBy(pending, ({ person }) => person)]
-    const expected = byPerson.map(([person, of]) => ({
+    const expected = byPerson.map(([person, invitations]) => ({
       id: emailOf(self, person),
-      invitations: of.map(({ id }) => id),
+      invitations: invitations.map(({ id }) => id),
     }))
     return { path: '/customers/invitations', by, show, expected: expected.reverse() }
   })
@@ -248,9 +253,9 @@ function customers(self: Party): List[] {
   })
   const statuses = { active: ['ACTIVE'], revoked: ['REVOKED'], all: ['ACTIVE', 'REVOKED'] }
   const lists = (['party', 'agent'] as const).flatMap((by) =>
-    Object.entries(statuses).map(([status, of]) => {
+    Object.entries(statuses).map(([status, grantStatuses]) => {
       const granted = self.grants.filter(
-        (grant) => of.includes(grant.status) && (by === 'party' || grant.agentId === self.agentId),
+        (grant) => grantStatuses.includes(grant.status) && (by === 'party' || grant.agentId === self.agentId),
       )
       const expected = self.customers.flatMap(({ id }) => {
         const agents = granted.filter(({ customerId }) => customerId === id)

@@ -80,10 +80,10 @@ export const fund: Planner<'fund'> = (self, { by, amount }, { nowMs: atMs }) => 
   by,
   attributes: { amount },
   expected: 200,
-  done: ({ id }) => receive(self, { of: id, amount, type: 'transfer', atMs }),
+  done: ({ id }) => receive(self, { sourceId: id, amount, type: 'transfer', atMs }),
 })
 
-type Received = Pick<Move, 'of' | 'amount' | 'type' | 'atMs'>
+type Received = Pick<Move, 'sourceId' | 'amount' | 'type' | 'atMs'>
 
 export function receive(self: Party, move: Received, counterparty?: string): void {
   const { balance } = self.purchases
@@ -122,7 +122,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
 /** Sends the payment, or requests an approval if it exceeds limits. */
 export function sendOrReview(self: Party, payment: Payment, over: number[], state: State): void {
   self.payments.push(payment)
-  if (over.length > 0) self.approvals.push({ id: '', of: payment, status: 'pending', over })
+  if (over.length > 0) self.approvals.push({ id: '', subject: payment, status: 'pending', over })
   else send(self, payment, state)
 }
 
@@ -134,8 +134,8 @@ function send(self: Party, payment: Payment, state: State): void {
 }
 
 function arrive(self: Party, payment: Payment, { nowMs: atMs }: State): void {
-  const { id: of, amount, to } = payment
-  const move = { of, amount, type: to === 'bank' ? 'transfer' : 'payment', atMs } as const
+  const { id: sourceId, amount, to } = payment
+  const move = { sourceId, amount, type: to === 'bank' ? 'transfer' : 'payment', atMs } as const
   const recipient = typeof to === 'object' ? to : undefined
   self.purchases.balance.total -= amount
   payment.status = 'COMPLETED'
@@ -163,7 +163,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
       if (payment.status === 'PENDING_CLAIM') self.purchases.balance.available += payment.amount
       payment.status = 'CANCELED'
       reopen(payment, nowMs)
-      const approval = self.approvals.find((one) => one.of === payment)
+      const approval = self.approvals.find((one) => one.subject === payment)
       if (approval?.status === 'pending') approval.status = 'canceled'
     },
   }
@@ -183,20 +183,22 @@ export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => 
 const decide: Planner<'approve' | 'deny'> = (self, { type, pick }, state) => {
   const approval = chosen(self.approvals, pick, ({ status }) => status === 'pending')
   if (approval === undefined) return undefined
-  const { of } = approval
-  const isDeposit = 'kind' in of && of.kind === 'deposit'
-  const short = isDeposit ? of.account.connection !== 'active' : of.amount > self.purchases.balance.available
+  const { subject } = approval
+  const isDeposit = 'kind' in subject && subject.kind === 'deposit'
+  const isShort = isDeposit
+    ? subject.account.connection !== 'active'
+    : subject.amount > self.purchases.balance.available
   return {
     path: `/approvals/${approval.id}/${type}`,
     by: 'party',
-    expected: approval.status !== 'pending' || (type === 'approve' && short) ? 409 : 200,
+    expected: approval.status !== 'pending' || (type === 'approve' && isShort) ? 409 : 200,
     done: () => {
       approval.status = type === 'approve' ? 'approved' : 'denied'
-      if (type === 'approve' && 'kind' in of) submit(self, of, state.nowMs)
-      else if (type === 'approve' && !('kind' in of)) send(self, of, state)
+      if (type === 'approve' && 'kind' in subject) submit(self, subject, state.nowMs)
+      else if (type === 'approve' && !('kind' in subject)) send(self, subject, state)
       else {
-        of.status = 'APPROVAL_DENIED'
-        if (!('kind' in of)) reopen(of, state.nowMs)
+        subject.status = 'APPROVAL_DENIED'
+        if (!('kind' in subject)) reopen(subject, state.nowMs)
       }
     },
   }

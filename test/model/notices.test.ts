@@ -18,11 +18,11 @@ const subscribed: Action[] = [
   { type: 'subscribe', unit: 'week', count: 1, parts: 1 },
   { type: 'checkout', pick, card: 'approves' },
 ]
-const askAction: Action = { type: 'ask', by: 'agent', amount: 200, of: 0 }
-const at = (kind: 'deposit' | 'withdrawal', ...does: ('settle' | 'fail' | 'return')[]): Action[] => [
+const askAction: Action = { type: 'ask', by: 'agent', amount: 200, payer: 0 }
+const at = (kind: 'deposit' | 'withdrawal', ...outcomes: ('settle' | 'fail' | 'return')[]): Action[] => [
   { type: 'link', by: 'agent', token: 'some-rejected' },
   { type: 'transfer', by: 'agent', kind, pick, amount: 200, method: 'standard' },
-  ...does.map((one): Action => ({ type: 'playBank', pick, does: one })),
+  ...outcomes.map((outcome): Action => ({ type: 'playBank', pick, outcome })),
 ]
 
 /** Sends a different request instead. */
@@ -114,12 +114,12 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   },
   {
     name: 'lets a request be paid twice',
-    history: [askAction, { type: 'playPayer', pick, does: 'fulfill' }],
+    history: [askAction, { type: 'playPayer', pick, answer: 'fulfill' }],
     fault: doubling(/\/fulfill$/),
   },
   {
     name: 'keeps a request open that was declined',
-    history: [askAction, { type: 'playPayer', pick, does: 'decline' }],
+    history: [askAction, { type: 'playPayer', pick, answer: 'decline' }],
     fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
   },
   {

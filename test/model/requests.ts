@@ -11,8 +11,9 @@ import {
   type State,
 } from './state.ts'
 
-export const ask: Planner<'ask'> = (self, { by, amount, of }, state) => {
-  const payer = of === 'partner' ? partnerOf(self, state) : of === 'customer' ? self.customers[0]?.account : of
+export const ask: Planner<'ask'> = (self, { by, amount, payer: choice }, state) => {
+  const payer =
+    choice === 'partner' ? partnerOf(self, state) : choice === 'customer' ? self.customers[0]?.account : choice
   if (payer === undefined) return undefined
   const named =
     typeof payer === 'number'
@@ -71,22 +72,22 @@ export const declineRequest = end('DECLINED', askedOf, (id) => `/payment-request
 export const cancelRequest = end('CANCELED', askedBy, (id) => `/payment-requests/${id}/cancel`)
 
 /** Plays the payer, who pays by card and thereby joins. A party with credentials cannot be played. */
-export const playPayer: Planner<'playPayer'> = (self, { pick, does }, state) => {
+export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) => {
   const one = chosen(askedBy(self, state), pick, isOpen)
   if (one === undefined) return undefined
   const { payer, amount } = one
   const itself = typeof payer !== 'number' && state.parties.includes(payer)
   return {
-    path: `/simulations/payment-requests/${one.id}/${does}`,
+    path: `/simulations/payment-requests/${one.id}/${answer}`,
     by: 'agent',
     expected: itself ? 409 : ifOpen(one),
     done: ({ id }) => {
-      one.status = does === 'fulfill' ? 'COMPLETED' : 'DECLINED'
-      if (does === 'decline') return
+      one.status = answer === 'fulfill' ? 'COMPLETED' : 'DECLINED'
+      if (answer === 'decline') return
       const paid = { id, amount, status: 'COMPLETED', by: 'party', to: self, isKnown: true } as const
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
-      const move = { of: id, amount, type: 'payment', atMs: state.nowMs } as const
+      const move = { sourceId: id, amount, type: 'payment', atMs: state.nowMs } as const
       // A known payer sees the payment too, although a card paid it, and none of their wallets.
       if (typeof payer !== 'number') book(payer, { ...move, direction: 'OUTBOUND' }, self.partyId)
       receive(self, move)

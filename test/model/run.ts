@@ -136,12 +136,12 @@ async function learnIds(world: World, self: Party): Promise<void> {
     const { id, account } = customer
     const grant = grantFor(self, customer)
     const mayRead = (what: string) => grant?.status === 'ACTIVE' && grant.permissions.includes(what)
-    const of = `customerPartyId=${id}`
+    const query = `customerPartyId=${id}`
     if (account.walletId === '' && mayRead('wallets.read')) {
-      account.walletId = (await newest(`/wallets?${of}`, self.agentKey)).id
+      account.walletId = (await newest(`/wallets?${query}`, self.agentKey)).id
     }
     if (mayRead('payments.read')) {
-      await nameApproval(account, () => newest(`/approvals?limit=1&${of}`, self.agentKey))
+      await nameApproval(account, () => newest(`/approvals?limit=1&${query}`, self.agentKey))
     }
   }
 }
@@ -151,7 +151,7 @@ async function nameApproval({ approvals }: Party, newest: () => Promise<any>): P
   const last = approvals.at(-1)
   if (last === undefined || last.id !== '') return
   const { id, attributes } = await newest()
-  expect(attributes.target.id).toBe(last.of.id)
+  expect(attributes.target.id).toBe(last.subject.id)
   last.id = id
 }
 

@@ -106,7 +106,7 @@ export interface Transfer {
   account: Account
   method: 'standard' | 'instant' | 'wire'
   /** The bank's next step, and its time. */
-  next: { does: 'settle' | 'fail' | 'return'; atMs: number } | null
+  next: { outcome: 'settle' | 'fail' | 'return'; atMs: number } | null
 }
 
 export interface Subscription {
@@ -127,14 +127,14 @@ export interface Subscription {
 export interface Approval {
   /** Empty until a list shows it. */
   id: string
-  of: Payment | Transfer
+  subject: Payment | Transfer
   status: 'pending' | 'approved' | 'denied' | 'canceled'
   /** The amounts that exceed the limits. */
   over: number[]
 }
 
 export interface Move {
-  of: string
+  sourceId: string
   amount: number
   direction: 'INBOUND' | 'OUTBOUND'
   type: 'payment' | 'transfer'
@@ -182,9 +182,9 @@ export const checkoutLifetimeMs = dayMs
 export const monthOfDaysMs = 30 * dayMs
 
 /** Returns a party without a history, with its initial money. */
-export function newParty(of: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
+export function newParty(identity: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
   return {
-    ...of,
+    ...identity,
     side,
     fundsCents,
     limits,

@@ -119,7 +119,7 @@ function bookCharges(self: Party, one: Subscription): void {
     const amount = amountOf(one, number)
     self.purchases.balance.available += amount
     self.purchases.balance.total += amount
-    book(self, { of: one.id, amount, type: 'payment', atMs, direction: 'INBOUND' })
+    book(self, { sourceId: one.id, amount, type: 'payment', atMs, direction: 'INBOUND' })
     one.booked++
   }
 }

@@ -22,18 +22,18 @@ onEachDatabase('sign-in through an identity provider', (database) => {
   let world: World
   let agentId: string
   let keys: Awaited<ReturnType<typeof newKey>>
-  /** The answer of the provider at the address of its keys. */
-  let published: () => Response | Promise<Response>
+  /** The provider's response at its JWKS URL. */
+  let jwksResponse: () => Response | Promise<Response>
   let requestedUrls: string[]
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     keys = await newKey('first')
-    published = () => Response.json({ keys: [keys.jwk] })
+    jwksResponse = () => Response.json({ keys: [keys.jwk] })
     requestedUrls = []
     const publicFetch = async (input: unknown) => {
       requestedUrls.push(String(input))
-      return published()
+      return jwksResponse()
     }
     world = await createWorld(database, { system: dateSystem(), publicFetch: publicFetch as typeof fetch })
     agentId = String((await world.whoami()).agentId)
@@ -43,27 +43,27 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     await world.drop()
   })
 
-  const trusted = async (attributes: object = {}, key = world.apiKey, agent = agentId) => {
+  const addTrustedIssuer = async (attributes: object = {}, key = world.apiKey, agent = agentId) => {
     const { data } = ok(await postIssuer(world, agent, attributes, { key })).json
-    return { id: String(data.id), ...data.attributes } as Trusted
+    return { id: String(data.id), ...data.attributes } as TrustedIssuer
   }
 
-  const claims = ({ clientId }: Pick<Trusted, 'clientId'>, change: Change = {}): JWTPayload => {
+  const claims = ({ clientId }: Pick<ClientCredentials, 'clientId'>, change: Change = {}): JWTPayload => {
     const iat = Math.floor(Date.now() / 1000)
     const ownClaims = { iss: trust.issuer, sub: 'clerk', aud: address, client_id: clientId, resource }
     return { ...ownClaims, jti: crypto.randomUUID(), iat, exp: iat + 300, ...change } as JWTPayload
   }
-  const signed = (
-    by: Pick<Trusted, 'clientId'>,
+  const signAssertion = (
+    client: Pick<ClientCredentials, 'clientId'>,
     change: Change = {},
     { key = keys.privateKey as Key, header = {} }: { key?: Key; header?: object } = {},
   ) =>
-    new SignJWT(claims(by, change))
+    new SignJWT(claims(client, change))
       .setProtectedHeader({ alg: 'ES256', typ: 'oauth-id-jag+jwt', kid: 'first', ...header })
       .sign(key)
 
   const present = async (
-    { clientId, clientSecret }: Pick<Trusted, 'clientId' | 'clientSecret'>,
+    { clientId, clientSecret }: ClientCredentials,
     assertion: string,
     form: Record<string, string> = {},
   ) => {
@@ -86,10 +86,10 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       { claim: 'groups', value: 'buyers', agentId: id },
       { claim: 'sub', value: 'clerk', agentId },
     ]
-    const issuer = await trusted({ agents })
+    const issuer = await addTrustedIssuer({ agents })
     expect(issuer).toMatchObject({ ...trust, agents, audience: address, status: 'ACTIVE' })
     expect(issuer.clientSecret).toMatch(/^cs_ntl_sandbox_[\w-]{43}$/)
-    const { status, json } = await present(issuer, await signed(issuer), { resource })
+    const { status, json } = await present(issuer, await signAssertion(issuer), { resource })
     expect({ status, json }).toEqual({
       status: 200,
       json: {
@@ -106,32 +106,32 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       grantId: expect.stringMatching(/^ogr_/),
     })
     ok(await world.post('/agent-cards', card, { key }))
-    const buyer = await present(issuer, await signed(issuer, { groups: ['staff', 'buyers'] }))
+    const buyer = await present(issuer, await signAssertion(issuer, { groups: ['staff', 'buyers'] }))
     expect((await world.get('/whoami', { key: String(buyer.json.access_token) })).json.data.attributes.agentId).toBe(id)
     expect(requestedUrls).toEqual([trust.jwksUri])
   })
 
-  test('the token has no more than the trust, the assertion and the request allow, and ends after 15 minutes', async () => {
-    const issuer = await trusted({ scopes: ['payments:read', 'cards:agent'] })
+  test('a token gets only the scopes that the trusted issuer, the assertion and the request all allow, and expires after 15 minutes', async () => {
+    const issuer = await addTrustedIssuer({ scopes: ['payments:read', 'cards:agent'] })
     const scope = 'payments:read payments:write'
-    expect((await present(issuer, await signed(issuer), { scope })).json.scope).toBe('payments:read')
-    const { json } = await present(issuer, await signed(issuer, { scope }))
+    expect((await present(issuer, await signAssertion(issuer), { scope })).json.scope).toBe('payments:read')
+    const { json } = await present(issuer, await signAssertion(issuer, { scope }))
     expect(json.scope).toBe('payments:read')
     expect(json.refresh_token).toBeUndefined()
     const key = String(json.access_token)
     expectRefusal(await world.post('/agent-cards', card, { key }), 'forbidden')
-    const none = await present(issuer, await signed(issuer, { scope: 'payments:write' }))
+    const none = await present(issuer, await signAssertion(issuer, { scope: 'payments:write' }))
     expect(none.json.error).toBe('invalid_scope')
-    const other = await present(issuer, await signed(issuer), { resource: address })
+    const other = await present(issuer, await signAssertion(issuer), { resource: address })
     expect(other.json.error).toBe('invalid_target')
     vi.advanceTimersByTime(15 * 60_000)
     expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
   })
 
   test('changing or ending the trust ends its tokens at once', async () => {
-    const issuer = await trusted()
+    const issuer = await addTrustedIssuer()
     const path = `/trusted-issuers/${issuer.id}`
-    const token = async () => String((await present(issuer, await signed(issuer))).json.access_token)
+    const token = async () => String((await present(issuer, await signAssertion(issuer))).json.access_token)
     const first = await token()
     const change = (attributes: object) => world.send('PATCH', path, { key: world.apiKey, attributes })
     expect(ok(await change({ scopes: ['payments:read'] })).json.data.attributes.scopes).toEqual(['payments:read'])
@@ -139,7 +139,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const second = await token()
     expectRefusal(await world.post('/agent-cards', card, { key: second }), 'forbidden')
     ok(await change({ agents: [{ claim: 'sub', value: 'somebody else', agentId }] }))
-    expect((await present(issuer, await signed(issuer))).json).toMatchObject({
+    expect((await present(issuer, await signAssertion(issuer))).json).toMatchObject({
       error: 'invalid_grant',
       error_description: expect.stringContaining('No agent'),
     })
@@ -148,7 +148,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const { data } = ok(await world.send('DELETE', path, { key: world.apiKey })).json
     expect(data.attributes).toMatchObject({ status: 'REVOKED', revokedAt: expect.any(String) })
     expectRefusal(await world.get('/whoami', { key: third }), 'unauthenticated')
-    expect((await present(issuer, await signed(issuer))).json.error).toBe('invalid_client')
+    expect((await present(issuer, await signAssertion(issuer))).json.error).toBe('invalid_client')
     expectRefusal(await change({ scopes: [] }), 'conflict')
     ok(await world.send('DELETE', path, { key: world.apiKey }))
     const { data: listed } = ok(await world.get('/trusted-issuers', { key: world.apiKey })).json
@@ -157,17 +157,17 @@ onEachDatabase('sign-in through an identity provider', (database) => {
 
   test('a deleted agent no longer signs in, and cannot be chosen', async () => {
     const { id } = ok(await world.post('/agents', { name: 'Clerk' }, { key: world.apiKey })).json.data
-    const issuer = await trusted({}, world.apiKey, id)
-    const key = String((await present(issuer, await signed(issuer))).json.access_token)
+    const issuer = await addTrustedIssuer({}, world.apiKey, id)
+    const key = String((await present(issuer, await signAssertion(issuer))).json.access_token)
     ok(await world.send('DELETE', `/agents/${id}`, { key: world.apiKey }))
     expectRefusal(await world.get('/whoami', { key }), 'unauthenticated')
-    expect((await present(issuer, await signed(issuer))).json.error).toBe('invalid_grant')
+    expect((await present(issuer, await signAssertion(issuer))).json.error).toBe('invalid_grant')
     expectRefusal(await postIssuer(world, id), 'conflict')
   })
 
-  test('is on /connections for the owner, who narrows and ends it there', async () => {
-    const issuer = await trusted()
-    const key = String((await present(issuer, await signed(issuer))).json.access_token)
+  test('the owner sees the sign-in on /connections, and can reduce its scopes or revoke it there', async () => {
+    const issuer = await addTrustedIssuer()
+    const key = String((await present(issuer, await signAssertion(issuer))).json.access_token)
     const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow
     expect(await connections.list(user)).toMatchObject([
@@ -178,54 +178,58 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     await expect(connections.revoke(member, issuer.id)).rejects.toMatchObject({ code: 'not_found' })
     await connections.narrow(user, issuer.id, ['payments:read'])
     expectRefusal(await world.get('/whoami', { key }), 'unauthenticated')
-    expect((await present(issuer, await signed(issuer))).json.scope).toBe('payments:read')
+    expect((await present(issuer, await signAssertion(issuer))).json.scope).toBe('payments:read')
     await connections.revoke(user, issuer.id)
-    expect((await present(issuer, await signed(issuer))).json.error).toBe('invalid_client')
+    expect((await present(issuer, await signAssertion(issuer))).json.error).toBe('invalid_client')
     expect(await connections.list(user)).toEqual([])
   })
 
   test('each abuse of an assertion is refused with invalid_grant, and recorded', async () => {
-    const issuer = await trusted()
-    const other = await trusted({ name: 'Another application' })
+    const issuer = await addTrustedIssuer()
+    const other = await addTrustedIssuer({ name: 'Another application' })
     const now = Math.floor(Date.now() / 1000)
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const unsigned = (header: object) =>
       `${part({ typ: 'oauth-id-jag+jwt', kid: 'first', ...header })}.${part(claims(issuer))}.`
     const shared = new TextEncoder().encode(await exportSPKI(keys.publicKey))
     const strange = await newKey('strange')
-    const used = await signed(issuer, { jti: 'once' })
+    const used = await signAssertion(issuer, { jti: 'once' })
     expect((await present(issuer, used)).status).toBe(200)
     const abuses: Record<string, string> = {
-      'another audience': await signed(issuer, { aud: 'https://other.example' }),
-      'the resource as the audience': await signed(issuer, { aud: resource }),
-      'this and another audience': await signed(issuer, { aud: [address, 'https://other.example'] }),
-      'no audience': await signed(issuer, { aud: undefined }),
-      'another resource': await signed(issuer, { resource: 'https://other.example/mcp' }),
-      'no resource': await signed(issuer, { resource: undefined }),
-      'stolen from another application': await signed(other),
-      'no application': await signed(issuer, { client_id: undefined }),
+      'another audience': await signAssertion(issuer, { aud: 'https://other.example' }),
+      'the resource as the audience': await signAssertion(issuer, { aud: resource }),
+      'this and another audience': await signAssertion(issuer, { aud: [address, 'https://other.example'] }),
+      'no audience': await signAssertion(issuer, { aud: undefined }),
+      'another resource': await signAssertion(issuer, { resource: 'https://other.example/mcp' }),
+      'no resource': await signAssertion(issuer, { resource: undefined }),
+      'stolen from another application': await signAssertion(other),
+      'no application': await signAssertion(issuer, { client_id: undefined }),
       'used before': used,
-      'the same jti, signed again': await signed(issuer, { jti: 'once' }),
-      'no jti': await signed(issuer, { jti: undefined }),
-      'no subject': await signed(issuer, { sub: undefined }),
-      'a subject that no agent is for': await signed(issuer, { sub: 'somebody else' }),
-      'another issuer, which lies about its keys': await signed(issuer, { iss: 'https://evil.example' }),
-      'another key under the same name': await signed(issuer, {}, { key: strange.privateKey }),
-      'a key that the assertion brings along': await signed(
+      'the same jti, signed again': await signAssertion(issuer, { jti: 'once' }),
+      'no jti': await signAssertion(issuer, { jti: undefined }),
+      'no subject': await signAssertion(issuer, { sub: undefined }),
+      'a subject that maps to no agent': await signAssertion(issuer, { sub: 'somebody else' }),
+      'an untrusted issuer, signed with the trusted key': await signAssertion(issuer, { iss: 'https://evil.example' }),
+      'another key under the same name': await signAssertion(issuer, {}, { key: strange.privateKey }),
+      'a key that the assertion brings along': await signAssertion(
         issuer,
         {},
         { key: strange.privateKey, header: { kid: 'strange', jwk: strange.jwk, jku: 'https://evil.example/jwks' } },
       ),
       'alg none': unsigned({ alg: 'none' }),
-      'HS256 with the public key as the secret': await signed(issuer, {}, { key: shared, header: { alg: 'HS256' } }),
-      'an access token': await signed(issuer, {}, { header: { typ: 'at+jwt' } }),
-      'without a type': await signed(issuer, {}, { header: { typ: undefined } }),
-      'expired beyond the tolerance': await signed(issuer, { exp: now - 15 }),
-      'not valid yet': await signed(issuer, { nbf: now + 16 }),
-      'from the future': await signed(issuer, { iat: now + 16 }),
-      'without an end': await signed(issuer, { exp: undefined }),
-      'valid for more than an hour': await signed(issuer, { exp: now + 3601 }),
-      'no JWT': 'made up',
+      'HS256 with the public key as the secret': await signAssertion(
+        issuer,
+        {},
+        { key: shared, header: { alg: 'HS256' } },
+      ),
+      'an access token': await signAssertion(issuer, {}, { header: { typ: 'at+jwt' } }),
+      'without a type': await signAssertion(issuer, {}, { header: { typ: undefined } }),
+      'expired beyond the tolerance': await signAssertion(issuer, { exp: now - 15 }),
+      'not valid yet': await signAssertion(issuer, { nbf: now + 16 }),
+      'from the future': await signAssertion(issuer, { iat: now + 16 }),
+      'without an end': await signAssertion(issuer, { exp: undefined }),
+      'valid for more than an hour': await signAssertion(issuer, { exp: now + 3601 }),
+      'not a JWT': 'made up',
     }
     for (const [abuse, assertion] of Object.entries(abuses)) {
       const { status, json } = await present(issuer, assertion)
@@ -235,42 +239,42 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_grant'))
     expect(requestedUrls.every((url) => url === trust.jwksUri)).toBe(true)
     // An assertion alone, without the secret of its application, is worth nothing.
-    const assertion = await signed(issuer)
+    const assertion = await signAssertion(issuer)
     const stolen = await present({ ...issuer, clientSecret: other.clientSecret }, assertion)
     expect(stolen).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
     expect((await present(issuer, assertion)).status).toBe(200)
   })
 
   test('a clock may be off by 15 seconds', async () => {
-    const issuer = await trusted()
+    const issuer = await addTrustedIssuer()
     const now = Math.floor(Date.now() / 1000)
-    expect((await present(issuer, await signed(issuer, { exp: now - 14 }))).status).toBe(200)
-    expect((await present(issuer, await signed(issuer, { iat: now + 15, nbf: now + 15 }))).status).toBe(200)
+    expect((await present(issuer, await signAssertion(issuer, { exp: now - 14 }))).status).toBe(200)
+    expect((await present(issuer, await signAssertion(issuer, { iat: now + 15, nbf: now + 15 }))).status).toBe(200)
   })
 
   test('a new key works, and the previous one no longer', async () => {
-    const issuer = await trusted()
-    expect((await present(issuer, await signed(issuer))).status).toBe(200)
+    const issuer = await addTrustedIssuer()
+    expect((await present(issuer, await signAssertion(issuer))).status).toBe(200)
     const old = keys
     keys = await newKey('second')
     vi.advanceTimersByTime(61_000)
     const header = { kid: 'second' }
-    expect((await present(issuer, await signed(issuer, {}, { header }))).status).toBe(200)
-    expect((await present(issuer, await signed(issuer, {}, { key: old.privateKey }))).json).toMatchObject({
+    expect((await present(issuer, await signAssertion(issuer, {}, { header }))).status).toBe(200)
+    expect((await present(issuer, await signAssertion(issuer, {}, { key: old.privateKey }))).json).toMatchObject({
       error: 'invalid_grant',
       error_description: expect.stringContaining('No key of https://idp.example'),
     })
   })
 
   test('unreadable or invalid keys sign nobody in', async () => {
-    const issuer = await trusted()
+    const issuer = await addTrustedIssuer()
     const shared = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64url')
     const answers: Record<string, () => Response> = {
       'an error': () => new Response('no', { status: 500 }),
       'a redirect': () => new Response(null, { status: 302, headers: { location: 'https://evil.example/jwks' } }),
-      'no JSON': () => new Response('<html>'),
+      'not JSON': () => new Response('<html>'),
       'another document': () => Response.json({ issuer: trust.issuer }),
-      'more than it needs': () => new Response(`{"keys":[${'1,'.repeat(70_000)}1]}`),
+      'a response that is too large': () => new Response(`{"keys":[${'1,'.repeat(70_000)}1]}`),
       'a secret shared with all': () =>
         Response.json({ keys: [{ kty: 'oct', k: shared, kid: 'first', alg: 'HS256' }] }),
       'no answer': () => {
@@ -278,29 +282,33 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       },
     }
     for (const [kind, answer] of Object.entries(answers)) {
-      published = answer
+      jwksResponse = answer
       vi.advanceTimersByTime(61_000)
-      const { status, json } = await present(issuer, await signed(issuer))
+      const { status, json } = await present(issuer, await signAssertion(issuer))
       expect({ kind, status, error: json.error }).toEqual({ kind, status: 400, error: 'invalid_grant' })
     }
     expect(await refusals()).toEqual(Object.keys(answers).map(() => 'invalid_grant'))
   })
 
-  test('an assertion for another party is refused there and here', async () => {
-    const issuer = await trusted()
+  test('an assertion for one party’s application is refused when another party’s application presents it', async () => {
+    const issuer = await addTrustedIssuer()
     const { partyId, agentId: id, apiKey: key } = await addParty(world)
-    const theirs = await trusted({}, key, id)
-    const evil = await trusted({ issuer: 'https://evil.example', jwksUri: 'https://evil.example/jwks' }, key, id)
+    const theirs = await addTrustedIssuer({}, key, id)
+    const evil = await addTrustedIssuer(
+      { issuer: 'https://evil.example', jwksUri: 'https://evil.example/jwks' },
+      key,
+      id,
+    )
     // The same provider vouches for both parties; the application names the party.
-    expect((await present(theirs, await signed(issuer))).json.error).toBe('invalid_grant')
-    expect((await present(issuer, await signed(theirs))).json.error).toBe('invalid_grant')
+    expect((await present(theirs, await signAssertion(issuer))).json.error).toBe('invalid_grant')
+    expect((await present(issuer, await signAssertion(theirs))).json.error).toBe('invalid_grant')
     // A provider that only the other party trusts vouches for nobody here.
-    expect((await present(issuer, await signed(issuer, { iss: 'https://evil.example' }))).json.error).toBe(
+    expect((await present(issuer, await signAssertion(issuer, { iss: 'https://evil.example' }))).json.error).toBe(
       'invalid_grant',
     )
     expect(await refusals()).toEqual(['invalid_grant', 'invalid_grant'])
     expect(await refusals(key)).toEqual(['invalid_grant'])
-    const { json } = await present(evil, await signed(evil, { iss: 'https://evil.example' }))
+    const { json } = await present(evil, await signAssertion(evil, { iss: 'https://evil.example' }))
     const { attributes } = (await world.get('/whoami', { key: String(json.access_token) })).json.data
     expect(attributes).toMatchObject({ partyId, agentId: id })
     // Nobody names another party's agent.
@@ -314,8 +322,8 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
     })
     const { data } = ok(await postApplication(world, agentId)).json
-    const application = data.attributes as Trusted
-    expect((await present(application, await signed(application))).json.error).toBe('invalid_request')
+    const application = data.attributes as ClientCredentials
+    expect((await present(application, await signAssertion(application))).json.error).toBe('invalid_request')
     const body = JSON.stringify({ redirect_uris: [], grant_types: [grant], response_types: [] })
     const headers = { 'content-type': 'application/json' }
     const request = new Request(`${address}/oauth/register`, { method: 'POST', body, headers })
@@ -331,13 +339,17 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     ok(await postIssuer(world, agentId, { issuer: 'http://127.0.0.1:4020', jwksUri: 'http://127.0.0.1:4020/jwks' }))
   })
 
-  test('only a party’s key with its own scope trusts an issuer; an agent never does', async () => {
+  test('only a party key with the dedicated scope can manage trusted issuers; an agent never can', async () => {
     const { partyId } = await world.whoami()
-    const issuer = await trusted()
+    const issuer = await addTrustedIssuer()
     const path = `/trusted-issuers/${issuer.id}`
-    const without = await addKey(world, { partyId, agentId: null, scopes: ['api_keys.create', 'agents.update'] })
-    const token = String((await present(issuer, await signed(issuer))).json.access_token)
-    for (const key of [without, world.agentKey, token]) {
+    const keyWithoutScope = await addKey(world, {
+      partyId,
+      agentId: null,
+      scopes: ['api_keys.create', 'agents.update'],
+    })
+    const token = String((await present(issuer, await signAssertion(issuer))).json.access_token)
+    for (const key of [keyWithoutScope, world.agentKey, token]) {
       expectRefusal(await postIssuer(world, agentId, {}, { key }), 'forbidden')
       expectRefusal(await world.get('/trusted-issuers', { key }), 'forbidden')
       expectRefusal(await world.send('PATCH', path, { key, attributes: { scopes: [] } }), 'forbidden')
@@ -351,9 +363,12 @@ async function newKey(kid: string) {
   return { publicKey, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }
 }
 
-interface Trusted {
-  id: string
+interface ClientCredentials {
   clientId: string
   clientSecret: string
+}
+
+interface TrustedIssuer extends ClientCredentials {
+  id: string
   [attribute: string]: unknown
 }

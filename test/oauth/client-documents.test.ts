@@ -26,7 +26,7 @@ const documents: Record<string, object> = {
   '/with-sector.json': { sector_identifier_uri: `${siteAddress}/sector` },
 }
 
-const whole = (path: string) => ({
+const documentFor = (path: string) => ({
   client_id: siteAddress + path,
   client_name: 'A published application',
   redirect_uris: ['http://127.0.0.1/callback'],
@@ -38,15 +38,15 @@ const whole = (path: string) => ({
 
 const answers: Record<string, Parameters<typeof openSite>[0]> = {
   '/moved.json': (_request, response) => response.writeHead(302, { location: '/client.json' }).end(),
-  '/missing.json': (_request, response) => response.writeHead(404).end(JSON.stringify(whole('/missing.json'))),
-  '/created.json': (_request, response) => response.writeHead(201).end(JSON.stringify(whole('/created.json'))),
+  '/missing.json': (_request, response) => response.writeHead(404).end(JSON.stringify(documentFor('/missing.json'))),
+  '/created.json': (_request, response) => response.writeHead(201).end(JSON.stringify(documentFor('/created.json'))),
   '/page.json': (_request, response) => response.end('<html></html>'),
-  '/list.json': (_request, response) => response.end(JSON.stringify([whole('/list.json')])),
+  '/list.json': (_request, response) => response.end(JSON.stringify([documentFor('/list.json')])),
 }
 
 describe('applications with metadata documents', () => {
   let site: Site
-  let open: FetchingService
+  let running: FetchingService
   let registered: Application
   let ended: Promise<void>
   let written = 0
@@ -68,34 +68,40 @@ describe('applications with metadata documents', () => {
       }
       const answer = answers[path]
       if (answer !== undefined) return answer(request, response)
-      response.end(JSON.stringify(whole(path)))
+      response.end(JSON.stringify(documentFor(path)))
     })
-    open = await openFetchingService(site.fetch)
-    registered = await createApplication(open)
+    running = await openFetchingService(site.fetch)
+    registered = await createApplication(running)
   }
   afterEach(async () => {
-    await open.close()
+    await running.close()
     await site.close()
   })
 
-  const published = (clientId: string) => ({ ...registered, client: { client_id: clientId } })
+  const applicationWithId = (clientId: string) => ({ ...registered, client: { client_id: clientId } })
   const statusOf = async (clientId: string) =>
-    (await openBrowser(open).get((await authorizationUrl(published(clientId))).url)).status
+    (await openBrowser(running).get((await authorizationUrl(applicationWithId(clientId))).url)).status
 
-  test('connect, refresh and are fetched once', async () => {
+  test('connect and refresh, and their documents are fetched once', async () => {
     await start()
-    const application = published(`${siteAddress}/client.json`)
+    const application = applicationWithId(`${siteAddress}/client.json`)
     const attempt = await authorizationUrl(application)
-    const browser = openBrowser(open)
+    const browser = openBrowser(running)
     const back = await consent(browser, attempt.url)
     // Any port is allowed, as for every application on a person's machine.
     expect(back.url).toContain(callback)
     const tokens = await exchangeCode(application, attempt, back.url)
     const { server, client } = application
-    const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token, transport(open))
+    const request = oauth.refreshTokenGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      tokens.refresh_token,
+      transport(running),
+    )
     const next = await oauth.processRefreshTokenResponse(server, client, await request)
     const headers = { authorization: `Bearer ${next.access_token}` }
-    expect((await open.service.fetch(new Request(`${server.issuer}/whoami`, { headers }))).status).toBe(200)
+    expect((await running.service.fetch(new Request(`${server.issuer}/whoami`, { headers }))).status).toBe(200)
     expect((await browser.get('/connections')).text).toContain('A published application')
     expect(site.requestedUrls).toEqual(['/client.json'])
   })
@@ -112,13 +118,13 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).not.toContain('/client.json')
   })
 
-  test('may contain other addresses, which are not fetched', async () => {
+  test('a document may contain other URLs, which are not fetched', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
     expect(site.requestedUrls).toEqual(['/with-sector.json'])
   })
 
-  test('of endless length are not read to the end', async () => {
+  test('an endless document is not read to the end', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await ended
@@ -142,13 +148,14 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).toEqual([])
   })
 
-  test('are fetched 60 times a minute for one client address, independently of others', async () => {
+  test('at most 60 documents a minute are fetched for one client address, independently of other addresses', async () => {
     await start()
-    const at = (address: string) => ({
-      service: { fetch: (request: Request) => open.service.fetch(request, { local: true, address }) },
+    const serviceFrom = (address: string) => ({
+      service: { fetch: (request: Request) => running.service.fetch(request, { local: true, address }) },
     })
     const from = async (address: string, path: string) =>
-      (await openBrowser(at(address)).get((await authorizationUrl(published(siteAddress + path))).url)).status
+      (await openBrowser(serviceFrom(address)).get((await authorizationUrl(applicationWithId(siteAddress + path))).url))
+        .status
     for (let count = 0; count < 60; count++) expect(await from('192.0.2.1', `/${count}.json`)).toBe(200)
     expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.requestedUrls).toHaveLength(60)
@@ -161,10 +168,10 @@ describe('applications with metadata documents', () => {
 
 describe('a document that an application publishes', () => {
   let site: Site
-  let open: FetchingService
+  let running: FetchingService
   let reachable: boolean
   afterEach(async () => {
-    await open.close()
+    await running.close()
     await site.close()
   })
 
@@ -172,50 +179,50 @@ describe('a document that an application publishes', () => {
   const start = async (headers: Record<string, string> = {}) => {
     reachable = true
     site = await openSite((request, response) => {
-      const document = { ...whole('/client.json'), client_id: siteAddress + request.url }
+      const document = { ...documentFor('/client.json'), client_id: siteAddress + request.url }
       response.writeHead(200, headers).end(JSON.stringify({ ...document, client_id: id }))
     })
     const fetching: typeof fetch = async (input, init) => {
       if (reachable) return site.fetch(input, init)
       throw new TypeError('fetch failed', { cause: Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }) })
     }
-    open = await openFetchingService(fetching)
+    running = await openFetchingService(fetching)
   }
-  const applicationAt = async (at: FetchingService) => ({
-    ...(await createApplication(at)),
+  const applicationOf = async (service: FetchingService) => ({
+    ...(await createApplication(service)),
     client: { client_id: id },
   })
-  const opened = async (at: FetchingService) =>
-    openBrowser(at).get((await authorizationUrl(await applicationAt(at))).url)
-  const refreshed = async (at: FetchingService, refreshToken: string) => {
-    const { server, client } = await applicationAt(at)
-    const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(at))
+  const openAuthorizationPage = async (service: FetchingService) =>
+    openBrowser(service).get((await authorizationUrl(await applicationOf(service))).url)
+  const refreshTokens = async (service: FetchingService, refreshToken: string) => {
+    const { server, client } = await applicationOf(service)
+    const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(service))
     return oauth.processRefreshTokenResponse(server, client, await request)
   }
 
   test('is kept over a restart, for sign-ins while it is fresh, and for refreshes forever', async () => {
     await start({ 'cache-control': 'public, max-age=3600' })
-    const application = await applicationAt(open)
+    const application = await applicationOf(running)
     const attempt = await authorizationUrl(application)
-    const back = await consent(openBrowser(open), attempt.url)
+    const back = await consent(openBrowser(running), attempt.url)
     let { refresh_token } = await exchangeCode(application, attempt, back.url)
     expect(site.requestedUrls).toHaveLength(1)
     reachable = false
-    const later = open.restarted()
-    expect((await opened(later)).status).toBe(200)
-    open.system.pass(3_601_000)
-    const muchLater = open.restarted()
-    refresh_token = String((await refreshed(muchLater, refresh_token)).refresh_token)
-    expect((await opened(open.restarted())).status).toBe(400)
+    const later = running.restarted()
+    expect((await openAuthorizationPage(later)).status).toBe(200)
+    running.system.pass(3_601_000)
+    const muchLater = running.restarted()
+    refresh_token = String((await refreshTokens(muchLater, refresh_token)).refresh_token)
+    expect((await openAuthorizationPage(running.restarted())).status).toBe(400)
     reachable = true
-    expect((await opened(open.restarted())).status).toBe(200)
+    expect((await openAuthorizationPage(running.restarted())).status).toBe(200)
     expect(site.requestedUrls).toHaveLength(2)
   })
 
-  test('that cannot be read is named with advice, and logged once', async () => {
+  test('if unreadable, the error page names it and suggests a fix, and it is logged once', async () => {
     await start()
     reachable = false
-    const page = await opened(open)
+    const page = await openAuthorizationPage(running)
     expect(page.status).toBe(400)
     for (const word of [
       'https://app.example/client.json',
@@ -225,31 +232,31 @@ describe('a document that an application publishes', () => {
     ]) {
       expect(page.text).toContain(word)
     }
-    expect(page.text + open.logged.join()).not.toContain('unseen-4711')
-    expect(open.logged.filter((line) => line.startsWith('warn'))).toEqual([
+    expect(page.text + running.logged.join()).not.toContain('unseen-4711')
+    expect(running.logged.filter((line) => line.startsWith('warn'))).toEqual([
       expect.stringMatching(/^warn the metadata document .*"https:\/\/app.example\/client.json".*ENOTFOUND/),
     ])
   })
 
   test.each([
-    { clientMetadata: 'auto', publicUrl: 'http://127.0.0.1:4010', announced: undefined, status: 200 },
+    { clientMetadata: 'auto', publicUrl: 'http://127.0.0.1:4010', announced: false, status: 200 },
     { clientMetadata: 'auto', publicUrl: 'https://payments.example', announced: true, status: 200 },
     { clientMetadata: 'on', publicUrl: 'http://127.0.0.1:4010', announced: true, status: 200 },
-    { clientMetadata: 'off', publicUrl: 'https://payments.example', announced: undefined, status: 400 },
+    { clientMetadata: 'off', publicUrl: 'https://payments.example', announced: false, status: 400 },
   ] as const)(
-    'is $clientMetadata at $publicUrl: announced $announced, answered $status',
+    'with clientMetadata $clientMetadata at $publicUrl: support announced: $announced, sign-in answered with $status',
     async ({ clientMetadata, publicUrl, announced, status }) => {
       await start()
-      const at = open.restarted({ clientMetadata, publicUrl: () => publicUrl })
-      const found = await at.service.fetch(new Request(`${publicUrl}/.well-known/oauth-authorization-server`))
+      const restarted = running.restarted({ clientMetadata, publicUrl: () => publicUrl })
+      const found = await restarted.service.fetch(new Request(`${publicUrl}/.well-known/oauth-authorization-server`))
       const { client_id_metadata_document_supported: isSupported } = (await found.json()) as Record<string, unknown>
-      expect(isSupported).toBe(announced)
+      expect(isSupported ?? false).toBe(announced)
       const application = {
-        ...(await createApplication(at, {}, `${publicUrl}/mcp`, publicUrl)),
+        ...(await createApplication(restarted, {}, `${publicUrl}/mcp`, publicUrl)),
         client: { client_id: id },
       }
       const { url } = await authorizationUrl(application)
-      expect((await openBrowser(at, publicUrl).get(url)).status).toBe(status)
+      expect((await openBrowser(restarted, publicUrl).get(url)).status).toBe(status)
     },
   )
 })

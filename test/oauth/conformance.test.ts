@@ -62,18 +62,18 @@ describe('conformance', () => {
     const { client_id } = (await registered.json()) as { client_id: string }
     const port = await freePort()
     const options = ['--client-id', client_id, '--resource', `${listener.url}/mcp`, '--port', String(port)]
-    let answered: Promise<unknown> | undefined
+    let finished: Promise<unknown> | undefined
     const { code, text } = await run(options, (line) => {
-      if (line.startsWith(`${listener.url}/oauth/authorize?`)) answered = answer(line)
+      if (line.startsWith(`${listener.url}/oauth/authorize?`)) finished = consentAt(line)
     })
-    await answered
+    await finished
     expect(text).toContain('authorization-code-grant: 1 passed, 0 failed')
     expect(text).toContain('Total: 3 passed, 0 failed')
     expect(code).toBe(0)
   })
 
-  /** Allows the request as a person, and returns the browser's answer to the tool. */
-  const answer = async (url: string) => {
+  /** Consents as a person, and sends the resulting redirect to the tool. */
+  const consentAt = async (url: string) => {
     const browser = openBrowser({ service: { ...world.service, fetch: throughListener } })
     const back = await consent(browser, url.replace(listener.url, address))
     await fetch(back.url)

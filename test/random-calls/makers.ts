@@ -4,7 +4,7 @@ import * as make from '../isolation/makers.ts'
 
 /** Makes a subscription that stopped collecting: its payer's card was blocked when the next payment fell due. */
 const needsAttention: Maker = async (on, place) => {
-  const ids = await make.active(on, place)
+  const ids = await make.activeSubscription(on, place)
   const path = `/simulations/subscriptions/${ids.subscriptionId}/card`
   const blocked = await on.world.post(path, { behavior: 'blocked' }, { key: place.apiKey })
   if (blocked.status !== 200) throw new Error(blocked.text)

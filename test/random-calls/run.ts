@@ -4,7 +4,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { firstTampered } from '../../src/service/request/activity.ts'
 import { type Random, randomFrom } from '../../src/simulate/random.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
-import { filledAsIs } from '../isolation/makers.ts'
+import { currentStateAsResetPoint } from '../isolation/makers.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { proveBooks } from '../ledger/books.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -43,7 +43,7 @@ export class RandomRun {
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
     const on = await grounds(database)
     // A reset returns to the grounds.
-    await filledAsIs(on, on.places.own)
+    await currentStateAsResetPoint(on, on.places.own)
     const random = randomFrom(seed)
     const ids = new LiveIds(random)
     const values = new Values(random, ids, () => on.world.system.now())

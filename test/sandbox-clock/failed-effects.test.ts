@@ -4,7 +4,7 @@ import { duePlaces } from '../../src/service/request/timed-effects.ts'
 import { pauseAfter, type TimedKind } from '../../src/service/rules/failed-effects.ts'
 import { inspectDatabase } from '../../src/service/store/engine/inspection.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import { active, invitation, purchase, sentRequest, withdrawal } from '../isolation/makers.ts'
+import { activeSubscription, invitation, purchase, sentRequest, withdrawal } from '../isolation/makers.ts'
 import { type Grounds, groundsIn } from '../isolation/places.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { buy, shopOf } from '../shops/shopping.ts'
@@ -33,7 +33,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
   },
   bank: { make: byMaker(withdrawal), column: 'walletId', broken: 'wal_gone' },
   hold: { make: byMaker(purchase), column: 'walletId', broken: 'wal_gone' },
-  subscription: { make: byMaker(active), column: 'walletId', broken: 'wal_gone' },
+  subscription: { make: byMaker(activeSubscription), column: 'walletId', broken: 'wal_gone' },
   invitation: {
     make: byMaker(invitation),
     column: 'version',

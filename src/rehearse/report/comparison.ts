@@ -33,13 +33,13 @@ ${rows.length === 0 ? '' : table(caption, columns, rows)}
 }
 
 const columns: readonly [Column<ChangedScenario>, ...Column<ChangedScenario>[]] = [
-  { name: 'Scenario', of: ({ id }) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a>` },
+  { name: 'Scenario', cell: ({ id }) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a>` },
   {
     name: 'Change',
-    of: ({ way }) =>
+    cell: ({ way }) =>
       way === 'worse' ? html`<span class="state bad">▼ Worse</span>` : html`<span class="state good">▲ Better</span>`,
   },
-  { name: 'Before', isNumber: true, of: ({ from }) => from },
-  { name: 'Now', isNumber: true, of: ({ to }) => to },
-  { name: 'By chance?', of: ({ chance }) => chanceOf(chance) },
+  { name: 'Before', isNumber: true, cell: ({ from }) => from },
+  { name: 'Now', isNumber: true, cell: ({ to }) => to },
+  { name: 'By chance?', cell: ({ chance }) => chanceOf(chance) },
 ]

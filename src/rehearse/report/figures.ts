@@ -75,12 +75,12 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   const share = (name: string, of: (one: TrivialResults) => Share): Column<TrivialResults> => ({
     name,
     isNumber: true,
-    of: (one) => `${of(one).passed.toLocaleString('en-US')} of ${of(one).of.toLocaleString('en-US')}`,
+    cell: (one) => `${of(one).passed.toLocaleString('en-US')} of ${of(one).of.toLocaleString('en-US')}`,
   })
   const caption = html`For comparison, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent also reaches says nothing about yours.</span>`
   const agents: Column<TrivialResults> = {
     name: 'Agent',
-    of: ({ agent, passes }) =>
+    cell: ({ agent, passes }) =>
       html`${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passesOf(passes)}</span>`}`,
   }
   const shares = [
@@ -122,7 +122,7 @@ function intervalPicture({ low, high, share }: Share): Html {
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''
-  const columns = rows.map(([k, share]) => ({ name: String(k), isNumber: true, of: () => percent(share) }))
+  const columns = rows.map(([k, share]) => ({ name: String(k), isNumber: true, cell: () => percent(share) }))
   const caption = html`pass^k <span class="aside">How likely k trials of one scenario all pass</span>`
-  return table(caption, [{ name: 'k', of: () => 'pass^k' }, ...columns], [passK])
+  return table(caption, [{ name: 'k', cell: () => 'pass^k' }, ...columns], [passK])
 }

@@ -77,7 +77,7 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
   const more =
     left === 0 ? '' : html`<p class="aside">${countWithNoun(left, 'more change')}: results.json has them.</p>`
   return html`<details class="fold"><summary>As a table</summary>
-${table('Money over time', [{ name: 'Time (UTC)', of: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, of: steps }], visiblePoints)}${more}</details>`
+${table('Money over time', [{ name: 'Time (UTC)', cell: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, cell: steps }], visiblePoints)}${more}</details>`
 }
 
 const maxRows = 60

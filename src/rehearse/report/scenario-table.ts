@@ -13,15 +13,15 @@ export function familyTable(families: readonly Family[]): Html | string {
   const count = (name: string, of: (trials: readonly Trial[]) => string): Column<Family> => ({
     name,
     isNumber: true,
-    of: ({ scenarios }) => of(scenarios.flatMap(({ trials }) => trials)),
+    cell: ({ scenarios }) => of(scenarios.flatMap(({ trials }) => trials)),
   })
   const columns: Column<Family>[] = [
-    { name: 'Scenarios', isNumber: true, of: ({ scenarios }) => scenarios.length.toLocaleString('en-US') },
+    { name: 'Scenarios', isNumber: true, cell: ({ scenarios }) => scenarios.length.toLocaleString('en-US') },
     count('Passed', passedOf),
     count('Did right', rightOf),
     count('Told the truth', truthOf),
   ]
-  const link: Column<Family> = { name: 'Family', of: ({ id, name }) => html`<a href="#${id}">${name}</a>` }
+  const link: Column<Family> = { name: 'Family', cell: ({ id, name }) => html`<a href="#${id}">${name}</a>` }
   return table('Families', [link, ...columns], families)
 }
 

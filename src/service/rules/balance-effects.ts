@@ -2,8 +2,8 @@ import type { CardMovement } from './card-purchases.ts'
 import type { PaymentRequestStatus } from './payment-requests.ts'
 import type { PaymentStatus } from './payments.ts'
 
-/** The sum of all postings of a record in a wallet; cents. */
-export interface Moved {
+/** The total effect of one record (payment, purchase, request) on a wallet, in cents. */
+export interface BalanceEffect {
   walletId: string
   availableCents: number
   heldCents: number
@@ -12,7 +12,7 @@ export interface Moved {
 type Purchase = Pick<CardMovement, 'heldCents' | 'capturedCents' | 'refundedCents'> & { walletId: string }
 
 /** Returns the effect of a purchase and its refunds. The records of the refunds have no further effect. */
-export function movedByPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): Moved {
+export function effectOfPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): BalanceEffect {
   return { walletId, availableCents: refundedCents - capturedCents - heldCents, heldCents }
 }
 
@@ -31,15 +31,15 @@ interface Payment {
  * Returns the effect of a payment or transfer on the wallets of the party that requested it. A payment by card or bank
  * account takes nothing from a wallet.
  */
-export function movedByPayment(payment: Payment): Moved[] {
+export function effectsOfPayment(payment: Payment): BalanceEffect[] {
   const { kind, status, walletId, amountCents, heldCents, externalAccountId, method, beneficiary } = payment
   const held = { walletId, availableCents: -heldCents, heldCents }
   const isPaidOutside = kind === 'payment' && (externalAccountId !== null || method === 'card')
   if (status !== 'COMPLETED' || isPaidOutside) return [held]
-  const moved = { walletId, availableCents: kind === 'deposit' ? amountCents : -amountCents, heldCents: 0 }
-  if (kind !== 'internal') return [moved]
+  const effect = { walletId, availableCents: kind === 'deposit' ? amountCents : -amountCents, heldCents: 0 }
+  if (kind !== 'internal') return [effect]
   const to = JSON.parse(beneficiary ?? '{}') as { walletId: string }
-  return [moved, { walletId: to.walletId, availableCents: amountCents, heldCents: 0 }]
+  return [effect, { walletId: to.walletId, availableCents: amountCents, heldCents: 0 }]
 }
 
 interface Request {
@@ -48,15 +48,15 @@ interface Request {
   amountCents: number
 }
 
-/** Returns the amounts that a payment request moved in the requester's wallet. */
-export function movedByRequest({ status, walletId, amountCents }: Request): Moved {
+/** Returns the effect of a payment request on the requester's wallet. */
+export function effectOfRequest({ status, walletId, amountCents }: Request): BalanceEffect {
   return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
 }
 
 /** Returns the sum for each wallet, ordered by id. A wallet whose sum is zero is included. */
-export function sumByWallet(moved: readonly Moved[]): Moved[] {
-  const sums = new Map<string, Moved>()
-  for (const { walletId, availableCents, heldCents } of moved) {
+export function sumByWallet(effects: readonly BalanceEffect[]): BalanceEffect[] {
+  const sums = new Map<string, BalanceEffect>()
+  for (const { walletId, availableCents, heldCents } of effects) {
     const sum = sums.get(walletId) ?? { walletId, availableCents: 0, heldCents: 0 }
     sums.set(walletId, {
       walletId,

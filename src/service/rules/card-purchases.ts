@@ -52,11 +52,9 @@ export function refund<P extends CardMovement>(purchase: P, amountCents: number)
   const status = nextStatus(purchase, 'refund')
   const left = purchase.capturedCents - purchase.refundedCents
   if (amountCents > left) {
-    const why =
-      left === 0 ? 'all of the captured amount is already refunded' : `of ${money(purchase.capturedCents)} captured`
-    failAttribute('amount', `amount must be at most ${withMoney(left)}: ${why}; got ${withMoney(amountCents)}.`, {
-      maximum: left,
-    })
+    const why = `${money(purchase.capturedCents)} was captured and ${money(purchase.refundedCents)} is already refunded`
+    const detail = `amount must be at most ${withMoney(left)}, because ${why}; got ${withMoney(amountCents)}.`
+    failAttribute('amount', detail, { maximum: left })
   }
   return { ...purchase, status, refundedCents: purchase.refundedCents + amountCents }
 }

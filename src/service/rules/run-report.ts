@@ -1,5 +1,5 @@
 import type { Environment } from '../../core/operation.ts'
-import type { Moved } from './balance-effects.ts'
+import type { BalanceEffect } from './balance-effects.ts'
 
 /** The summary of a run (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
 export interface RunReport {
@@ -30,7 +30,7 @@ export interface RunReport {
   faults: Counted[]
   refusals: Counted[]
   /** The amounts that the run's records have moved in the party's wallets. */
-  wallets: Moved[]
+  wallets: BalanceEffect[]
   /** The postings, as far as the entries of the run are kept. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }

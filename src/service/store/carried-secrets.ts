@@ -3,17 +3,17 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CarriedSecretRow } from './schema/carried-secrets.ts'
 
-/** Returns the secrets that retired keys derived from a text. */
-export async function carriedSecrets(tx: Transaction, text: string): Promise<CarriedSecretRow[]> {
-  return (await ofText(tx, { textHash: sha256(text) })).rows
+/** Returns the secrets that were derived from a text with keys that are now retired. */
+export async function secretsOfRetiredKeys(tx: Transaction, text: string): Promise<CarriedSecretRow[]> {
+  return (await secretsOfText(tx, { textHash: sha256(text) })).rows
 }
 
-const ofText = prepared((db, by: { textHash: string }) =>
+const secretsOfText = prepared((db, by: { textHash: string }) =>
   db.selectFrom('carriedSecrets').selectAll().where('textHash', '=', by.textHash).orderBy('keyId', 'desc'),
 )
 
 /** Stores secrets; existing ones stay. */
-export async function carrySecrets(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
+export async function keepSecretsOfRetiredKeys(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
   if (rows.length === 0) return
   const insert = tx.db.insertInto('carriedSecrets').values([...rows])
   await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()
@@ -28,7 +28,7 @@ export async function secretsSealedBefore(
   return tx.db.selectFrom('carriedSecrets').selectAll().where('sealedBy', '<', sealedBy).limit(limit).execute()
 }
 
-export async function sealCarriedSecret(tx: Transaction, row: CarriedSecretRow): Promise<void> {
+export async function updateSealedSecret(tx: Transaction, row: CarriedSecretRow): Promise<void> {
   const { textHash, keyId, sealedBy, sealed } = row
   const change = tx.db.updateTable('carriedSecrets').set({ sealedBy, sealed })
   await change.where('textHash', '=', textHash).where('keyId', '=', keyId).execute()

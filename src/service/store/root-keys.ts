@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { equalSecrets, hmac, newSecret, type System, seal, unseal } from '../../core/system.ts'
-import { carriedSecrets } from './carried-secrets.ts'
+import { secretsOfRetiredKeys } from './carried-secrets.ts'
 import type { LoadedKey } from './engine/key-wrapping.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -101,7 +101,7 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   return async (text, is) => {
     const verifying = signaturesBy(all, text).find(is)
     if (verifying !== undefined || !all.some(({ isRetired }) => isRetired)) return verifying
-    for (const row of await carriedSecrets(tx, text)) {
+    for (const row of await secretsOfRetiredKeys(tx, text)) {
       const signature = signatureOf(row.keyId, await openCarried(tx, row))
       if (is(signature)) return signature
     }
@@ -120,7 +120,7 @@ async function derivedOf(tx: Transaction, id: number, text: string): Promise<str
   const key = (await tx.shared(loadedKeys)).find((one) => one.id === id)
   const secret = key?.of(text)
   if (secret !== undefined || key === undefined) return secret
-  const row = (await carriedSecrets(tx, text)).find(({ keyId }) => keyId === id)
+  const row = (await secretsOfRetiredKeys(tx, text)).find(({ keyId }) => keyId === id)
   return row && openCarried(tx, row)
 }
 

@@ -1,5 +1,5 @@
 import { nextTurn, type System, seal, sha256 } from '../../core/system.ts'
-import { carrySecrets, sealCarriedSecret, secretsSealedBefore } from '../store/carried-secrets.ts'
+import { keepSecretsOfRetiredKeys, secretsSealedBefore, updateSealedSecret } from '../store/carried-secrets.ts'
 import { readTimes, realNow, type Times } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/table-rows.ts'
@@ -98,7 +98,7 @@ function carrying(system: System, endsAtMs: number): Carry {
           return { textHash, keyId, sealedBy: newestId, sealed }
         })
     })
-    await carrySecrets(tx, carried)
+    await keepSecretsOfRetiredKeys(tx, carried)
   }
 }
 
@@ -111,7 +111,7 @@ async function sealAnew(store: Store, system: System, rootKey: number): Promise<
       for (const row of rows) {
         const secret = await openCarried(tx, row)
         const sealed = seal(system, derive(newestId, carriedBox(row.keyId, row.textHash)), secret)
-        await sealCarriedSecret(tx, { ...row, sealedBy: newestId, sealed })
+        await updateSealedSecret(tx, { ...row, sealedBy: newestId, sealed })
       }
       return rows.length
     })

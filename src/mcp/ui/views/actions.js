@@ -8,15 +8,15 @@ const minBusyMs = 500
  * Creates the handler of button actions. It runs one action at a time and reuses the idempotency key when an action is
  * retried.
  * @param {{ call(name: string, input: Record<string, unknown>): Promise<any> }} host
- * @param {() => void} onRest called when the buttons may be pressed again
+ * @param {() => void} onIdle called when the buttons may be pressed again
  */
-export function createActions(host, onRest) {
+export function createActions(host, onIdle) {
   let busy = false
   /** The call whose outcome is unknown, and the idempotency key that it was sent with. */
-  let open = { call: '', idempotencyKey: '' }
+  let unresolvedCall = { call: '', idempotencyKey: '' }
 
   /**
-   * Runs an action, during which all buttons rest.
+   * Runs an action, during which all buttons are disabled.
    * @param {HTMLButtonElement} button
    * @param {string} doing the button's text while the action runs
    * @param {() => Promise<void>} work
@@ -26,7 +26,7 @@ export function createActions(host, onRest) {
     busy = true
     const label = button.textContent
     // We avoid `disabled` because it would take the focus away.
-    rest(true)
+    setButtonsDisabled(true)
     button.textContent = doing
     showProblem('')
     const minWait = new Promise((resolve) => setTimeout(resolve, minBusyMs))
@@ -39,8 +39,8 @@ export function createActions(host, onRest) {
       await minWait
       busy = false
       button.textContent = label
-      rest(false)
-      onRest()
+      setButtonsDisabled(false)
+      onIdle()
     }
   }
 
@@ -51,13 +51,13 @@ export function createActions(host, onRest) {
    */
   async function change(name, input) {
     const call = JSON.stringify([name, input])
-    if (open.call !== call) open = { call, idempotencyKey: newKey() }
+    if (unresolvedCall.call !== call) unresolvedCall = { call, idempotencyKey: newKey() }
     try {
-      const data = await host.call(name, { ...input, idempotencyKey: open.idempotencyKey })
-      open.call = ''
+      const data = await host.call(name, { ...input, idempotencyKey: unresolvedCall.idempotencyKey })
+      unresolvedCall.call = ''
       return data
     } catch (error) {
-      if (!(error instanceof Refusal) || !error.keepsKey) open.call = ''
+      if (!(error instanceof Refusal) || !error.keepsKey) unresolvedCall.call = ''
       throw error
     }
   }
@@ -74,11 +74,11 @@ export function showProblem(problem) {
 }
 
 /**
- * Disables all buttons while an action runs.
- * @param {boolean} resting
+ * Disables or enables all buttons.
+ * @param {boolean} disabled
  */
-function rest(resting) {
-  for (const button of document.querySelectorAll('button')) button.ariaDisabled = resting ? 'true' : null
+function setButtonsDisabled(disabled) {
+  for (const button of document.querySelectorAll('button')) button.ariaDisabled = disabled ? 'true' : null
 }
 
 /**

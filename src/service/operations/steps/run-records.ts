@@ -1,9 +1,9 @@
 import { maskForeignText } from '../../../core/masking.ts'
 import {
-  type Moved,
-  movedByPayment,
-  movedByPurchase,
-  movedByRequest,
+  type BalanceEffect,
+  effectOfPurchase,
+  effectOfRequest,
+  effectsOfPayment,
   sumByWallet,
 } from '../../rules/balance-effects.ts'
 import type { ReportCustomer } from '../../rules/run-report.ts'
@@ -90,10 +90,10 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   const requests = await store.read((tx) => requestsById(tx, partyId, idsWithPrefix('prq')))
   const subscriptions = await store.read((tx) => subscriptionsById(tx, partyId, idsWithPrefix('sub')))
   const charged = await store.read((tx) => chargedCents(tx, partyId, idsWithPrefix('sub')))
-  const moved: Moved[] = [
-    ...purchases.map(movedByPurchase),
-    ...payments.filter(isOwn).flatMap(movedByPayment),
-    ...requests.filter(isOwn).map(movedByRequest),
+  const effects: BalanceEffect[] = [
+    ...purchases.map(effectOfPurchase),
+    ...payments.filter(isOwn).flatMap(effectsOfPayment),
+    ...requests.filter(isOwn).map(effectOfRequest),
     ...subscriptions.filter(isOwn).map(({ id, walletId }) => {
       return { walletId, availableCents: charged.get(id) ?? 0, heldCents: 0 }
     }),
@@ -104,7 +104,7 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
     cards,
     purchases,
     charged,
-    wallets: sumByWallet(moved),
+    wallets: sumByWallet(effects),
     payments: withOwnership(payments),
     requests: withOwnership(requests),
     subscriptions: withOwnership(subscriptions),

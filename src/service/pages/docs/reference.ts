@@ -39,7 +39,7 @@ interface Content {
   content: { 'application/json': { schema: JsonSchema; example?: unknown } }
 }
 
-interface Described {
+interface OperationObject {
   operationId: string
   tags: [string]
   summary: string
@@ -49,7 +49,7 @@ interface Described {
   responses: Record<string, Content | { $ref: string }>
 }
 
-/** Reads the operations of the OpenAPI document, which has many references, into what a page shows of each. */
+/** Resolves the references in the OpenAPI document, and returns what a page shows of each operation. */
 export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
   const resolveRef = <Value>(value: Value | { $ref: string }): Value => {
     const { $ref } = value as { $ref?: string }
@@ -61,7 +61,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
       const { operationId, tags, summary, description, parameters, requestBody, responses } =
-        described as unknown as Described
+        described as unknown as OperationObject
       const all = parameters.map((one) => resolveRef<Parameter>(one))
       const [[status, answer] = ['', undefined]] = Object.entries(responses).filter(([code]) => code.startsWith('2'))
       if (answer === undefined) throw new Error(`Bug: ${operationId} has no answer.`)
@@ -90,36 +90,39 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
   )
 }
 
-type Find = (schema: JsonSchema) => JsonSchema
+type ResolveRef = (schema: JsonSchema) => JsonSchema
 
 /** Lists the members of an object and of the objects in it. */
-function fieldsOf(schema: JsonSchema, found: Find, before = ''): Field[] {
-  const { properties = {}, required = [] } = found(schema)
+function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Field[] {
+  const { properties = {}, required = [] } = resolveRef(schema)
   return Object.entries(properties).flatMap(([member, value]) => {
-    const name = before + member
-    const { description = '' } = found(value)
-    const field = { name, type: typeText(value, found), isRequired: required.includes(member), description }
-    return [field, ...nestedIn(value, found).flatMap(([one, suffix]) => fieldsOf(one, found, `${name}${suffix}.`))]
+    const name = prefix + member
+    const { description = '' } = resolveRef(value)
+    const field = { name, type: typeText(value, resolveRef), isRequired: required.includes(member), description }
+    return [
+      field,
+      ...nestedIn(value, resolveRef).flatMap(([one, suffix]) => fieldsOf(one, resolveRef, `${name}${suffix}.`)),
+    ]
   })
 }
 
-/** Returns the objects that a value may be or contain, each with the end of its name. */
-function nestedIn(schema: JsonSchema, found: Find): [JsonSchema, string][] {
-  const { anyOf, oneOf, items, properties } = found(schema)
+/** Returns the objects that a value may be or contain, each with the suffix for its name (`[]` for each level of list). */
+function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
+  const { anyOf, oneOf, items, properties } = resolveRef(schema)
   const choices = anyOf ?? oneOf
-  if (choices !== undefined) return choices.flatMap((one) => nestedIn(one, found))
-  if (items !== undefined) return nestedIn(items, found).map(([one, suffix]) => [one, `[]${suffix}`])
+  if (choices !== undefined) return choices.flatMap((one) => nestedIn(one, resolveRef))
+  if (items !== undefined) return nestedIn(items, resolveRef).map(([one, suffix]) => [one, `[]${suffix}`])
   return properties === undefined ? [] : [[schema, '']]
 }
 
 /** Describes the values that a schema accepts, in few words. */
-function typeText(schema: JsonSchema, found: Find): string {
-  const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = found(schema)
+function typeText(schema: JsonSchema, resolveRef: ResolveRef): string {
+  const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = resolveRef(schema)
   const choices = anyOf ?? oneOf
-  if (choices !== undefined) return [...new Set(choices.map((one) => typeText(one, found)))].join(' or ')
+  if (choices !== undefined) return [...new Set(choices.map((one) => typeText(one, resolveRef)))].join(' or ')
   if (rest.const !== undefined) return JSON.stringify(rest.const)
   if (rest.enum !== undefined) return rest.enum.map((value) => JSON.stringify(value)).join(' or ')
-  if (items !== undefined) return `list of ${typeText(items, found)}`
+  if (items !== undefined) return `list of ${typeText(items, resolveRef)}`
   const name = format ?? [type ?? 'any value'].flat().join(' or ')
   const bounds = [
     ...(minimum === undefined ? [] : [`at least ${minimum}`]),

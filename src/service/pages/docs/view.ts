@@ -53,7 +53,7 @@ export function operationPage(operation: OperationShown, serverUrl: string): Htm
 <pre data-copy="the request"><code>${curl}</code></pre>
 <section aria-labelledby="parameters">
 <h2 id="parameters">Parameters</h2>
-${table('Parameters', [...fieldColumns, { name: 'In', of: (one) => one.in }], parameters)}
+${table('Parameters', [...fieldColumns, { name: 'In', cell: (one) => one.in }], parameters)}
 </section>
 ${
   body === null
@@ -73,8 +73,8 @@ ${table('Members of the answer', answerColumns, answer.fields)}
 ${table<OperationShown['errors'][number]>(
   'Errors',
   [
-    { name: 'Status', of: ({ status }) => status },
-    { name: 'Code', of: (error) => withCode(error.description) },
+    { name: 'Status', cell: ({ status }) => status },
+    { name: 'Code', cell: (error) => withCode(error.description) },
   ],
   errors,
 )}
@@ -83,16 +83,16 @@ ${table<OperationShown['errors'][number]>(
 }
 
 const fieldColumns: readonly [Column<Field>, ...Column<Field>[]] = [
-  { name: 'Name', of: ({ name }) => html`<code>${name}</code>` },
-  { name: 'Type', of: ({ type, isRequired }) => (isRequired ? html`${type} <strong>required</strong>` : type) },
-  { name: 'Meaning', of: ({ description }) => description },
+  { name: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
+  { name: 'Type', cell: ({ type, isRequired }) => (isRequired ? html`${type} <strong>required</strong>` : type) },
+  { name: 'Meaning', cell: ({ description }) => description },
 ]
 
 /** Answers have all of their members, so none is marked. */
 const answerColumns: typeof fieldColumns = [
   fieldColumns[0],
-  { name: 'Type', of: ({ type }) => type },
-  { name: 'Meaning', of: ({ description }) => description },
+  { name: 'Type', cell: ({ type }) => type },
+  { name: 'Meaning', cell: ({ description }) => description },
 ]
 
 const indented = (value: unknown) => JSON.stringify(value, null, 2)

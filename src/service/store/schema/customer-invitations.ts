@@ -19,7 +19,7 @@ export const customerInvitations = table({
   message: nullable(text),
   /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
+  /** SHA-256 of the token in the URL of the invitation's page. The token is derived and not stored. */
   tokenHash: text,
   /** The party that accepted or declined. */
   customerPartyId: nullable(text),

@@ -101,21 +101,21 @@ function cardItem({ id, attributes }: Resource<CardAttributes>, owner: Whose): H
 /** Columns that several lists share. */
 const statusColumn: Column<Resource<{ status: string }>> = {
   name: 'Status',
-  of: (row) => status(row.attributes.status),
+  cell: (row) => status(row.attributes.status),
 }
 const amountColumn: Column<Resource<{ amount: number }>> = {
   name: 'Amount',
   isNumber: true,
-  of: (row) => dollars(row.attributes.amount),
+  cell: (row) => dollars(row.attributes.amount),
 }
-const whenColumn: Column<Resource<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
+const whenColumn: Column<Resource<Cause>> = { name: 'When', cell: (row) => when(row.attributes.createdAt) }
 
 /** Renders a record's name as a link to everything that is known about it. */
 const named = (id: string, name: string) => html`<a href="${recordAddress(id)}" id="open-${id}"><bdi>${name}</bdi></a>`
 
 const describedColumn = (name: string): Column<Resource<{ description: string | null }>> => ({
   name,
-  of: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
+  cell: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
 /** Formats an amount in cents; zero, the usual value, is shown as a dash. */
@@ -126,7 +126,7 @@ const agentColumn = <Attributes extends Cause>(
   noun: (attributes: Attributes) => string,
 ): Column<Resource<Attributes>> => ({
   name: 'Agent',
-  of: ({ attributes }) => by(owner, attributes, noun(attributes)),
+  cell: ({ attributes }) => by(owner, attributes, noun(attributes)),
 })
 
 interface List<Attributes> {
@@ -160,14 +160,14 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, owner: 
     columns: [
       {
         name: 'Merchant',
-        of: ({ id, attributes: { merchant, kind } }) =>
+        cell: ({ id, attributes: { merchant, kind } }) =>
           html`${named(id, merchantName(merchant.name))}${kind === 'refund' ? ' (refund)' : ''}`,
       },
-      { name: 'Status', of: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
+      { name: 'Status', cell: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
       amountColumn,
-      { name: 'Held', isNumber: true, of: ({ attributes }) => cents(attributes.held) },
-      { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
-      { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
+      { name: 'Held', isNumber: true, cell: ({ attributes }) => cents(attributes.held) },
+      { name: 'Captured', isNumber: true, cell: ({ attributes }) => cents(attributes.captured) },
+      { name: 'Refunded', isNumber: true, cell: ({ attributes }) => cents(attributes.refunded) },
       whenColumn,
       agentColumn(owner, ({ merchant }) => `the purchase at ${merchantName(merchant.name)}`),
     ],
@@ -185,9 +185,9 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: Wh
       describedColumn('Payment'),
       statusColumn,
       amountColumn,
-      { name: 'Direction', of: (row) => (isOut(row) ? 'out' : 'in') },
+      { name: 'Direction', cell: (row) => (isOut(row) ? 'out' : 'in') },
       whenColumn,
-      { ...agent, of: (row) => (isOut(row) ? agent.of(row) : '–') },
+      { ...agent, cell: (row) => (isOut(row) ? agent.cell(row) : '–') },
     ],
   })
 }
@@ -203,10 +203,10 @@ export function transfersSection(list: ResourceList<TransferAttributes>, owner: 
       describedColumn('Transfer'),
       {
         name: 'Status',
-        of: ({ attributes: { status: state, failure, return: back } }) => status(state, (back ?? failure)?.reason),
+        cell: ({ attributes: { status: state, failure, return: back } }) => status(state, (back ?? failure)?.reason),
       },
       amountColumn,
-      { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
+      { name: 'Kind', cell: ({ attributes }) => kindsOfTransfers[attributes.type] },
       whenColumn,
       agentColumn(owner, ({ amount }) => `the transfer of ${dollars(amount)}`),
     ],
@@ -220,7 +220,7 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Wh
     none: 'No payment requests yet.',
     columns: [
       describedColumn('Request'),
-      { name: 'Payer', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
+      { name: 'Payer', cell: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
       statusColumn,
       amountColumn,
       whenColumn,
@@ -239,7 +239,7 @@ export function askedSection(list: ResourceList<RequestAttributes>): Html {
     none: '',
     columns: [
       describedColumn('Request'),
-      { name: 'From', of: ({ attributes }) => who(attributes.requesterName ?? '') },
+      { name: 'From', cell: ({ attributes }) => who(attributes.requesterName ?? '') },
       statusColumn,
       amountColumn,
       whenColumn,

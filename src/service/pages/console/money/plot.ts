@@ -68,5 +68,5 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
 export function balanceTable(steps: readonly Step[]): Html {
   const timeElement = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])
-  return html`<details id="balances"><summary id="balances-shown">Show as a table</summary>${table('Balances over time', [{ name: 'From', of: timeElement }, ...columns], steps)}</details>`
+  return html`<details id="balances"><summary id="balances-shown">Show as a table</summary>${table('Balances over time', [{ name: 'From', cell: timeElement }, ...columns], steps)}</details>`
 }

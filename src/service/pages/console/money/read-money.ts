@@ -31,7 +31,7 @@ export interface ResourceList<Attributes> {
   next: string | null
 }
 
-export interface WalletSeen extends Pick<WalletRow, 'id' | 'displayName' | 'status' | 'isDefault'> {
+export interface WalletSummary extends Pick<WalletRow, 'id' | 'displayName' | 'status' | 'isDefault'> {
   availableCents: number
   heldCents: number
   steps: readonly Step[]
@@ -39,15 +39,15 @@ export interface WalletSeen extends Pick<WalletRow, 'id' | 'displayName' | 'stat
   isCut: boolean
 }
 
-export interface WalletsSeen {
-  wallets: WalletSeen[]
+export interface WalletOverview {
+  wallets: WalletSummary[]
   /** Whether there are more wallets. */
   hasMore: boolean
   /** Due effects that failed and wait for their next try. */
   failed: readonly FailedEffectRow[]
 }
 
-export interface WalletOpened extends WalletSeen {
+export interface WalletDetails extends WalletSummary {
   entries: readonly (LedgerEntryRow & { instanceId: string | null | undefined })[]
   next: string | null
 }
@@ -55,40 +55,40 @@ export interface WalletOpened extends WalletSeen {
 /** The limit of entries in one plot. */
 export const maxPlotted = 1000
 /** The limit of entries in all plots of the overview page together. */
-const maxOverviewed = 2000
+const maxOverviewEntries = 2000
 const maxWallets = 20
 const maxWaiting = 20
 const entriesAtOnce = 50
 
 /** Creates the reads of the money pages. */
-export function createMoneyReads(pages: ConsoleDependencies) {
-  const { store } = pages
-  const approvals = createApprovalReviews(pages)
+export function createMoneyReads(dependencies: ConsoleDependencies) {
+  const { store } = dependencies
+  const approvals = createApprovalReviews(dependencies)
   return {
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
-    wallets: ({ partyId }: UserRow): Promise<WalletsSeen> =>
+    wallets: ({ partyId }: UserRow): Promise<WalletOverview> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listWallets(tx, partyId, { limit: maxWallets, beforeId: null })
-        const entries = await entriesOfParty(tx, partyId, maxOverviewed)
+        const entries = await entriesOfParty(tx, partyId, maxOverviewEntries)
         const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
-        const isCut = entries.length === maxOverviewed
-        const wallets = rows.map((wallet) => walletSeen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
+        const isCut = entries.length === maxOverviewEntries
+        const wallets = rows.map((wallet) => walletSummary(wallet, ofWallet.get(wallet.id) ?? [], isCut))
         const failed = await listFailedEffects(tx, partyId, maxWaiting)
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
-     * Returns the names of the party's own agents among the ids: calls by another party's agent are in that party's
-     * runs.
+     * Returns the names of those agents that belong to the party. Other parties' agents are left out, because their calls
+     * appear in the runs of their own party.
      */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
-    wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletOpened | undefined> =>
+    wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletDetails | undefined> =>
       store.read(async (tx) => {
         const wallet = await findWallet(tx, partyId, id)
         if (wallet === undefined) return undefined
-        const of = { partyId, walletId: id }
-        const plotted = await walletEntries(tx, of, { limit: maxPlotted, beforeId: null })
-        const { rows, lastId } = await walletEntries(tx, of, { limit: entriesAtOnce, beforeId: before })
+        const key = { partyId, walletId: id }
+        const plotted = await walletEntries(tx, key, { limit: maxPlotted, beforeId: null })
+        const { rows, lastId } = await walletEntries(tx, key, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
         const causes = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
         const agentNames = await namesOfAgents(tx, partyId, [
@@ -100,10 +100,10 @@ export function createMoneyReads(pages: ConsoleDependencies) {
           ...row,
           instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),
         }))
-        return { ...walletSeen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
+        return { ...walletSummary(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
     list: <Attributes>(user: UserRow, key: OperationKey, input: ListInput = {}) =>
-      readList<Attributes>(pages, user, key, input),
+      readList<Attributes>(dependencies, user, key, input),
     approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, maxWaiting),
     decisions: ({ partyId }: UserRow): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
@@ -116,7 +116,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
-function walletSeen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSeen {
+function walletSummary(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSummary {
   const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
   const steps = stepsOf({ availableCents, heldCents }, entries)
   return { id, displayName: withoutCards(displayName), status, isDefault, availableCents, heldCents, steps, isCut }
@@ -129,15 +129,15 @@ interface ListInput {
 
 /** Returns a page of a list, as the API answers the user. */
 async function readList<Attributes>(
-  pages: ConsoleDependencies,
+  dependencies: ConsoleDependencies,
   user: UserRow,
   key: OperationKey,
   { params = {}, query = {} }: ListInput,
 ): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
-  const { status, body } = await readAsUser(pages, user, key, { params, query })
+  const { status, body } = await readAsUser(dependencies, user, key, { params, query })
   // With an invalid or outdated cursor, the list starts over.
-  if (status === 400 && cursor !== undefined) return readList(pages, user, key, { params, query: rest })
+  if (status === 400 && cursor !== undefined) return readList(dependencies, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })
   const { data, meta } = parsedWithoutCards(body) as {

@@ -30,7 +30,13 @@ import {
   type Whose,
 } from './lists-view.ts'
 import { balancePlot, balanceTable } from './plot.ts'
-import { maxPlotted, type ResourceList, type WalletOpened, type WalletSeen, type WalletsSeen } from './read-money.ts'
+import {
+  maxPlotted,
+  type ResourceList,
+  type WalletDetails,
+  type WalletOverview,
+  type WalletSummary,
+} from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
 
@@ -41,7 +47,7 @@ export interface WaitingShown {
   mayAgree: boolean
 }
 
-export interface MoneyShown extends WalletsSeen {
+export interface MoneyShown extends WalletOverview {
   nowMs: number
   hasMoreSubscriptions: boolean
   owner: Whose
@@ -64,7 +70,7 @@ ${livePart('money', partAddress('wallets'), walletsPart(state))}
 ${livePart('money', state.lists, listsPart(state))}`
 }
 
-function failedSection(failed: WalletsSeen['failed']): Html | '' {
+function failedSection(failed: WalletOverview['failed']): Html | '' {
   if (failed.length === 0) return ''
   const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
     html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: ${idLink(recordId)}<br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next attempt ${shortMomentOf(retryAtMs)}</span></li>`
@@ -74,7 +80,7 @@ function failedSection(failed: WalletsSeen['failed']): Html | '' {
 }
 
 /** Renders the wallets, a live part. */
-export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletsSeen & Pick<MoneyShown, 'nowMs'>): Html {
+export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletOverview & Pick<MoneyShown, 'nowMs'>): Html {
   return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
       wallet,
@@ -83,7 +89,7 @@ ${balances(wallet)}${balancePlot({ ...wallet, name: walletName(wallet.displayNam
   )}</ul>${hasMore ? html`<p class="aside">Showing the newest ${wallets.length}. The tool list_wallets returns all.</p>` : ''}</section>`
 }
 
-function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {
+function balances({ availableCents, heldCents }: Pick<WalletSummary, 'availableCents' | 'heldCents'>): Html {
   return html`<dl class="figures"><div><dt>Available</dt><dd><strong>${dollars(availableCents)}</strong></dd></div>
 <div><dt>Held</dt><dd>${dollars(heldCents)}</dd></div><div><dt>Total</dt><dd>${dollars(availableCents + heldCents)}</dd></div></dl>`
 }
@@ -99,7 +105,7 @@ export function listsPart({
   incomingRequests,
   subscriptions,
   hasMoreSubscriptions,
-}: Omit<MoneyShown, keyof WalletsSeen | 'nowMs' | 'lists'>): Html {
+}: Omit<MoneyShown, keyof WalletOverview | 'nowMs' | 'lists'>): Html {
   return html`${askedSection(incomingRequests)}
 ${cardsSection(cards, owner)}
 ${purchasesSection(purchases, owner)}
@@ -138,7 +144,7 @@ ${livePart('money', source, content)}`
 }
 
 /** Renders the live part of the wallet's page. */
-export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
+export function walletPart(wallet: WalletDetails, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)
   return html`<section aria-label="Balance">${balances(wallet)}${balancePlot({ ...wallet, name }, nowMs)}
@@ -153,21 +159,22 @@ ${
 ${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${next}">Older transactions</a></p>`}</section>`
 }
 
-const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
-  table<WalletOpened['entries'][number]>(
+const movementsTable = (entries: WalletDetails['entries'], partyId: string) =>
+  table<WalletDetails['entries'][number]>(
     'Transactions, newest first',
     [
-      { name: 'Type', of: ({ reason }) => reasonText(reason) },
-      { name: 'Account', of: ({ account }) => account },
-      { name: 'Amount', isNumber: true, of: ({ amountCents }) => dollars(amountCents) },
+      { name: 'Type', cell: ({ reason }) => reasonText(reason) },
+      { name: 'Account', cell: ({ account }) => account },
+      { name: 'Amount', isNumber: true, cell: ({ amountCents }) => dollars(amountCents) },
       {
         name: 'When',
-        of: ({ createdAtMs }) => html`<time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time>`,
+        cell: ({ createdAtMs }) =>
+          html`<time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time>`,
       },
-      { name: 'Record', of: ({ sourceId }) => (sourceId === null ? '–' : idLink(sourceId)) },
+      { name: 'Record', cell: ({ sourceId }) => (sourceId === null ? '–' : idLink(sourceId)) },
       {
         name: 'Run',
-        of: ({ instanceId, sourceId }) =>
+        cell: ({ instanceId, sourceId }) =>
           instanceId === undefined
             ? '–'
             : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${sourceId}</span></a>`,

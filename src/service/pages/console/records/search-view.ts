@@ -19,7 +19,7 @@ export function searchMain({ text, found }: SearchShown): Html {
   const onward = lastId === null ? null : addressOf('/console/search', { text, before: lastId })
   const excerpt = {
     name: 'Where',
-    of: (entry: EntryFound) => html`<span class="excerpt"><bdi>${excerptOf(entry, text)}</bdi></span>`,
+    cell: (entry: EntryFound) => html`<span class="excerpt"><bdi>${excerptOf(entry, text)}</bdi></span>`,
   }
   return html`<p class="aside"><a href="/console">Runs</a></p>
 <h1>Search</h1>

@@ -142,16 +142,16 @@ function onwardTo(
 
 function moneyPart({ id, money }: RecordSeen, page: RecordPage): Html {
   const columns: readonly [Column<LedgerEntry>, ...Column<LedgerEntry>[]] = [
-    { name: 'Type', of: ({ reason }) => reasonText(reason) },
+    { name: 'Type', cell: ({ reason }) => reasonText(reason) },
     {
       name: 'Account',
-      of: ({ account, walletId }) =>
+      cell: ({ account, walletId }) =>
         walletId === null ? accountText(account) : html`${shortIdLink(walletId)}, ${accountText(account)}`,
     },
-    { name: 'Amount', isNumber: true, of: ({ amountCents }) => dollars(amountCents) },
-    { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
-    { name: 'For', of: ({ sourceId }) => (sourceId === null ? '–' : shortIdLink(sourceId)) },
-    { name: 'Posting', of: ({ postingId }) => shortIdLink(postingId) },
+    { name: 'Amount', isNumber: true, cell: ({ amountCents }) => dollars(amountCents) },
+    { name: 'When', cell: ({ createdAtMs }) => at(createdAtMs) },
+    { name: 'For', cell: ({ sourceId }) => (sourceId === null ? '–' : shortIdLink(sourceId)) },
+    { name: 'Posting', cell: ({ postingId }) => shortIdLink(postingId) },
   ]
   const content = () => table('Ledger entries', columns, money.rows, (row) => row.id)
   return section(
@@ -177,20 +177,20 @@ export function entriesTable(caption: string, { rows }: EntriesFound, more: read
     [
       {
         name: 'What',
-        of: (entry) =>
+        cell: (entry) =>
           html`<a href="/console/runs/${entry.runId}/entries/${entry.id}"><bdi>${entry.kind === 'happened' ? reasonText(entry.operation) : deedOf(entry)}</bdi></a>`,
       },
       {
         name: 'Outcome',
-        of: (entry) => {
+        cell: (entry) => {
           const { text, like, mark } = stateOf(entry)
           return html`<span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>`
         },
       },
-      { name: 'When', of: ({ atMs }) => at(atMs) },
+      { name: 'When', cell: ({ atMs }) => at(atMs) },
       {
         name: 'Agent',
-        of: ({ agentName, runId, id }) =>
+        cell: ({ agentName, runId, id }) =>
           html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi> <a href="/console/runs/${runId}">View run<span class="unseen">: ${id}</span></a>`,
       },
       ...more,
@@ -205,9 +205,9 @@ function eventsPart({ id, events: { rows, lastSequence } }: RecordSeen, page: Re
     table<(typeof rows)[number]>(
       'Events, newest first',
       [
-        { name: 'Event', of: ({ type }) => type },
-        { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
-        { name: 'Id', of: (event) => shortIdLink(event.id) },
+        { name: 'Event', cell: ({ type }) => type },
+        { name: 'When', cell: ({ createdAtMs }) => at(createdAtMs) },
+        { name: 'Id', cell: (event) => shortIdLink(event.id) },
       ],
       rows,
       (event) => event.id,
@@ -224,22 +224,22 @@ const actors = { user: 'A user', party: 'An API key', agent: 'An agent', visitor
 function activityPart({ activity, partyId }: RecordSeen): Html {
   if (activity.length === 0) return html``
   const columns: readonly [Column<Act>, ...Column<Act>[]] = [
-    { name: 'What', of: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
-    { name: 'Result', of: ({ code }) => (code === null ? 'done' : html`<span class="state bad">${code}</span>`) },
+    { name: 'What', cell: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
+    { name: 'Result', cell: ({ code }) => (code === null ? 'done' : html`<span class="state bad">${code}</span>`) },
     {
       name: 'By',
-      of: ({ actorType, agentId, userId }) =>
+      cell: ({ actorType, agentId, userId }) =>
         html`${actors[actorType]}${(agentId ?? userId) === null ? '' : html` ${shortIdLink(agentId ?? userId ?? '')}`}`,
     },
-    { name: 'When', of: ({ createdAtMs }) => at(createdAtMs) },
+    { name: 'When', cell: ({ createdAtMs }) => at(createdAtMs) },
     {
       name: 'Run',
-      of: ({ instanceId, id }) =>
+      cell: ({ instanceId, id }) =>
         instanceId === null
           ? '–'
           : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}"><bdi>${runName(instanceId)}</bdi><span class="unseen">: ${id}</span></a>`,
     },
-    { name: 'Id', of: ({ id }) => shortIdLink(id) },
+    { name: 'Id', cell: ({ id }) => shortIdLink(id) },
   ]
   return section(
     'activity',

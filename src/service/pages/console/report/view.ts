@@ -23,7 +23,7 @@ function section(part: Section): Html {
   const [first, ...rest] = columns.map((name, at) => ({
     name,
     isNumber: amounts.includes(at),
-    of: (row: Section['rows'][number]) => text(row[at] ?? ''),
+    cell: (row: Section['rows'][number]) => text(row[at] ?? ''),
   }))
   if (first === undefined) throw new Error(`Bug: the section ${id} has no columns.`)
   return html`<section aria-labelledby="${id}">${heading}${asideText(note)}
@@ -33,7 +33,7 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** Renders a cell. Foreign texts, and long ids and hashes, may break anywhere. */
+/** Renders a cell. Text from outside the service, and long ids and hashes, may break anywhere. */
 function text(cell: Cell): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${cell.foreign}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${cell}</bdi>` : cell
@@ -51,7 +51,10 @@ export function downloads(runId: string): Html {
   )}</p>`
 }
 
-/** Returns a report as a self-contained HTML file without a script. The data that `verify` reads follows it. */
+/**
+ * Returns a report as a self-contained HTML file without a script. The caller appends the data that `verify` reads after
+ * the `<!-- data -->` comment.
+ */
 export function reportDocument(report: RunReport, madeAt: string): string {
   return standalonePage({
     title: titleOf(report),

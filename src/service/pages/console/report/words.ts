@@ -3,7 +3,7 @@ import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 
-/** The content of a cell: our own words, or foreign text. */
+/** The content of a cell: our own words, or text from outside the service. */
 export type Cell = string | { foreign: string }
 
 /** A section of a report, the same in every format. */

@@ -34,10 +34,10 @@ ${row(period, { id: 'spent', name: 'Spent', total: dollars(spent), maximum: doll
 ${table(
   'Calls and dollars over time',
   [
-    { name: 'From (UTC)', of: ({ atMs }) => html`<time datetime="${timestamp(atMs)}">${shortMomentOf(atMs)}</time>` },
-    { name: 'Calls', isNumber: true, of: (one) => String(one.calls) },
-    { name: 'Failed', isNumber: true, of: (one) => String(one.refused) },
-    { name: 'Spent', isNumber: true, of: (one) => dollars(one.spentCents) },
+    { name: 'From (UTC)', cell: ({ atMs }) => html`<time datetime="${timestamp(atMs)}">${shortMomentOf(atMs)}</time>` },
+    { name: 'Calls', isNumber: true, cell: (one) => String(one.calls) },
+    { name: 'Failed', isNumber: true, cell: (one) => String(one.refused) },
+    { name: 'Spent', isNumber: true, cell: (one) => dollars(one.spentCents) },
   ],
   buckets,
 )}</details>

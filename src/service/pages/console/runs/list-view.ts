@@ -84,23 +84,23 @@ ${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
 const columnsAt = (nowMs: number): readonly [Column<RunListed>, ...Column<RunListed>[]] => [
   {
     name: 'Run',
-    of: ({ id, instanceId }) =>
+    cell: ({ id, instanceId }) =>
       html`<a id="link-${id}" href="/console/runs/${id}"><bdi>${runName(instanceId)}</bdi></a>`,
   },
   {
     name: 'Agent',
-    of: ({ agentName, host }) =>
+    cell: ({ agentName, host }) =>
       html`<bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi>${host === null ? '' : html`<br><bdi class="aside">${foreignName(host, '–')}</bdi>`}`,
   },
-  { name: 'Calls', isNumber: true, of: ({ calls }) => String(calls) },
-  { name: 'Spent', isNumber: true, of: ({ spentCents }) => (spentCents === 0 ? '–' : dollars(spentCents)) },
-  { name: 'Duration', isNumber: true, of: ({ firstAtMs, lastAtMs }) => elapsed(lastAtMs - firstAtMs) },
+  { name: 'Calls', isNumber: true, cell: ({ calls }) => String(calls) },
+  { name: 'Spent', isNumber: true, cell: ({ spentCents }) => (spentCents === 0 ? '–' : dollars(spentCents)) },
+  { name: 'Duration', isNumber: true, cell: ({ firstAtMs, lastAtMs }) => elapsed(lastAtMs - firstAtMs) },
   {
     name: 'Last',
-    of: ({ lastAtMs }) =>
+    cell: ({ lastAtMs }) =>
       html`<time datetime="${timestamp(lastAtMs)}" title="${clockText(lastAtMs, nowMs)} UTC">${agoText(nowMs - lastAtMs)}</time>`,
   },
-  { name: 'What went wrong', of: (run) => problemText(run) },
+  { name: 'What went wrong', cell: (run) => problemText(run) },
 ]
 
 function problemText({ id, refused, problem }: RunListed): Html {

@@ -126,7 +126,7 @@ export function faultsPart({ faults }: Managed, token: string): Html {
   const clearColumn: Column<Resource<FaultAttributes>> = {
     name: 'Clear',
     isUnseen: true,
-    of: ({ id, attributes: { origin } }) =>
+    cell: ({ id, attributes: { origin } }) =>
       origin === 'built_in'
         ? 'built in'
         : form(
@@ -140,27 +140,27 @@ ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="
 }
 
 const faultColumns: readonly [Column<Resource<FaultAttributes>>, ...Column<Resource<FaultAttributes>>[]] = [
-  { name: 'Rule', of: ({ id }) => html`<code>${id}</code>` },
+  { name: 'Rule', cell: ({ id }) => html`<code>${id}</code>` },
   {
     name: 'Applies to',
-    of: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>`,
+    cell: ({ attributes }) => html`<bdi>${foreignName(whereOf(attributes), 'everything', 120)}</bdi>`,
   },
   {
     name: 'Fault',
-    of: ({ attributes: { fault, code, afterMs } }) =>
+    cell: ({ attributes: { fault, code, afterMs } }) =>
       html`${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}`,
   },
   {
     name: 'When',
-    of: ({ attributes: { when } }) => {
+    cell: ({ attributes: { when } }) => {
       const conditions = Object.entries(when).filter(([, value]) => value !== null)
       return conditions.length === 0
         ? 'always'
         : html`${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}`
     },
   },
-  { name: 'Matched', isNumber: true, of: ({ attributes: { matched } }) => String(matched ?? '–') },
-  { name: 'Applied', isNumber: true, of: ({ attributes: { hits } }) => String(hits ?? '–') },
+  { name: 'Matched', isNumber: true, cell: ({ attributes: { matched } }) => String(matched ?? '–') },
+  { name: 'Applied', isNumber: true, cell: ({ attributes: { hits } }) => String(hits ?? '–') },
 ]
 
 const whereOf = ({ merchant, operation, path }: FaultAttributes) =>
@@ -200,14 +200,14 @@ ${orders.length === 0 ? '' : html`<h3>Recent orders</h3>${table('Recent orders',
 const orderColumns = (
   partyId: string,
 ): readonly [Column<SandboxSeen['orders'][number]>, ...Column<SandboxSeen['orders'][number]>[]] => [
-  { name: 'Order', of: ({ id }) => idLink(id) },
-  { name: 'Shop', of: ({ shopId }) => html`<a href="/shops/${shopId}">${shopId}</a>` },
-  { name: 'Status', of: ({ status }) => status.replaceAll('_', ' ') },
-  { name: 'Placed', of: ({ createdAtMs }) => momentOf(createdAtMs) },
-  { name: 'Next event', of: ({ nextEventAtMs }) => (nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)) },
+  { name: 'Order', cell: ({ id }) => idLink(id) },
+  { name: 'Shop', cell: ({ shopId }) => html`<a href="/shops/${shopId}">${shopId}</a>` },
+  { name: 'Status', cell: ({ status }) => status.replaceAll('_', ' ') },
+  { name: 'Placed', cell: ({ createdAtMs }) => momentOf(createdAtMs) },
+  { name: 'Next event', cell: ({ nextEventAtMs }) => (nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)) },
   {
     name: 'Run',
-    of: ({ id, instanceId }) =>
+    cell: ({ id, instanceId }) =>
       html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">View run<span class="unseen">: ${id}</span></a>`,
   },
 ]
