@@ -158,7 +158,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     ok(await world.send('DELETE', path, { key: world.apiKey }))
   })
 
-  test('is on /connections for the owner, who narrows and ends it there', async () => {
+  test('the owner sees the sign-in on /connections, and can reduce its scopes or revoke it there', async () => {
     const application = await registered()
     const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow

@@ -141,7 +141,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     ok(await change({ agents: [{ claim: 'sub', value: 'somebody else', agentId }] }))
     expect((await present(issuer, await signAssertion(issuer))).json).toMatchObject({
       error: 'invalid_grant',
-      error_description: expect.stringContaining('No agent'),
+      error_description: expect.stringContaining('match no agent'),
     })
     ok(await change({ agents: [{ claim: 'sub', value: 'clerk', agentId }] }))
     const third = await token()
