@@ -33,6 +33,6 @@ test('rows beyond the limit are only counted', () => {
     ...{ id: 'rows', title: 'Rows', none: 'None', columns: ['Row'] },
     rows: Array.from({ length: count }, (_, at) => [String(at)]),
   })
-  expect(readableRows(section(500))).toStrictEqual({ shown: section(500).rows, more: undefined })
-  expect(readableRows(section(502))).toStrictEqual({ shown: section(500).rows, more: '2 more are in the JSON.' })
+  expect(readableRows(section(500))).toStrictEqual({ visibleRows: section(500).rows, more: undefined })
+  expect(readableRows(section(502))).toStrictEqual({ visibleRows: section(500).rows, more: '2 more are in the JSON.' })
 })
