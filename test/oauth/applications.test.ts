@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createConnections } from '../../src/service/oauth/connections.ts'
@@ -214,6 +214,29 @@ onEachDatabase('an application that signs in by itself', (database) => {
     const publicKeys = [await exportJWK(privateKey)]
     const source = { pointer: '/data/attributes/publicKeys/0/d' }
     expectRefusal(await postApplication(world, agentId, { publicKeys }), 'invalid_value', { source })
+  })
+
+  test('a key that no assertion can be checked with is refused, and named', async () => {
+    const { application, publicKey } = await keyed()
+    const good = await exportJWK(publicKey)
+    const { publicKey: small } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const { publicKey: curve } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+    const unusable = [
+      { ...good, x: '!!' },
+      { ...good, y: good.x },
+      { kty: 'OKP', crv: 'Ed25519' },
+      { ...good, alg: 'ES384' },
+      { ...good, alg: 'RS256' },
+      small.export({ format: 'jwk' }),
+      curve.export({ format: 'jwk' }),
+    ]
+    for (const key of unusable) {
+      const publicKeys = [good, key]
+      const refusal = { status: 422, source: { pointer: '/data/attributes/publicKeys/1' } }
+      expectRefusal(await postApplication(world, agentId, { publicKeys }), 'invalid_value', refusal)
+      const change = { key: world.apiKey, attributes: { publicKeys } }
+      expectRefusal(await world.send('PATCH', `/applications/${application.id}`, change), 'invalid_value', refusal)
+    }
   })
 
   test('each abuse of an assertion is refused with invalid_client, and recorded', async () => {

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import type { Application, applications } from '../../../tools/applications.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
 import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { type PublicKey, publicKeyProblem } from '../rules/public-keys.ts'
 import { removeClient, saveApplicationClient } from '../store/applications.ts'
 import { findApplication, insertGrant, listApplications, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
@@ -18,6 +19,7 @@ export const applicationHandlers = {
     const { tx, actor, partyId, environment, nowMs, system } = context
     await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
+    requireUsableKeys(publicKeys)
     // Deleting the agent takes the same lock, so a concurrent deletion also ends this application.
     await tx.lockParty(partyId)
     const agent = await loadAgent(context, agentId)
@@ -58,6 +60,7 @@ export const applicationHandlers = {
     const { tx, actor } = context
     // The holder of a new key acts as the agent.
     if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
+    requireUsableKeys(publicKeys)
     const before = await loadApplication(context, applicationId)
     if (before.revokedAtMs !== null) fail('conflict', { detail: 'The application was revoked.' })
     const present = before.scopes.split(' ')
@@ -67,7 +70,7 @@ export const applicationHandlers = {
         detail: `The application lacks ${added.join(', ')}, and the scopes of an application can only be reduced. Register another one.`,
       })
     }
-    const publicKey =
+    const remaining =
       scopes === undefined ? before.scopes : present.filter((scope) => scopes.includes(scope as never)).join(' ')
     if (publicKeys !== undefined) {
       if (authenticationOf(before) !== 'private_key_jwt') {
@@ -77,8 +80,8 @@ export const applicationHandlers = {
       }
       await saveApplicationClient(tx, before, { publicKeys })
     }
-    if (publicKey !== before.scopes) await updateGrant(tx, before.id, { scopes: publicKey })
-    return applicationView({ ...before, scopes: publicKey }, context)
+    if (remaining !== before.scopes) await updateGrant(tx, before.id, { scopes: remaining })
+    return applicationView({ ...before, scopes: remaining }, context)
   },
 
   /** Revokes an application. One that is already revoked is returned unchanged. */
@@ -93,6 +96,14 @@ export const applicationHandlers = {
     return { data, meta }
   },
 } satisfies HandlersOf<typeof applications>
+
+/** Refuses keys that no assertion can be checked with, which would let the application register and never sign in. */
+function requireUsableKeys(publicKeys: readonly PublicKey[] = []): void {
+  for (const [at, key] of publicKeys.entries()) {
+    const problem = publicKeyProblem(key)
+    if (problem !== undefined) failAttribute(`publicKeys/${at}`, `publicKeys/${at} ${problem}`)
+  }
+}
 
 /** Returns the subject of a client: itself (RFC 9068 section 2.2), because its tokens have no user. */
 const subjectOf = (clientId: string) => ({ clientId, userId: clientId })
