@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isId } from '../../src/service/pages/frame/ids.ts'
-import { maxEntriesSearched } from '../../src/service/store/record-traces.ts'
+import { maxEntriesSearched } from '../../src/service/store/run-search.ts'
 import { insertRunEntries } from '../../src/service/store/runs.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'

@@ -1,12 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Connection } from '../../src/service/store/engine/sqlite-connection.ts'
-import {
-  entriesWithText,
-  eventsOfRecord,
-  ledgerOfPosting,
-  ledgerOfRecords,
-} from '../../src/service/store/record-traces.ts'
+import { eventsOfRecord } from '../../src/service/store/events.ts'
+import { ledgerOfPosting, ledgerOfRecords } from '../../src/service/store/ledger.ts'
+import { entriesWithText } from '../../src/service/store/run-search.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 import { sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'

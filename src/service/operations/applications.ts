@@ -6,10 +6,10 @@ import { newId, timestamp } from '../../core/system.ts'
 import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { type PublicKey, publicKeyProblem } from '../rules/public-keys.ts'
 import { removeClient, saveApplicationClient } from '../store/applications.ts'
 import { findApplication, insertGrant, listApplications, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import { type PublicKey, publicKeyProblem } from '../tokens/public-keys.ts'
 import { newCredential } from '../tokens/secrets.ts'
 import { loadAgent } from './agents.ts'
 import { requireManager } from './steps/require-manager.ts'
@@ -19,7 +19,7 @@ export const applicationHandlers = {
     const { tx, actor, partyId, environment, nowMs, system } = context
     await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
-    requireUsableKeys(publicKeys)
+    await requireUsableKeys(publicKeys)
     // Deleting the agent takes the same lock, so a concurrent deletion also ends this application.
     await tx.lockParty(partyId)
     const agent = await loadAgent(context, agentId)
@@ -60,7 +60,7 @@ export const applicationHandlers = {
     const { tx, actor } = context
     // The holder of a new key acts as the agent.
     if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
-    requireUsableKeys(publicKeys)
+    await requireUsableKeys(publicKeys)
     const before = await loadApplication(context, applicationId)
     if (before.revokedAtMs !== null) fail('conflict', { detail: 'The application was revoked.' })
     const present = before.scopes.split(' ')
@@ -98,9 +98,9 @@ export const applicationHandlers = {
 } satisfies HandlersOf<typeof applications>
 
 /** Refuses keys that no assertion can be checked with, which would let the application register and never sign in. */
-function requireUsableKeys(publicKeys: readonly PublicKey[] = []): void {
+async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise<void> {
   for (const [at, key] of publicKeys.entries()) {
-    const problem = publicKeyProblem(key)
+    const problem = await publicKeyProblem(key)
     if (problem !== undefined) failAttribute(`publicKeys/${at}`, `publicKeys/${at} ${problem}`)
   }
 }

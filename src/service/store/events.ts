@@ -167,3 +167,27 @@ const insertWhole = inserting('events')
 export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
   return db.selectFrom('events').selectAll().where('partyId', '=', partyId).where('sequence', 'in', numbers).execute()
 }
+
+/** The maximum number of events that one search reads. */
+export const maxEventsSearched = 10_000
+
+/** Returns a party's events of one record before a number, newest first, and the number to continue before. */
+export async function eventsOfRecord(
+  tx: Transaction,
+  { partyId, resourceId }: { partyId: string; resourceId: string },
+  { limit, before }: { limit: number; before: number | null },
+): Promise<{ rows: EventRow[]; lastSequence: number | null }> {
+  const end = before ?? ((await findPartyHead(tx, partyId))?.eventSequence ?? 0) + 1
+  const rows = await tx.db
+    .selectFrom('events')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('sequence', '<', end)
+    .where('sequence', '>=', end - maxEventsSearched)
+    .where('resourceId', '=', resourceId)
+    .orderBy('sequence', 'desc')
+    .limit(limit + 1)
+    .execute()
+  if (rows.length > limit) return { rows: rows.slice(0, limit), lastSequence: rows[limit - 1]?.sequence ?? null }
+  return { rows, lastSequence: end > maxEventsSearched ? end - maxEventsSearched : null }
+}

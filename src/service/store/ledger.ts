@@ -116,3 +116,42 @@ export async function entriesOfParty(tx: Transaction, partyId: string, limit: nu
 const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
   db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', by.partyId).orderBy('id', 'desc').limit(by.limit),
 )
+
+/** The maximum number of the ledger's entries that one search reads. */
+export const maxLedgerSearched = 20_000
+
+/**
+ * Returns the ledger entries that these records moved, oldest first. Entries have no index by record, since every
+ * posting would pay for it: the search begins at an id that sorts before them.
+ */
+export async function ledgerOfRecords(
+  { db }: Transaction,
+  { partyId, sourceIds }: { partyId: string; sourceIds: readonly string[] },
+  { limit, fromId }: { limit: number; fromId: string },
+): Promise<PageOf<LedgerEntryRow>> {
+  const portion = db.selectFrom('ledgerEntries').where('partyId', '=', partyId).where('id', '>', fromId).orderBy('id')
+  const rows = await db
+    .selectFrom(portion.selectAll().limit(maxLedgerSearched).as('portion'))
+    .selectAll()
+    .where('sourceId', 'in', sourceIds)
+    .orderBy('id')
+    .limit(limit + 1)
+    .execute()
+  if (rows.length > limit) return pageOf(rows, limit, ({ id }) => id)
+  const last = await portion
+    .select('id')
+    .offset(maxLedgerSearched - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return { rows, lastId: last?.id ?? null }
+}
+
+/** The most sides of one posting. */
+const maxSides = 10
+
+/** Returns the entries of one posting that belong to a party. */
+export function ledgerOfPosting({ db }: Transaction, partyId: string, postingId: string): Promise<LedgerEntryRow[]> {
+  const ids = [...Array(maxSides).keys()].map((side) => `${postingId}_${side}`)
+  const rows = db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId)
+  return rows.where('id', 'in', ids).orderBy('id').execute()
+}

@@ -1,0 +1,31 @@
+import { importJWK, type JWK } from 'jose'
+
+/** A public key as JSON (RFC 7517): its kind, and the members of that kind. */
+export type PublicKey = { kty: string; alg?: string | undefined } & Record<string, string | undefined>
+
+/** The signatures that keys of each kind may make for assertions (RFC 7518 section 3.1, RFC 8037). */
+const algorithms: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  EC: ['ES256'],
+  OKP: ['EdDSA', 'Ed25519'],
+  RSA: ['PS256', 'RS256'],
+}
+const minRsaBits = 2048
+const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA or Ed25519), and RSA keys of at least ${minRsaBits} bits (PS256 or RS256).`
+
+/**
+ * Returns why no assertion can be checked with a public key (RFC 7517), and the keys that are accepted; undefined if
+ * one can.
+ *
+ * @example await publicKeyProblem({ kty: 'EC', crv: 'P-256', x: '!!' }) // 'is not a valid public key. It accepts …'
+ */
+export async function publicKeyProblem(key: PublicKey): Promise<string | undefined> {
+  const possible = algorithms[String(key.kty)] ?? []
+  const [first = ''] = possible
+  if (key.alg !== undefined && !possible.includes(key.alg)) {
+    return `has an alg that is not accepted for its kty ${key.kty}. ${accepted}`
+  }
+  const imported = await importJWK(key as JWK, key.alg ?? first).catch(() => undefined)
+  if (imported === undefined || imported instanceof Uint8Array) return `is not a valid public key. ${accepted}`
+  const { modulusLength = minRsaBits } = imported.algorithm as { modulusLength?: number }
+  return modulusLength < minRsaBits ? `has only ${modulusLength} bits. ${accepted}` : undefined
+}
