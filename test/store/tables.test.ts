@@ -53,6 +53,8 @@ const alsoSelected: Record<string, readonly string[]> = {
   'mcp-changes.ts': ['activity'],
   // The chart of runs is filtered by their agent and their program.
   'run-minutes.ts': ['runs'],
+  // The search in the texts of all runs.
+  'run-search.ts': ['runEntries'],
   // The rows of a command are read together with its party's, the credential and the time.
   'command-rows.ts': ['parties', 'credentials', 'clock'],
   'write-probe.ts': ['mcpMail'],
