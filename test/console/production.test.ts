@@ -196,7 +196,7 @@ onEachDatabase('the console in production', (database) => {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
             const { text, location } = await ownSite.visitor.open(`${filled(path, ownSite.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
-            // Find leads to the address of the id that was entered, whoever has it.
+            // Find leads to the address of the id that was entered, whether it exists or not.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)
           }
         }

@@ -4,7 +4,7 @@ import { importJWK, type JWK } from 'jose'
 export type PublicKey = { kty: string; alg?: string | undefined } & Record<string, string | undefined>
 
 /** The signatures that keys of each kind may make for assertions (RFC 7518 section 3.1, RFC 8037). */
-const algorithms: Readonly<Record<string, readonly [string, ...string[]]>> = {
+const algorithms: Readonly<Record<string, readonly string[]>> = {
   EC: ['ES256'],
   OKP: ['EdDSA', 'Ed25519'],
   RSA: ['PS256', 'RS256'],
@@ -19,13 +19,13 @@ const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA o
  * @example await publicKeyProblem({ kty: 'EC', crv: 'P-256', x: '!!' }) // 'is not a valid public key. It accepts …'
  */
 export async function publicKeyProblem(key: PublicKey): Promise<string | undefined> {
-  const possible = algorithms[String(key.kty)] ?? []
-  const [first = ''] = possible
+  const possible = algorithms[key.kty] ?? []
+  const [usual = ''] = possible
   if (key.alg !== undefined && !possible.includes(key.alg)) {
     return `has an alg that is not accepted for its kty ${key.kty}. ${accepted}`
   }
-  const imported = await importJWK(key as JWK, key.alg ?? first).catch(() => undefined)
+  const imported = await importJWK(key as JWK, key.alg ?? usual).catch(() => undefined)
   if (imported === undefined || imported instanceof Uint8Array) return `is not a valid public key. ${accepted}`
-  const { modulusLength = minRsaBits } = imported.algorithm as { modulusLength?: number }
+  const { modulusLength = minRsaBits } = imported.algorithm as { name: string; modulusLength?: number }
   return modulusLength < minRsaBits ? `has only ${modulusLength} bits. ${accepted}` : undefined
 }
