@@ -45,7 +45,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^bytes on disk/,
-    'An answer without a secret is recorded as plain text: compressing and sealing it took 3 % of the CPU of a write. PostgreSQL adds a header to each row.',
+    "An answer without a secret is recorded as plain text: compressing and sealing it took a fifth of a write's CPU. PostgreSQL adds a header to each row.",
   ],
   [
     /rows against/,
