@@ -115,7 +115,7 @@ test('an unrequested effect links to the step that caused it', async () => {
   await isOpen(page, 'the-answer-1')
   const verdict = trial(page, 'the-answer-1')
     .getByRole('listitem')
-    .filter({ hasText: 'stranger@evil.example (step 6)' })
+    .filter({ hasText: 'which the task did not ask for (step 6)' })
   await verdict.getByRole('link', { name: 'Step 6' }).press('Enter')
   await expect.poll(() => page.url()).toMatch(/#the-answer-1-step-6$/)
   await expect.poll(() => page.locator('[id="the-answer-1-step-6"]').textContent()).toContain('create_payment')
