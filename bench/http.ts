@@ -8,8 +8,8 @@ interface Era {
   /** Makes a host's requests before its first call. Returns the headers of its calls of that tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
   meta: object
-  /** The goal: our calls per second, divided by those of the SDK's server, which do nothing. */
-  atLeastOfEcho: number
+  /** The goal: the minimum ratio of our calls per second to those of the SDK's server, which only echoes. */
+  minRatioToEcho: number
 }
 
 const eras: readonly Era[] = [
@@ -22,7 +22,7 @@ const eras: readonly Era[] = [
       return headers
     },
     meta: {},
-    atLeastOfEcho: 0.5,
+    minRatioToEcho: 0.5,
   },
   {
     name: '2026 era',
@@ -38,7 +38,7 @@ const eras: readonly Era[] = [
         'io.modelcontextprotocol/clientCapabilities': {},
       },
     },
-    atLeastOfEcho: 0.7,
+    minRatioToEcho: 0.7,
   },
 ]
 
@@ -58,11 +58,11 @@ const limit = 64
 
 /** Measures calls over HTTP. Each of ours is authorized and durably issues a card; the SDK's server echoes a text. */
 export function measureHttp(programs: Programs): Promise<Row[]> {
-  return inEachEra(programs, async ({ name, atLeastOfEcho }, { issue, echo }) => {
+  return inEachEra(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
     const works = [issue, echo].map((call) => () => rateOf(calls, limit, call))
     const [ours, other] = await inTurns(5, works)
     const measurement = `tool calls over HTTP, ${name}, 64 in flight: issue_agent_card against echo`
-    return [compare({ measurement, unit: '/s', ours, other, goal: { atLeast: atLeastOfEcho } })]
+    return [compare({ measurement, unit: '/s', ours, other, goal: { atLeast: minRatioToEcho } })]
   })
 }
 

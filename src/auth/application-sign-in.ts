@@ -18,7 +18,7 @@ export interface ApplicationProof {
   clientId: string
   /** A file with the secret, or with a private key in PEM (PKCS #8). */
   proofFile: string
-  /** The identity provider that vouches for the application's person; undefined if it signs in by itself. */
+  /** The identity provider that vouches for the person; undefined if the application signs in by itself. */
   company?: Company | undefined
 }
 
@@ -32,7 +32,7 @@ export async function signInAsApplication(options: SignInOptions, proof: Applica
 /** RFC 7523 section 2.1. */
 const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Requests an access token. There is no refresh token: the application proves again that it is the one. */
+/** Requests an access token. There is no refresh token: the application authenticates again each time it needs a token. */
 export async function requestToken(
   { issuer, resource, clientId, proofFile, company }: ApplicationProof & { issuer: string; resource: string },
   fetch: Fetch,
@@ -55,5 +55,5 @@ async function authenticationBy(proofFile: string): Promise<ClientAuth> {
   })
 }
 
-/** One for each kind of key. A key of another kind cannot be imported for it. */
+/** One algorithm for each kind of key. The first with which the key can be imported is the right one. */
 const algorithms = ['ES256', 'Ed25519', 'PS256']

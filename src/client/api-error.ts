@@ -151,18 +151,18 @@ function read(answer: Answer, host: string): Found {
     const { status } = errorTable.service_unavailable
     return { ...nothing, code: 'service_unavailable', status, detail: `Can't reach ${host}: ${answer.reason}.` }
   }
-  const supportId = wellFormed(supportIds, answer.requestId)
+  const supportId = wellFormed(supportIdPattern, answer.requestId)
   const { status } = answer
   const errors = field(answer.json, 'errors')
   if (status >= 400 && Array.isArray(errors) && errors.length > 0) {
-    const code = wellFormed(codes, field(errors[0], 'code'))
+    const code = wellFormed(codePattern, field(errors[0], 'code'))
     if (code !== undefined) {
       const meta = field(errors[0], 'meta')
       return {
         code,
         status,
         detail: details(errors) ?? `${host} answered ${code}.`,
-        supportId: wellFormed(supportIds, field(meta, 'supportId')) ?? supportId,
+        supportId: wellFormed(supportIdPattern, field(meta, 'supportId')) ?? supportId,
         source: source(field(errors[0], 'source')),
         accepts: bounds(meta),
         retryable: field(meta, 'retryable') === true,
@@ -170,7 +170,7 @@ function read(answer: Answer, host: string): Found {
     }
   }
   // The published client declares this form for the timeout of a simulation: {code, message} without `errors`.
-  const code = wellFormed(codes, field(answer.json, 'code'))
+  const code = wellFormed(codePattern, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
     return { ...nothing, code, status, detail: message, supportId }
@@ -209,7 +209,7 @@ function nextStep(found: Found, passing: boolean, idempotencyKey: string | undef
 
 function source(value: unknown): ErrorSource | undefined {
   for (const name of ['pointer', 'parameter', 'header'] as const) {
-    const place = wellFormed(places, field(value, name))
+    const place = wellFormed(placePattern, field(value, name))
     if (place !== undefined) return { [name]: place } as ErrorSource
   }
   return undefined
@@ -236,12 +236,12 @@ function field(value: unknown, name: string): unknown {
 }
 
 // Any server may answer, and its texts reach a model: a field for one word must not carry a sentence.
-const codes = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
-const supportIds = /^[\w.:-]{1,100}$/
-const places = /^[\x21-\x7e]{1,200}$/
+const codePattern = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
+const supportIdPattern = /^[\w.:-]{1,100}$/
+const placePattern = /^[\x21-\x7e]{1,200}$/
 
 function wellFormed(form: RegExp, value: unknown): string | undefined {
-  // A key has the form of a code, so it has to be masked.
+  // An API key also matches the pattern of a code, so values that contain a secret are dropped.
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 

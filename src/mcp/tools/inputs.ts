@@ -102,7 +102,7 @@ function onlyValue(operation: OperationDefinition, name: string, value: unknown)
 
 /**
  * Returns the fields that the argument `clear` may name, because over MCP null means not given. These are the fields
- * that a change can empty, whose answer may be null too, and those with a default other than null.
+ * that a change can set to null and that can be null in the answer, and nullable fields with another default.
  */
 export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -143,7 +143,7 @@ function refuse(name: string, index: number, wrong: string): never {
   })
 }
 
-/** The most words of an enum, because a model reads them with every request. The description names the usual ones. */
+/** A longer enum is left out of the schema, since a model reads it with every request. The description names the usual values. */
 const maxWords = 16
 
 /** The largest length limit that the schema states: models never write texts as long as that. */
@@ -258,7 +258,7 @@ function defaultInWords(schema: Json): string | undefined {
   return schema.default === undefined ? undefined : `default ${schema.default}`
 }
 
-/** Returns whether the schema of an object's other keys has content; a closed or fully open object has none. */
+/** Returns whether `additionalProperties` is a schema with content: other keys are neither all refused nor all allowed. */
 function isSchema(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

@@ -20,13 +20,13 @@ interface Refused {
 interface Situation extends Refused {
   source: ErrorSource | undefined
   accepts: Bounds | undefined
-  /** The words for calling again, with the key or decision to leave out. */
+  /** The words that tell the model to call again, and which argument to leave out: the key or the decision. */
   again: string
 }
 
 /**
  * Returns the next step for the model. It contains the key only if the model should repeat exactly the same call
- * because the outcome is unknown: under the key of a refused call, a corrected one is a conflict.
+ * because the outcome is unknown. A corrected call with the key of a refused one would be a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused
@@ -51,8 +51,8 @@ export function keyToRepeat(error: ApiError | Failure): string | undefined {
 }
 
 /**
- * Returns the words for repeating a call that may have been carried out: without a new key the recorded answer would
- * return.
+ * Returns the words for repeating a call that may have been carried out. They ask for a new key, because otherwise the
+ * recorded answer would be returned.
  */
 function callAsNew(operation: OperationDefinition): string {
   return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
@@ -144,7 +144,7 @@ const steps = {
   service_unavailable: ({ error, again }) => `${waitAdvice(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
-/** Returns the code, or the code of the same status if only the deployed service knows it. */
+/** Returns the code. If this package doesn't know it, returns a known code with the same HTTP status. */
 function knownCode({ code, status }: ApiError | Failure): ErrorCode {
   if (Object.hasOwn(errorTable, code)) return code as ErrorCode
   const alike = Object.entries(errorTable).find(([, entry]) => entry.status === status)?.[0]

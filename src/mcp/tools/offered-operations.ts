@@ -16,7 +16,7 @@ export function operationNamed(choice: OfferedChoice, name: string): OperationDe
 /** Returns the operations by tool name, whatever the credential allows. Equal choices share one map. */
 export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
-  // `decides` changes only the arguments of the tools, but those are cached by this map.
+  // `decides` changes only the arguments of the tools, but their schemas are cached for each map, so it is part of the key.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
   let offered = cache.get(key)
   if (offered === undefined) {
@@ -36,7 +36,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
 const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**
- * Returns whether the operation creates a page with a card's number, which is for the person only if numbers are
- * masked.
+ * Returns whether the operation creates a page that shows a card's number. If numbers are masked, only a person may create
+ * such a page.
  */
 const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

@@ -13,12 +13,12 @@ export interface WaitTarget {
   keyId: string
 }
 
-/** More than one host asks for at once. */
+/** The most waiting requests of one credential. No single host needs as many. */
 export const maxPerCredential = 64
 /** The most waiting requests, which bounds their memory. */
 const maxWaits = 20_000
 
-/** The pauses before reading changes: after a signal, and without one. */
+/** The pause before reading changes: `gatherMs` after a signal, `watchMs` without one. */
 const limits = { watchMs: 1_000, gatherMs: 20 }
 
 /** One waiting request. */
@@ -43,7 +43,7 @@ export class WaitingRequest {
 
 /**
  * All waiting requests of this process. Each is an entry in a table. One reader of the outbox wakes those whose resource
- * changed, in whichever process.
+ * changed, no matter which process changed it.
  */
 export class WaitingRequests {
   readonly reads = new FairReads()

@@ -33,7 +33,7 @@ export async function countRefusedPasswords(
   const atSource = rows.find((row) => row.source === source)
   return {
     here: Number(atSource?.count ?? 0),
-    // A browser that signed in before is its user's, so its wrong passwords do not lock out other sources.
+    // A browser that has signed in before is taken for its user's, so wrong passwords there do not lock out other sources.
     anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
   }
 }

@@ -51,7 +51,7 @@ export interface MoneyShown extends WalletOverview {
   nowMs: number
   hasMoreSubscriptions: boolean
   owner: Whose
-  /** The address of the lists, at the pages shown. */
+  /** The URL of the lists at their current pages. */
   lists: string
   cards: ResourceList<CardAttributes>
   purchases: ResourceList<PurchaseAttributes>
