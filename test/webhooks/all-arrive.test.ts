@@ -21,7 +21,8 @@ function chances(seed: number): () => number {
 async function makeWallets(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
-    while (left-- > 0) {
+    while (left > 0) {
+      left -= 1
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
       // A request during a clock jump may get 503, and then did nothing.
       if (answer.status === 503) left += 1
