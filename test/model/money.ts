@@ -172,7 +172,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
 export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
   const payment = chosen(paymentsOf(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
-  // Of a customer's payments, an agent finds only those that it made.
+  // An agent finds a customer's payment only if it made it.
   const isFound = state.parties.includes(self) || payment.by === 'agent'
   const expected = !isFound ? 404 : payment.status === 'PENDING_CLAIM' ? 200 : 409
   const done = () => {
