@@ -1,5 +1,6 @@
 import { agentCards } from '../../../tools/agent-cards.ts'
 import { type ApiError, refusal } from '../../client/api-error.ts'
+import { parseJson } from '../../core/json.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { failedResult, success } from '../answers/results.ts'
 import { everyTool, type Ways } from '../dependencies.ts'
@@ -42,7 +43,7 @@ const ways: Ways = {
 export function recordedResult(call: RecordedCall): RecordedResult | undefined {
   const dependencies = { choice: everyTool(call.environment), api: { ways } }
   const operation = operationNamed(dependencies.choice, call.operation)
-  const json = parsed(call.answer)
+  const json = parseJson(call.answer) as Json | undefined
   if (operation === undefined || json === undefined || repeatedStatuses.includes(call.status)) return undefined
   if (operation.name === agentCards.getAgentCardDetails.name) return undefined
   const replayed = call.outcome === 'replayed'
@@ -65,14 +66,6 @@ export function recordedResult(call: RecordedCall): RecordedResult | undefined {
 interface Json {
   data?: unknown
   meta?: Record<string, unknown>
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 function errorOf(

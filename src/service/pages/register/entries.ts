@@ -1,4 +1,5 @@
 import { publicKeyMembers } from '../../../../tools/applications.ts'
+import { parseJson } from '../../../core/json.ts'
 import type { AgentClaim } from '../../rules/trusted-issuers.ts'
 
 /** An agent to choose from. */
@@ -108,7 +109,7 @@ const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 /** Returns the keys of a JWK, a JWKS or a list, with the members that count. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyForm }
-  const value = parsed(text)
+  const value = parseJson(text)
   const keys = [isObject(value) && Array.isArray(value.keys) ? value.keys : value].flat()
   if (!keys.every(isObject)) return { problem: keyForm }
   if (keys.some((key) => secretMembers.some((member) => Object.hasOwn(key, member)))) {
@@ -126,14 +127,6 @@ export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
 
 function withKnownMembers(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
