@@ -26,10 +26,10 @@ ${main}
 export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
 
 /**
- * Renders a part of a page that is refreshed after changes: the script requests `source`, which returns only the part's
- * content. Without the script, the part stays as it was when the page was opened.
+ * Renders a live part of a page. After a change, the script requests `source`, which returns only the content of the
+ * part. Without the script, the part stays as it was when the page was opened.
  * @param source An address of the console that returns an HTML fragment.
- * @param version Set for a part that differs for each session: the stream then sends the new version instead of the
+ * @param version Set if the content differs for each session. The stream then sends the new version instead of the
  * content.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
@@ -37,12 +37,12 @@ export function livePart(topic: Topic, source: string, content: Html, version?: 
   return html`<div data-live="${topic}" data-source="${source}"${versionAttribute}>${content}</div>`
 }
 
-/** Returns the response of a live part's source: the part alone. */
+/** Returns the response for the `source` of a live part: only the content of the part. */
 export function partAnswer(c: Context, content: Html, version?: string) {
   return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
 }
 
-/** Returns a hash of the part's content without the form tokens, which belong to one session. */
+/** Returns a hash of a part's content. The form tokens are left out, because each session has its own. */
 export function versionOf(content: object): string {
   return sha256(JSON.stringify(content, (name, value) => (name === 'token' ? undefined : value)))
 }

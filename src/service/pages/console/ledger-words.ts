@@ -1,6 +1,6 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 
-/** The words for reasons of postings, which name events without a caller. */
+/** The readable form of each posting reason. Timed effects are shown by these words too. */
 const reasonWords: Readonly<Record<string, string>> = {
   funded: 'Funded',
   authorized: 'Hold placed',

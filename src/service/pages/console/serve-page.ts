@@ -26,7 +26,7 @@ export function servePage(
   pages: ConsoleDependencies,
   show: Show<ConsoleDependencies>,
 ): void {
-  // PostgreSQL texts cannot contain a NUL, so no name can either.
+  // PostgreSQL texts cannot contain a NUL character, so no record has such an address.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? showNotFound(c, signedIn, 'There is nothing at this address.')
@@ -37,7 +37,8 @@ export function servePage(
 export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the sandbox until a reset or a restore.'
 
 /**
- * Renders a page for a missing address. The link may be for another person, who can sign in from here.
+ * Renders a page for a missing address. The link may be meant for a different user, so the page has a button to sign in
+ * as one.
  * @param text A sentence about the missing thing.
  */
 export function showNotFound(c: Context, signedIn: SignedIn, text: string) {

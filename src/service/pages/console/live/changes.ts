@@ -6,9 +6,9 @@ import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
-/** The interval at which the tables are polled for writes of other processes while a page is open. */
+/** The interval at which the tables are polled for writes by other processes while a page is open. */
 const lookEveryMs = 1000
-/** The number of runs to compare: more than change within one interval. */
+/** The number of runs to compare. Fewer runs than this usually change within one interval. */
 const maxRunsScanned = 20
 
 /** A listener that receives the party and the topics that changed. */
@@ -24,8 +24,8 @@ interface Seen {
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
 
 /**
- * The watcher of changes for the watched parties. It sees changes of this process immediately, and polls the tables
- * once a second for those of other processes on the same database.
+ * A watcher for changes to the data of some parties. It sees changes by this process immediately. For changes by other
+ * processes on the same database, it polls the tables once a second.
  */
 export class Changes {
   readonly #dependencies: ChangesDependencies
@@ -58,7 +58,7 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
-    // This is the baseline for changes in the first second.
+    // Without this baseline, changes within the first second would be missed.
     if (!this.#seen.has(partyId)) this.#seen.set(partyId, await seenNow(this.#dependencies, partyId))
     this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
   }
@@ -109,7 +109,7 @@ async function seenNow(
     const { rows } = await listRuns(tx, { partyId }, { limit: maxRunsScanned, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
-    // The transaction has just read the clock, which also tells whether any fault rules exist.
+    // This transaction has just read the clock, which also has the number of fault rules.
     const faults = store.clock.sandbox.faultRules === 0 ? [] : await allFaults(tx)
     const settings = [
       epoch,

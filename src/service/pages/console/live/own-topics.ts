@@ -1,10 +1,13 @@
 import { findRun } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
-/** The limit of topics on one stream: more than a page shows. */
+/** The most topics on one stream. No page needs that many. */
 const maxTopics = 5
 
-/** Returns the topics that a page requests; undefined if one of them does not exist for its party. */
+/**
+ * Returns the requested topics without duplicates; undefined if the party lacks one of them, or their number is
+ * invalid.
+ */
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,
   partyId: string,

@@ -3,7 +3,7 @@ import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
-/** Limits on streams for a party and for the process: more pages than a person or a team has open. */
+/** Limits on the open streams of one party and of this process. Normal use stays far below them. */
 const maxPerParty = 200
 const maxStreams = 2000
 /**
@@ -14,16 +14,16 @@ const heartbeatMs = 15_000
 /** The time a browser waits before it reconnects, in milliseconds. */
 const retryMs = 1000
 /**
- * The shortest interval between updates of a page. With many watchers, their number times the second value applies, to
- * bound the total cost.
+ * The shortest interval between updates of a page: `minPaceMs`, or `paceOfWatcherMs` for each watcher if that is
+ * longer. It bounds the total cost.
  */
 const minPaceMs = 500
 const paceOfWatcherMs = 15
-/** The time over which pages spread their requests for changed content, for each watcher. */
+/** Pages spread their requests for changed content over this time, multiplied by the number of watchers. */
 const askingOfWatcherMs = 40
 /** The most bytes queued for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024
-/** The time within which changes are sent together. */
+/** Changes within this time are sent together. */
 const gatherMs = 30
 
 interface Stream {
@@ -38,14 +38,17 @@ interface Stream {
 
 /** The time of the last message to the pages. */
 export interface Announcements {
-  /** Content read before this time may lack a change that a page was notified of, or missed while disconnected. */
+  /**
+   * Content read before this time may lack a change that a page was notified of, or that happened while it was
+   * disconnected.
+   */
   readonly announcedMs: number
 }
 
-/** The viewer of a page: parts are drawn with this user's access and this session's level of proof. */
+/** The viewer of a page. A part shows only the data and forms that this user and this session may see. */
 export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
-/** A part of a page as its address returns it. If the part differs for each session, only its `version` is sent. */
+/** A part of a page, with its address. If the part differs for each session, only its `version` is sent. */
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
 /** A function that draws the parts that the viewers of a topic share. Pages request other parts themselves. */
@@ -65,9 +68,9 @@ const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
 const beatBytes = encoder.encode(': still here\n\n')
 
 /**
- * The open pages of the console. Each has one stream, which tells it that one of its topics changed. The new content is
- * rendered and encoded once for all viewers and sent along, so each extra viewer costs only a write. Pages request
- * everything else themselves.
+ * The streams of the open console pages, one for each page. A message reports a changed topic and carries the new
+ * content. It is rendered and encoded once for all pages of a user, so each extra page costs only a write. Pages
+ * request everything else themselves.
  */
 export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
@@ -150,7 +153,7 @@ export class Streams implements Announcements {
     const sendHeartbeats = async () => {
       const isThere = await stillThere().catch(() => true)
       if (!this.#streams.has(stream)) return
-      // A browser that reads nothing reconnects when it reads again.
+      // If the browser has stopped reading, the stream is closed. The browser reconnects when it resumes.
       if (!isThere || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
@@ -159,7 +162,7 @@ export class Streams implements Announcements {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     gone.addEventListener('abort', () => stream.close())
-    // Either may have happened while the stream started.
+    // The browser may have disconnected, or the service begun to stop, while the stream started.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
@@ -221,7 +224,8 @@ export class Streams implements Announcements {
     const [whole, short] = [message(rendered), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
-      // A slow reader gets only the notice that something changed; one that reads nothing must reconnect.
+      // A browser that reads slowly gets only the notice that something changed. If its queue has no room even for
+      // that, it must reconnect.
       if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }

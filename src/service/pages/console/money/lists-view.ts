@@ -61,7 +61,7 @@ export interface Whose {
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Names the agent that caused a record, and links to the rest of its run. */
+/** Renders the name of the agent that caused a record, with a link to the run. */
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
@@ -76,7 +76,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}${older === null ? '' : html`<p><a href="${older}">Older ${heading.toLowerCase()}</a></p>`}</section>`
 }
 
-/** Renders cards as tiles. The number appears only on the page that shows it once. */
+/** Renders cards as tiles without their numbers. A card's number is only on a separate page, which shows it once. */
 export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
@@ -110,7 +110,7 @@ const amountColumn: Column<Resource<{ amount: number }>> = {
 }
 const whenColumn: Column<Resource<Cause>> = { name: 'When', cell: (row) => when(row.attributes.createdAt) }
 
-/** Renders a record's name as a link to everything that is known about it. */
+/** Renders a record's name as a link to the record's page. */
 const named = (id: string, name: string) => html`<a href="${recordAddress(id)}" id="open-${id}"><bdi>${name}</bdi></a>`
 
 const describedColumn = (name: string): Column<Resource<{ description: string | null }>> => ({
@@ -118,7 +118,7 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
   cell: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
-/** Formats an amount in cents; zero, the usual value, is shown as a dash. */
+/** Formats an amount in cents. Zero is the usual value, so it is shown as a dash. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Cause>(
@@ -229,7 +229,10 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Wh
   })
 }
 
-/** Renders other parties' requests for this party's money. The runs that created them belong to those parties. */
+/**
+ * Renders other parties' requests for this party's money. It has no agent column, because the agents and their runs
+ * belong to the other parties.
+ */
 export function askedSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {

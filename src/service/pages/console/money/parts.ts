@@ -18,7 +18,7 @@ import { listsPart, type WaitingShown, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
-/** The number of subscriptions shown. It is small because each one needs another request for its payments. */
+/** The number of subscriptions shown. It is small because each subscription needs another request for its payments. */
 const subscriptionsAtOnce = '6'
 
 export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
@@ -83,8 +83,8 @@ export async function waitingOf(
 }
 
 /**
- * Draws the parts that all viewers of a user's money share. The forms of the pending decisions belong to a session, so
- * of that part only the version is sent, and each page requests its own content.
+ * Draws the parts of the money page after a change. The pending decisions have forms that belong to a session, so only
+ * the version of that part is sent. Each page then requests the content itself.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)

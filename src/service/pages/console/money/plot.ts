@@ -13,7 +13,7 @@ export interface WalletEntry {
   createdAtMs: number
 }
 
-/** The balance of a wallet from a moment on, in cents. */
+/** A wallet's balance from `atMs` until the next step, in cents. */
 export interface Step {
   atMs: number
   availableCents: number
@@ -21,10 +21,10 @@ export interface Step {
 }
 
 /**
- * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance
- * because entries older than the given ones are unknown. Entries of the same moment form one step.
+ * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance,
+ * because older entries than the given ones may exist. Entries with the same time form one step.
  * @param entries Newest first.
- * @param maxPoints The limit of the number of steps; in a longer history only the last step of each stretch is kept.
+ * @param maxPoints The most steps to return. If there are more, only every nth step is kept, including the newest.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
@@ -50,7 +50,7 @@ interface Plotted {
   id: string
   name: string
   steps: readonly Step[]
-  /** Whether there are older entries. */
+  /** Whether older entries exist that `steps` lacks. */
   isCut: boolean
 }
 

@@ -60,7 +60,7 @@ const maxWallets = 20
 const maxWaiting = 20
 const entriesAtOnce = 50
 
-/** Creates the reads of the money pages. */
+/** Creates the functions that read the data of the money pages. */
 export function createMoneyReads(dependencies: ConsoleDependencies) {
   const { store } = dependencies
   const approvals = createApprovalReviews(dependencies)
@@ -127,7 +127,7 @@ interface ListInput {
   query?: Record<string, string>
 }
 
-/** Returns a page of a list, as the API answers the user. */
+/** Returns a page of a list, as the API returns it to the user. */
 async function readList<Attributes>(
   dependencies: ConsoleDependencies,
   user: UserRow,

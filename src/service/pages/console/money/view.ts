@@ -79,7 +79,7 @@ function failedSection(failed: WalletOverview['failed']): Html | '' {
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
-/** Renders the wallets, a live part. */
+/** Renders the live part with the wallets. */
 export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletOverview & Pick<MoneyShown, 'nowMs'>): Html {
   return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
@@ -94,7 +94,7 @@ function balances({ availableCents, heldCents }: Pick<WalletSummary, 'availableC
 <div><dt>Held</dt><dd>${dollars(heldCents)}</dd></div><div><dt>Total</dt><dd>${dollars(availableCents + heldCents)}</dd></div></dl>`
 }
 
-/** Renders the lists, a live part. */
+/** Renders the live part with the lists. */
 export function listsPart({
   owner,
   cards,
@@ -115,7 +115,10 @@ ${transfersSection(transfers, owner)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
-/** Renders the pending decisions. Their forms go to the decision pages, which enforce their own requirements. */
+/**
+ * Renders the pending decisions. Their forms are sent to the decision pages, which check again whether the user may
+ * decide.
+ */
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">

@@ -3,7 +3,7 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 /** Returns an API status in readable form: `marked_paid` becomes `marked paid`. */
 export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
 
-/** Returns the tone of a status, so that the color says no more than the word. */
+/** Returns the tone of a status, which selects its color. */
 export function likeOf(status: string): 'good' | 'open' | 'bad' | 'over' {
   if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
   if (/^(authorized|open|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status))
@@ -19,7 +19,7 @@ export const walletName = (name: string | null) => foreignName(name ?? '', 'A wa
 /** The lists that have more than one page. */
 export type ListName = 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests' | 'asked'
 
-/** The list that is shown from a cursor instead of its start. */
+/** The one list that is shown from a cursor. All other lists are shown from their start. */
 export interface ListPage {
   list?: string
   cursor?: string

@@ -25,20 +25,20 @@ import { isId } from '../../frame/ids.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { withoutCards } from '../without-cards.ts'
 
-/** The places in the searches of a record's page at which to continue. */
+/** The cursors at which the searches of a record's page continue. */
 export interface RecordPage {
   calls: string | null
   money: string | null
   events: number | null
 }
 
-/** An entry that mentions what was searched for. */
+/** An entry that contains the searched text. */
 export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
   agentName: string | null
   detail: string
 }
 
-/** The entries that a search found, and the place at which it continues. */
+/** The entries that a search found, and the cursor at which it continues. */
 export type EntriesFound = PageOf<EntryFound>
 
 /** A record of the user's party, with everything that is known about it. */
@@ -47,9 +47,9 @@ export interface RecordSeen {
   partyId: string
   /** The kind of record, such as `card`; null if the API cannot read one. */
   noun: string | null
-  /** Its current state, as the API shows it to the user, masked; null if the API cannot read it. */
+  /** Its current state as the API returns it to the user, with secrets masked; null if the API cannot read it. */
   now: string | null
-  /** The ids that its activity names besides it. */
+  /** The ids of other records that its activity names. */
   related: readonly string[]
   money: PageOf<LedgerEntryRow>
   calls: EntriesFound
@@ -60,14 +60,17 @@ export interface RecordSeen {
 const rowsAtOnce = 20
 const maxRelated = 20
 
-/** Records whose activity names what they own, not what they are about. Money is not traced through them. */
+/**
+ * The id prefixes of records whose activity names the records they own. Money is not traced through them, because that
+ * would find unrelated postings.
+ */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
-/** Creates the reads of the pages about records. The user's party is always a condition. */
+/** Creates the functions that read the data of the record pages. All of them read only data of the user's party. */
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
-    /** Returns the address of the page of a run or an entry with this id or instance id. */
+    /** Returns the address of the run or entry that `sought` identifies by its id, instance id or request id. */
     placeOf: (partyId: string, sought: string): Promise<string | undefined> =>
       store.read(async (tx) => {
         const entry = (await entryOfRequest(tx, partyId, sought)) ?? (await findRunEntry(tx, partyId, sought))
@@ -112,8 +115,8 @@ async function currentState(pages: ConsoleDependencies, user: UserRow, id: strin
 }
 
 /**
- * Returns the operations that read one record by an id with this prefix, and then those that answer the caller's own or
- * list them. Of a list, only the newest are looked at.
+ * Returns the operations that read records with this id prefix. Operations that take the record's id come first. After
+ * them come those that return the caller's own record or a list, of which only the first page is searched.
  */
 function readersOf(prefix: string): { key: OperationKey; operation: OperationDefinition; param: string | null }[] {
   const readers = Object.entries<OperationDefinition>(catalogue).flatMap(([key, operation]) => {
@@ -176,7 +179,9 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
   return ledgerOfRecords(tx, { partyId, sourceIds }, { limit: rowsAtOnce, fromId: fromId ?? `pst_${createdAt(id)}` })
 }
 
-/** Returns the moment of creation in an id, as it is written there. Everything about the record sorts after it. */
+/**
+ * Returns the encoded creation time in an id. Everything about the record is newer, so its ids sort after this time.
+ */
 const createdAt = (id: string) => id.slice(4, 16)
 
 async function withAgents(

@@ -14,7 +14,7 @@ interface RecordPages extends ConsoleDependencies {
   reads: RecordReads
 }
 
-/** Mounts Find, the pages of records, and the search in texts. */
+/** Mounts the Find form, the record pages and the text search. */
 export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void {
   const pages: RecordPages = { ...dependencies, reads: createRecordReads(dependencies) }
   const on = (path: ConsolePath, show: Show<RecordPages>) =>
@@ -25,7 +25,7 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
   on('/console/search', search)
 }
 
-/** Leads to the run, entry or record with the id. Any other text is searched for in requests and answers. */
+/** Redirects to the run, entry or record with the id. Any other text is searched for in requests and responses. */
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
   const place = await reads.placeOf(partyId, sought)

@@ -13,7 +13,7 @@ interface SearchShown {
   found: EntriesFound
 }
 
-/** Renders the search in the texts of requests and answers. */
+/** Renders the page that searches the texts of requests and responses. */
 export function searchMain({ text, found }: SearchShown): Html {
   const { rows, lastId } = found
   const onward = lastId === null ? null : addressOf('/console/search', { text, before: lastId })

@@ -16,7 +16,7 @@ import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-re
 
 const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
 
-/** The kinds of records that the API reads in lists only. */
+/** The kinds of records that no operation of the API reads one by one. */
 const nouns: Readonly<Record<string, string>> = {
   act: 'activity',
   pst: 'posting',
@@ -58,7 +58,7 @@ function attributesIn(now: string | null): Attributes {
   try {
     return (JSON.parse(now ?? '{}') as { data?: { attributes?: Attributes } }).data?.attributes ?? {}
   } catch {
-    // A long answer is cut, and then it is no JSON.
+    // A long response is cut off, so it is not valid JSON.
     return {}
   }
 }
@@ -72,7 +72,7 @@ const amounts = [
   ['refunded', 'Refunded'],
 ] as const
 
-/** Renders the attributes that tell what a record is, as far as it has them. */
+/** Renders a record's name, status, amounts and decline reason, if it has them. */
 function figures(attributes: Attributes): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
   const called = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
@@ -99,7 +99,7 @@ function figures(attributes: Attributes): Html {
 
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
-/** Renders the link to the page that only one kind of record has. */
+/** Renders a link to the special page that this kind of record has, if any. */
 function pageOfIts(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
@@ -113,7 +113,7 @@ function section(id: string, heading: string, content: Html): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>`
 }
 
-/** Renders the rows of a search, or that it found none so far, and a link that continues it. */
+/** Renders the rows of a search, or a sentence if there are none, with a link that continues the search. */
 function found(
   rows: readonly unknown[],
   content: () => Html,
@@ -170,7 +170,7 @@ function callsPart({ id, calls }: RecordSeen, page: RecordPage): Html {
   )
 }
 
-/** Renders entries of any run. */
+/** Renders a table of entries, which may be from several runs. */
 export function entriesTable(caption: string, { rows }: EntriesFound, more: readonly Column<EntryFound>[] = []): Html {
   return table<EntryFound>(
     caption,
@@ -248,7 +248,10 @@ function activityPart({ activity, partyId }: RecordSeen): Html {
   )
 }
 
-/** Renders the page for an id that leads nowhere: it is another party's, made up, or forgotten. */
+/**
+ * Renders the page for an id that was not found. The record may belong to another party, be deleted, or never have
+ * existed.
+ */
 export function nothingFoundMain(id: string): Html {
   return html`<h1>Not found</h1>
 <p role="alert">Nothing was found for <bdi>${foreignName(id, 'this id')}</bdi>. Check the id. Runs are kept for 30 days, and in the sandbox until a reset.</p>

@@ -19,7 +19,7 @@ export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
 export const chainBegins = '"chain":['
 export const dataEnds = ']}'
 
-/** Yields a report file in pieces: the rows of its chain are never all in memory. */
+/** Yields a report file in pieces, so that the rows of its chain are never all in memory. */
 export async function* reportFile(
   madeReport: MadeReport,
   format: ReportFormat,
@@ -86,7 +86,10 @@ function cellsOf(row: ActivityRow) {
   return [...hashedColumns.map((column) => row[column]), row.hash]
 }
 
-/** Returns JSON without characters that change the text direction, end an element or mean something in Markdown. */
+/**
+ * Returns JSON with escapes for the characters that change the text direction, end an element or have a meaning in
+ * Markdown.
+ */
 export function escapedJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(
     /[^\x20-\x7e\n]|[<>&`]/g,

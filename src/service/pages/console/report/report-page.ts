@@ -30,7 +30,7 @@ export async function reportFor(
 
 interface How {
   environment: Environment
-  /** The bounds on how much of the run the report covers. */
+  /** Selects the limits on how much of the run the report covers. */
   of: keyof typeof bounds
 }
 

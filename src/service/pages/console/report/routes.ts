@@ -34,7 +34,7 @@ const types = {
   json: 'application/json',
 } as const satisfies Record<ReportFormat, string>
 
-/** Returns the file as a download. The id is this service's own, so it is a valid file name on every system. */
+/** Returns the file as a download. The service generates run ids, so the file name is valid on every system. */
 function sent(
   c: Context,
   file: AsyncGenerator<string>,

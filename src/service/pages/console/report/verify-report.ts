@@ -24,7 +24,8 @@ export type Verified =
 class Broken extends Error {}
 
 /**
- * Stops the verification. The text may be foreign: it is shown on one line, without characters that control a terminal.
+ * Stops the verification. The text may contain parts of the file, so it is reduced to one line without terminal control
+ * characters.
  */
 const failBroken = (what: string): never => {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -41,7 +42,7 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // We never write JSON nested this deep, or other values where texts belong, so the file is not ours.
+    // We never write JSON nested this deep, or another type where a string belongs, so the file is not ours.
     if (error instanceof RangeError || error instanceof TypeError)
       return { result: 'broken', what: 'the data is nested too deeply, or has a part that no report has' }
     throw error
@@ -150,11 +151,11 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
 
 const lineExcerpt = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
-/** The rows of a report's chain; only the last one is kept. */
+/** The check of a report's chain, row by row. Only the last row is kept in memory. */
 class Chain {
   last: ActivityRow | undefined
   #count = 0
-  /** Whether the last line announces another one. */
+  /** Whether the last line ends with a comma, so that another row must follow. */
   #goesOn = false
   readonly #head: Head
 

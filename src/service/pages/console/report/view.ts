@@ -33,13 +33,13 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** Renders a cell. Text from outside the service, and long ids and hashes, may break anywhere. */
+/** Renders a cell. Lines may break anywhere in text from outside the service, and in long ids and hashes. */
 function text(cell: Cell): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${cell.foreign}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${cell}</bdi>` : cell
 }
 
-/** Renders the page's links to its files. */
+/** Renders the download links of the report page. */
 export function downloads(runId: string): Html {
   const names = [
     ['html', 'HTML'],
@@ -52,8 +52,8 @@ export function downloads(runId: string): Html {
 }
 
 /**
- * Returns a report as a self-contained HTML file without a script. The caller appends the data that `verify` reads after
- * the `<!-- data -->` comment.
+ * Returns a report as a self-contained HTML file without a script. The caller replaces the `<!-- data -->` comment with
+ * the data that `verify` reads.
  */
 export function reportDocument(report: RunReport, madeAt: string): string {
   return standalonePage({

@@ -6,7 +6,7 @@ import type { Counted, RunReport } from '../../../rules/run-report.ts'
 /** The content of a cell: our own words, or text from outside the service. */
 export type Cell = string | { foreign: string }
 
-/** A section of a report, the same in every format. */
+/** A section of a report. It has the same content in every format. */
 export interface Section {
   id: string
   title: string
@@ -37,7 +37,7 @@ export function titleOf({ instanceId }: RunReport): string {
     : `Run report: ${foreignName(instanceId, 'a run', 100)}`
 }
 
-/** Returns the sections of a report in the order of a reader's questions: intent, results, decisions, problems. */
+/** Returns the sections of a report: the run, its money, its decisions, its problems and its activity chain. */
 export function sectionsOf(report: RunReport, madeAt: string): Section[] {
   return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
 }
@@ -274,7 +274,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
   }
 }
 
-/** Returns the rows that a person reads, and a note on the others. */
+/** Returns the rows to show, and a note on how many more there are. */
 export function readableRows({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
   if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
   return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }

@@ -8,13 +8,13 @@ import type { RunsOverTime } from './read-runs.ts'
 
 type Bucket = RunsOverTime['buckets'][number]
 
-/** Heights in pixels. Widths are shares, so that the chart fits any screen. */
+/** Heights are in pixels. Widths are percentages, so that the chart fits any screen. */
 const height = 56
 const [minHeight, gap] = [2, 0.2]
 
 /**
- * Renders calls and dollars over time, each in a row of bars. The script filters by a drag over them; the fields for
- * times above the list do the same without it.
+ * Renders calls and dollars over time, each in a row of bars. With the script, a click or drag on the bars filters the
+ * runs by time. Without it, the time fields above the list do the same.
  */
 export function runsChart(period: RunsOverTime, nowMs: number): Html {
   const { fromMs, bucketMs, count, buckets } = period
@@ -54,7 +54,7 @@ interface Row {
   ends: string
 }
 
-/** Renders one row of bars. Each bar has a good part and, on top of it, a failed one. */
+/** Renders one row of bars. In each bar, the failed calls are stacked on top of the others. */
 function row(
   { fromMs, bucketMs, count, buckets }: RunsOverTime,
   { id, name, total, maximum, ends }: Row,

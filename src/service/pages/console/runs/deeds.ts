@@ -5,7 +5,7 @@ import { dollars } from '../../frame/texts.ts'
 import type { EntrySeen } from './read-runs.ts'
 import { stateOf } from './words.ts'
 
-/** Past-tense verbs of tools that involve money, each with the preposition before the merchant, payee or payer. */
+/** Past-tense phrases for tools that move money, each with the preposition before the merchant, payee or payer. */
 const deeds: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
   pay_shop_checkout: ['Paid', 'at'],
   start_shop_checkout: ['Started a checkout of', 'at'],
@@ -28,7 +28,10 @@ const deeds: Readonly<Record<string, readonly [verb: string, preposition: string
 
 const tookEffect = ['done', 'declined', 'replayed', 'repeated']
 
-/** Returns an entry's deed, such as `Paid $36.00 at Plain Goods`; otherwise the title of its tool. */
+/**
+ * Describes an entry that took effect, such as `Paid $36.00 at Plain Goods`. For any other entry, returns the tool's
+ * title.
+ */
 export function deedOf({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
   const [verb, preposition] = deeds[operation] ?? []
   const isDone = tookEffect.includes(outcome) || fault?.startsWith('effect_then_') === true

@@ -8,7 +8,7 @@ import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.
 import { timelineAddress } from './words.ts'
 
 export const runsAtOnce = 50
-/** The limit of entries added on top of a timeline at once; a link leads to the rest. */
+/** The most entries added on top of a timeline at once. A link leads to the rest. */
 const entriesOnTop = 30
 
 /** Draws the newest entries of a run; undefined if the party has no such run. */
@@ -24,7 +24,10 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
   return String(await part)
 }
 
-/** Creates the function that draws the parts of run pages without a filter after a change. */
+/**
+ * Creates the function that redraws the parts of run pages after a change. Pages with a filter request their parts
+ * themselves.
+ */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)
   return async ({ user: { partyId } }, topic) => {

@@ -11,7 +11,7 @@ import { accountText, reasonText } from '../ledger-words.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
-/** The limit of records shown for a list; the answer has all of them. */
+/** The most record ids shown for an entry. The response below has all of them. */
 const maxRecords = 5
 
 interface EntryShown {
@@ -22,7 +22,7 @@ interface EntryShown {
   shopId: string | null
   /** Whether to show what a model saw. */
   isToolCall: boolean
-  /** The result that the host of a tool's call got; undefined if it is unknown. */
+  /** The tool result that the host received; undefined if it is unknown. */
   toolResult: ReturnType<ToolResultOf>
 }
 
@@ -75,7 +75,7 @@ const byText = (agentName: string | null, { actorType }: RunDetail) =>
       : 'An API key'
     : foreignName(agentName, 'An agent without a name')
 
-/** Renders the record ids, by which a person finds them in other entries, in Money and in the API. */
+/** Renders the ids of the entry's records as links to their pages. */
 function recordsFact({ resourceIds = [] }: RunDetail): Html {
   if (resourceIds.length === 0) return html``
   const idParts = resourceIds.slice(0, maxRecords).map((id) => html` ${idLink(id)}`)
@@ -93,7 +93,7 @@ function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): 
   return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${errorKind === undefined ? '' : html`<p>${errorKind.next}</p>`}</section>`
 }
 
-/** Renders the error detail of the answer. */
+/** Renders the error detail of the response. */
 function detailIn(answer = ''): Html {
   const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
   return text === undefined ? html`` : html`<p><bdi>${withLinkedIds(sentence(JSON.parse(text) as string))}</bdi></p>`
@@ -162,7 +162,7 @@ function jsonPart(name: string, line: string | null, text: string | undefined, c
   }${cut > 0 ? html`<p class="aside">${cut} more characters were cut off.</p>` : ''}</section>`
 }
 
-/** Renders the result of a tool beside the answer of the API. */
+/** Renders the tool result, which may differ from the API's response. */
 function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
   if (!isToolCall) return html``
   if (toolResult === undefined)

@@ -37,7 +37,7 @@ interface RunsShown {
   sandbox: boolean
 }
 
-/** Returns whether the list has a filter. */
+/** Returns whether the list has any filter. */
 const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) => value !== undefined)
 
 /** Renders the list of runs with its filters. */
@@ -69,7 +69,7 @@ ${narrowed ? html`<a href="/console">Clear filters</a>` : ''}
 ${livePart('runs', source, runsTable(state))}`
 }
 
-/** Renders the runs, a live part. */
+/** Renders the live part with the runs. */
 export function runsTable({ runs, overTime, filter, older, nowMs, sandbox }: RunsShown): Html {
   if (runs.length === 0) {
     return isNarrowed(filter)

@@ -2,7 +2,7 @@ import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
-/** The limit of cached results, which is more than the runs and filters that are watched at the same time. */
+/** The most cached results. Usually, fewer combinations of run and filter are watched at the same time. */
 const maxKept = 500
 
 /**

@@ -30,7 +30,7 @@ export interface RunListed extends RunSeen {
   problem: EntrySeen | undefined
 }
 
-/** The totals of runs over time. The first stretch begins at `fromMs`; those without entries are left out. */
+/** The totals of runs over time. The first bucket begins at `fromMs`. Buckets without entries are left out. */
 export interface RunsOverTime {
   fromMs: number
   bucketMs: number
@@ -46,7 +46,7 @@ export interface EntrySeen extends ListedEntry {
 export interface EntryOpened extends EntrySeen {
   detail: RunDetail
   run: RunSeen
-  /** The neighboring entries of the timeline. */
+  /** The ids of the neighboring entries in the timeline. */
   older: string | null
   newer: string | null
   /** The entry whose answer this one repeated. */
@@ -59,7 +59,7 @@ export interface Choices {
   agents: readonly { id: string; name: string }[]
 }
 
-/** Creates the reads of the run pages, each in one transaction. The party is always an argument. */
+/** Creates the functions that read the data of the run pages. Each one uses a single transaction. */
 export function createRunReads({ store }: { store: Store }) {
   return {
     runs: (scope: RunScope, page: PageRequest) =>
@@ -99,7 +99,7 @@ async function withProblems(tx: Transaction, partyId: string, rows: readonly Run
 }
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** The lengths of the stretches of a chart. */
+/** The possible lengths of a chart's buckets, in milliseconds. */
 const bucketLengths = [1, 2, 5, 10, 15, 30]
   .map((count) => count * minuteMs)
   .concat([1, 2, 4, 6, 12].map((count) => count * hourMs))

@@ -44,10 +44,10 @@ ${onwardLink(state)}
 </section>`
 }
 
-/** Returns the address of the run's figures, a live part. */
+/** Returns the address of the live part with the run's figures. */
 export const factsAddress = (runId: string) => `/console/runs/${runId}?part=facts`
 
-/** Renders the run's agent, program and figures so far, a live part. */
+/** Renders the live part with the run's agent, program and figures. */
 export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
   return html`<dl class="figures">
 <div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
@@ -65,7 +65,7 @@ export function timelinePart(
   return html`<div data-entries>${entriesOf(state)}</div>${onwardLink(state)}`
 }
 
-/** Renders the link to entries that are too many to add at once. */
+/** Renders a link to the new entries that the script did not add because they are too many. */
 export function gapPart(address: string, lastId: string): Html {
   return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">Show the entries in between</a></p>`
 }
@@ -83,7 +83,7 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
 
 /**
  * Renders the row of an entry.
- * @param shown.between The text between this entry and the next one: it moves with this entry.
+ * @param shown.between The separator text below this entry, which is part of the entry's row.
  */
 function entryRow(
   runId: string,

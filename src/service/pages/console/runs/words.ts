@@ -5,7 +5,7 @@ import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
 import { escaped } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
 
-/** The words and tone of each outcome. The mark has the same meaning without color. */
+/** The text, tone and mark of each outcome. The mark shows the tone to people who cannot see the color. */
 export const outcomeWords = {
   done: { text: 'Done', like: 'good', mark: '✓' },
   declined: { text: 'Declined', like: 'bad', mark: '✕' },
@@ -34,7 +34,7 @@ const lostWords: Readonly<Record<string, { text: string; like: string; mark: str
   effect_then_503: { text: 'Done, answered 503 (fault)', like: 'bad', mark: '!' },
 }
 
-/** Returns the words and tone of an entry's state. */
+/** Returns the text, tone and mark of an entry's state. */
 export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string | null }) =>
   (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostWords[fault] : undefined) ??
   outcomeWords[outcome]

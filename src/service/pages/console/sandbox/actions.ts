@@ -10,10 +10,10 @@ export interface FormRequest {
   attributes?: object
 }
 
-/** A function that returns the request of a form; null if the requested state already holds. */
+/** A function that returns the API request of a form; null if the clock is already at the requested time. */
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
-/** Moves the clock relative to the time that the page showed, so that a form sent twice moves it once. */
+/** Moves the clock relative to the time that the page showed, so that submitting a form twice moves the clock once. */
 const moveFurther =
   (ms: number): Form =>
   (sent, { nowMs, movedMs }) => {

@@ -45,7 +45,7 @@ export interface ClockSeen {
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** False if the user must first prove that they are not an agent. */
+  /** False if the user must first sign in again to prove that they are not an agent. */
   mayManage: boolean
   /** Undefined if the user does not manage the sandbox. */
   managed: Managed | undefined
@@ -62,7 +62,7 @@ export interface Managed {
 const ordersShown = 20
 const eventsShown = 6
 
-/** Creates the reads of the sandbox page. */
+/** Creates the functions that read the data of the sandbox page. */
 export function createSandboxReads(pages: ConsoleDependencies) {
   const { store } = pages
   const list = async <Attributes>(
@@ -73,7 +73,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     return status === 200 ? (parsedWithoutCards(body) as { data: Resource<Attributes>[] }).data : undefined
   }
   const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
-    // Effects that are due are applied first, so the next ones are still to come.
+    // Due effects are applied first, so that all listed events are in the future.
     await settleDue(pages, { partyId: viewer.user.partyId })
     const [times, nextMs, next] = await Promise.all([
       store.read(readTimes),
@@ -88,8 +88,8 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     }
   }
   /**
-   * Returns whether the viewer may manage the sandbox. In a rehearsal a sign-in with one click is not enough, since the
-   * agent could do that too.
+   * Returns whether the viewer may manage the sandbox. In a rehearsal a one-click sign-in is not enough, because the
+   * agent could have done that too.
    */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managedState = async (viewer: Viewer): Promise<Managed | undefined> => {

@@ -69,7 +69,7 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 
-/** The message after each form. The name of the form selects it, so no text from an address is ever shown. */
+/** The message after each form, selected by the form's name. The page never shows text from its own address. */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock moved forward by 1 hour.',
   day: 'The clock moved forward by 1 day.',
@@ -94,8 +94,7 @@ interface Said {
 function refusedWith(body: string, status: number): Said {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // For an invalid value the detail is enough; the next steps of other errors mention keys and sources for programs
-  // only.
+  // For an invalid value, the detail is enough: the next step in the error table is meant for programs.
   const isValue = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isValue ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }

@@ -16,7 +16,7 @@ export interface Upcoming extends NextEvent {
 }
 
 interface RecordSummary {
-  /** The event, if it depends on the record's status. */
+  /** The words for the event, if they depend on the record's status. */
   happens: string | null
   words: string
   /** The address of the record's details, and the text of its link. */
@@ -48,8 +48,8 @@ const nameText = (text: string | null) => foreignName(text ?? '', 'without a des
 const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
- * Returns the next event of a subscription. A pending one waits for its payer; one that needs attention collects
- * nothing and misses its payments.
+ * Returns the words for a subscription's next event. A pending subscription waits for its payer. A subscription that
+ * needs attention misses its payments.
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'
@@ -58,7 +58,7 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
       ? 'Subscription payment is missed'
       : 'Subscription is charged'
 
-/** The way to read and describe each kind of record. An invitation can only be read from a list. */
+/** How to read and describe each kind of record. Invitations have null because the API returns them only in lists. */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${nameText(shopId)}` },
   bank: { key: 'getTransfer', param: 'transferId', words: requestLine },
@@ -79,7 +79,7 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
 
 const payment: Subject = { key: 'getPayment', param: 'paymentId', words: requestLine }
 
-/** Returns the same events with the records that the user may read. */
+/** Adds the record to each event, if the user may read it. */
 export function withRecords(
   pages: ConsoleDependencies,
   { user }: Viewer,

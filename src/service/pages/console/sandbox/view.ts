@@ -20,7 +20,7 @@ export interface PageState {
   seen: SandboxSeen
   partyId: string
   token: string
-  /** The result, or the reason why nothing was done. */
+  /** The message after a successful action. */
   done: string | null
   problem: string | null
 }
@@ -50,7 +50,7 @@ export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): strin
   return versionOf([Math.floor(nowMs / minuteMs), movedMs, nextMs, events])
 }
 
-/** Renders the clock, a live part. */
+/** Renders the live part with the clock. */
 export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
   const isMoved = Math.abs(movedMs) >= 1000
   const movedField = html`<input type="hidden" name="moved" value="${movedMs}">`
@@ -108,7 +108,7 @@ ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshot
 </div>`
 }
 
-/** Renders the snapshots, a live part. */
+/** Renders the live part with the snapshots. */
 export function snapshotsPart({ snapshots }: Managed, token: string): Html {
   if (snapshots.length === 0) return html`<p class="aside">No snapshots yet.</p>`
   return html`<ul class="list">${snapshots.map(
@@ -120,7 +120,7 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
   )}</ul>`
 }
 
-/** Renders the faults, a live part. */
+/** Renders the live part with the faults. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
   const clearColumn: Column<Resource<FaultAttributes>> = {

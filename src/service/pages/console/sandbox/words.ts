@@ -22,7 +22,7 @@ export const faultWords = {
   empty_page: 'Lists return no items.',
 } as const satisfies Record<FaultKind, string>
 
-/** Returns the rough length of a time span, such as `6 days`, whether it lies ahead or in the past. */
+/** Returns the approximate length of a time span, such as `6 days`. The sign is ignored. */
 export function distance(ms: number): string {
   const units = [
     ['day', 86_400_000],
@@ -35,7 +35,7 @@ export function distance(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** The notice for a session that began with one click, which any program on this machine could have started. */
+/** The notice for a session from a one-click sign-in, which any program on this machine can do. */
 export const unproven =
   'An agent is being rehearsed in this world, and it could have signed in with one click as you did. Sign out, then sign in with your password.'
 
