@@ -7,7 +7,7 @@ export type Rows = Record<string, Value>[]
 export interface Statement {
   sql: string
   parameters: Value[]
-  /** PostgreSQL only: on SQLite one transaction at a time may write. */
+  /** Whether only PostgreSQL runs it: on SQLite only one transaction at a time can write. */
   lock?: true
 }
 
@@ -21,7 +21,7 @@ interface Table {
   indexes: readonly string[]
 }
 
-/** The tables that an authorization touched when the baseline was frozen. Two are empty, with only the columns it reads. */
+/** The tables that an authorization touched when the baseline was frozen. Two stay empty. */
 const tables: Readonly<Record<string, Table>> = {
   clock: { columns: 'id:bigint offsetMs epoch:bigint highestMs', key: 'id', indexes: [] },
   credentials: {
@@ -90,7 +90,7 @@ const tables: Readonly<Record<string, Table>> = {
 
 const quoted = (names: string, separator = ', ') => names.replaceAll(/\w+/g, '"$&"').replaceAll(' ', separator)
 
-/** Creates the tables of the baseline. They are separate from the service's, whose later changes do not affect it. */
+/** Creates the baseline's own tables, so that later changes to the service's tables do not affect it. */
 export const baselineTables = Object.entries(tables)
   .flatMap(([table, { columns, key, indexes }]) => {
     const typed = columns.split(' ').map((column) => {
@@ -111,7 +111,7 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** The rows of callers with this many cards each. */
+/** Returns a caller for each count, with that many cards, and the statements that insert their rows. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => callerWith(count, nowMs))
@@ -165,7 +165,7 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
 
 /**
  * Yields the statements that the service ran in November 2026 for one approved authorization, without its savepoints.
- * It reads the clock, due effects, credential, idempotency key, card, permission and wallet, and writes the effects and
+ * They read the clock, due effects, credential, idempotency key, card, permission and wallet, and write the effects and
  * the answer. The list is frozen, so that every later version of the service is compared with the same work.
  */
 export function* authorization(caller: Caller, cardId: string): Generator<Statement, void, Rows> {
@@ -245,5 +245,5 @@ const texts = {
 }
 
 const fingerprint = sha256('fingerprint')
-/** As long as a recorded answer. */
+/** A text about as long as a recorded answer. */
 const answer = JSON.stringify({ data: 'x'.repeat(960) })

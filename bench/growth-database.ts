@@ -21,7 +21,7 @@ const spreadMs = 400 * 24 * 60 * 60 * 1000
 const recordedMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** A number higher than the activity entries of one history. */
+/** More than the number of activity entries in one history. */
 const sequencesPerClone = 10_000
 
 /**
@@ -122,7 +122,7 @@ function cloneOf({ dialect }: RawDatabase, name: string, keptIds: string): strin
 
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>
 
-/** Opens a connection to the database beside those of the service. */
+/** Opens a connection to the database that is separate from the service's. */
 async function openRaw(url: string) {
   const counting = (table: string) => `select count(*) as n from "${table}"`
   if (url.startsWith('sqlite:')) {
@@ -162,7 +162,7 @@ async function liveOnce(sandbox: Sandbox): Promise<void> {
   const usd = { currency: 'USD', merchant: { name: 'Books' } }
   for (let count = 0; count < 20; count++) {
     const { id: cardId } = (await asAgent('/agent-cards', { ...usd, maximumAmount: 1000 })).data
-    // A tenth is declined and a tenth reversed; the others are captured.
+    // One purchase in ten is declined and one is reversed; the others are captured.
     const amount = count % 10 === 9 ? 2000 : 500
     const { id, attributes } = (await asAgent(`/simulations/agent-cards/${cardId}/authorize`, { ...usd, amount })).data
     const path = `/simulations/card-transactions/${id}`

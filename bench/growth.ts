@@ -16,10 +16,10 @@ const smallRows = 10_000
 const maxRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
-/** How often a comparison that misses its goal is measured, because other work may have slowed down single calls. */
+/** The most attempts at a comparison that misses its goal, because other work may have slowed down single calls. */
 const attempts = 3
 
-/** Measures bytes of a purchase on the disk, and calls on a database of many rows against one of few. */
+/** Measures the disk space of a purchase, and compares calls on a large database with calls on a small one. */
 export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'programs'>): Promise<Row[]> {
   const fileOf = async (count: number) => {
     const path = join(data ?? directory, `growth-${count}.sqlite`)
@@ -157,11 +157,11 @@ function pay({ sandbox, values }: Grown): Promise<number> {
 
 /** The length of a page. The small database has at least as many records, so both databases return equal pages. */
 const pageLength = 10
-/** The most pages before one far within a list; fewer if the small database has fewer full ones. */
+/** The most pages skipped to reach a page far down a list. A small database may have fewer full pages. */
 const maxPagesSkipped = 20
 const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
 
-/** Returns a row for a list: its slowest request, among all filters, credentials and a page far behind the first. */
+/** Returns a row for a list: its slowest request, among all filters, both credentials and a page far down the list. */
 async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
   const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
     if (['limit', 'cursor', 'partyId', 'customerPartyId'].includes(filter)) return []

@@ -97,8 +97,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
 }
 
 /**
- * Requests the health of a server without a pause, in a separate thread, since the thread that loads the server would
- * be too slow.
+ * Checks a server's health continuously in a separate thread, since the thread that loads the server would be too slow.
  */
 if (!isMainThread) {
   for (;;) {

@@ -2,10 +2,10 @@ import { type HttpServer, opening, type Programs, processorMs } from './processe
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** The HTTP calls of a host of one protocol era. */
+/** How a host of one protocol era calls over HTTP. */
 interface Era {
   name: string
-  /** Makes a host's requests before its first call. Returns the headers of its calls of that tool. */
+  /** Sends the requests that a host makes before its first call. Returns the headers for calls of that tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
   meta: object
   /** The goal: the minimum ratio of our calls per second to those of the SDK's server, which only echoes. */

@@ -10,7 +10,7 @@ import { compare, inTurns, judge, type Row, single } from './table.ts'
 
 const callsPerRound = 400
 
-/** Compares a tool call in this process with the same request by `fetch`, and counts the statements of a write. */
+/** Compares a tool call in this process with the same request by `fetch`, and counts the SQL statements of a write. */
 export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
   try {
@@ -58,7 +58,7 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
 
 const counted = 100
 
-/** Counts all statements of sequential calls, including background ones, without savepoints, begins and commits. */
+/** Counts all SQL statements during sequential calls, even background ones, but no savepoints, begins or commits. */
 async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const cards: string[] = []
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))

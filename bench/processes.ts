@@ -66,7 +66,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
     write({ id: lastId, method, params })
     return call.promise
   }
-  /** Sends what a host of the 2025 era sends first. */
+  /** Sends the first messages of a host of the 2025 era. */
   const greet = async () => {
     await request('initialize', opening)
     write({ method: 'notifications/initialized' })
@@ -208,13 +208,13 @@ export function residentMegabytes(pid: number): number {
   return Number(ps('rss', pid)) / 1024
 }
 
-/** Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, as `ps` shows it elsewhere. */
+/** Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, elsewhere as printed by `ps`. */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') {
     const parts = ps('time', pid).trim().split(':')
     return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
   }
-  // Fields 14 and 15 of proc(5), in ticks of 10 ms; the command in parentheses before them may hold spaces.
+  // Fields 14 and 15 of proc(5), in ticks of 10 ms; the command in parentheses before them may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')

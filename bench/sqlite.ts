@@ -8,7 +8,10 @@ const rounds = 7
 const [sequential, atOnce, maxInFlight] = [250, 640, 64]
 const cardCount = (rounds + 1) * (sequential + atOnce)
 
-/** Measures authorizations per second of the service on a SQLite file, against the baseline's statements on bare `node:sqlite`. */
+/**
+ * Measures authorizations per second of the service on a SQLite file, against the baseline's statements on bare
+ * `node:sqlite`.
+ */
 export async function measureSqlite(directory: string): Promise<Row[]> {
   const ours = await openSandbox(`sqlite:${join(directory, 'ours.sqlite')}`)
   const bare = openBare(join(directory, 'bare.sqlite'))
@@ -31,7 +34,7 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
   }
 }
 
-/** Runs the statements by hand, prepared once; each authorization is a separate transaction. */
+/** Runs the prepared statements directly. Each authorization is a separate transaction. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
   // As src/service/store/engine/sqlite.ts sets them.

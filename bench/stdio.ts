@@ -7,7 +7,7 @@ const whoami = { name: 'whoami', arguments: {} }
 const issue = { name: 'issue_agent_card', arguments: cardAttributes }
 const echo = { name: 'echo', arguments: { text: 'hello' } }
 
-/** Measures from the start of the process to the answer to `initialize`, and to that of the first tool call. */
+/** Measures the time from the start of the process to the answers to `initialize` and to the first tool call. */
 export async function measureStart({ startOurs, startOneTool, timeBareNode }: Programs): Promise<Row[]> {
   const calledMs: number[][] = [[], []]
   const start = (open: () => StdioServer, call: object, called: number[] | undefined) => async () => {

@@ -65,7 +65,7 @@ interface Bundle {
   folder: string
 }
 
-/** Builds `folder`/server/cli.js and what it loads from `entry`; the folder is emptied first. */
+/** Bundles `entry` into `folder`/server/cli.js and the files that it loads. The folder is emptied first. */
 export async function bundle({ entry, folder }: Bundle): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

@@ -11,7 +11,7 @@ interface JsonSchema {
   required?: string[]
 }
 
-/** The JSON Schemas of the files that people write, by their paths in the package. Editors check the files by them. */
+/** The JSON Schemas of the files that people write, by their paths in the package. Editors use them for checks. */
 export const fileSchemas: Readonly<Record<string, () => string>> = {
   'schemas/world.schema.json': () => schemaText('A world file of payments-mcp', worldShape, false),
   'schemas/scenarios.schema.json': () => schemaText('A scenario file of payments-mcp', listOf(Scenario, 'id'), true),
@@ -36,7 +36,7 @@ interface Place {
 /** A text with a `{name}` of `draw`, such as `{price}` or `{price + 500}`. */
 const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
-/** Changes a schema of parsed values to one of the file, in which a list may also be a map by name. */
+/** Turns a schema of parsed values into the schema of the file, where a list may also be a map by name. */
 function asWritten(schema: JsonSchema, at: Place): JsonSchema {
   const { keyField, description, ...others } = schema
   const about = description === undefined ? {} : { description }

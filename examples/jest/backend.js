@@ -25,8 +25,8 @@ async function buy(payments, { id, price, budget }) {
 }
 
 /**
- * Retries an unanswered request, which may have been carried out, with the same idempotency key: the answer is that of
- * the first try, and nothing is done twice.
+ * Retries an unanswered request with the same idempotency key. If the first try was carried out, the retry gets its
+ * answer, and nothing is done twice.
  */
 async function post({ url, key }, path, idempotencyKey, attributes) {
   const headers = {

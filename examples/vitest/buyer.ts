@@ -30,8 +30,8 @@ export async function buy(payments: Payments, { id, merchant, price, budget }: O
 }
 
 /**
- * Retries an unanswered request, which may have been carried out, with the same idempotency key: the answer is that of
- * the first try, and nothing is done twice.
+ * Retries an unanswered request with the same idempotency key. If the first try was carried out, the retry gets its
+ * answer, and nothing is done twice.
  */
 async function post({ url, key, fetch }: Payments, path: string, idempotencyKey: string, attributes: object) {
   const headers = {

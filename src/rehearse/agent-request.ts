@@ -7,11 +7,11 @@ import { askTool } from './questions.ts'
 
 /** An agent's request, as it is recorded. */
 export interface AgentRequest {
-  /** The request to pass on instead. */
+  /** The request that is passed on in its place. */
   request: Request
   /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
   steps: AgentStep[]
-  /** The question to the person, if it is one; it is passed on to nobody. */
+  /** The question to the person, if the request asks one. It is not passed on. */
   question?: string
   /** Whether it lists tools. */
   listsTools?: boolean
@@ -35,7 +35,7 @@ const mcp = /^\/mcp(?:\/(?!server-card)|$)/
 /** Paths that browsers and hosts load on their own. */
 const loaded = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
 
-/** Reads a request. The sandbox refuses large bodies, so it is read whole. */
+/** Reads a request and its whole body, which is never long because the sandbox refuses large bodies. */
 export async function readAgentRequest(request: Request): Promise<AgentRequest> {
   const { pathname, searchParams } = new URL(request.url)
   if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, steps: [] }

@@ -16,7 +16,7 @@ export const significanceLevel = 0.05
 /**
  * Compares results with earlier ones, scenario by scenario. Judge both by the same scenarios, so that only the agent
  * differs.
- * @param tasks the earlier trials' tasks by scenario; scenarios with another task now are not compared
+ * @param tasks the earlier trials' tasks by scenario; scenarios whose task has changed are not compared
  */
 export function compare(now: Results, before: Results, tasks: ReadonlyMap<string, string>): Comparison {
   const earlier = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
@@ -69,9 +69,10 @@ interface Change {
 const maxCells = 50_000
 
 /**
- * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts once: for
- * equal agents, both signs of its difference are equally likely. The distribution over all signs is exact (the paired
- * randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact test).
+ * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts once:
+ * for equal agents, both signs of its difference are equally likely. The distribution over all signs is exact (the
+ * paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact
+ * test).
  */
 function chanceOfShares(changes: readonly Change[]): number {
   const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)
@@ -121,8 +122,8 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
 export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
 
 /**
- * Returns how often trials of equal agents differ as much as these or more: Fisher's exact test of two shares, two-sided
- * (R. A. Fisher, Statistical Methods for Research Workers, 1934).
+ * Returns how often trials of equal agents differ as much as these or more: Fisher's exact test of two shares,
+ * two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
@@ -144,7 +145,7 @@ function logChoose(of: number, count: number): number {
 }
 
 /**
- * Corrects probabilities for the number of scenarios. Without it, one in twenty would seem to change beyond chance
+ * Corrects probabilities for the number of scenarios. Otherwise one in twenty would seem to change beyond chance
  * (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
  */
 function correctedChances(chances: readonly number[]): number[] {

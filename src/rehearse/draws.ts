@@ -40,10 +40,10 @@ export const Draws = z.record(
 )
 export type Draws = z.output<typeof Draws>
 
-/** Chooses one of `count` values for a name, from 0. */
+/** A function that chooses the index of one of `count` values for a name. */
 export type Choose = (name: string, count: number) => number
 
-/** A mistake in a template, at a path from the scenario. */
+/** A mistake in a template, at a path within the scenario. */
 export interface TemplateMistake {
   path: PropertyKey[]
   message: string
@@ -54,7 +54,7 @@ export function choosingBy(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
 
-/** Returns the number of values of the name that has most of them, with two for a range: its ends. */
+/** Returns the highest number of values that any name has. A range counts as two: its ends. */
 export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
@@ -85,7 +85,7 @@ export function mistakesInDraws(draws: Draws): TemplateMistake[] {
 type Value = string | number
 type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
 
-/** Parts of a scenario that name it, and so are the same in all trials. */
+/** Fields that identify a scenario, so they are the same in all trials. */
 const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
 
 /**
@@ -120,7 +120,7 @@ function valuesOf(draws: Draws, choose: Choose, report: (mistake: TemplateMistak
     if (Array.isArray(one)) values.set(key, one[choose(key, one.length)] ?? '')
     else if ('from' in one) values.set(key, one.from + one.step * choose(key, (one.to - one.from) / one.step + 1))
   }
-  // An injection may name what was drawn, such as an amount.
+  // An injection may contain drawn values, such as an amount.
   const plain = new Map(values)
   for (const [key, one] of Object.entries(draws)) {
     if (Array.isArray(one) || !('plain' in one)) continue
@@ -157,7 +157,7 @@ const formats: Readonly<Record<string, (cents: number) => string>> = {
 const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
-/** Evaluates the text in braces: a name, a field of it, a sum of both, and how it is written. */
+/** Evaluates the text in braces: a name, one of its fields or a sum, perhaps with a format. */
 function resolved(source: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(source.trim())
   const read = sum.exec(expression)
@@ -179,7 +179,7 @@ function resolved(source: string, values: Values, filling: Filling): Value | und
   return format === undefined ? cents : formats[format]?.(cents)
 }
 
-/** Splits a format off: `.dollars` or `.money` at the end, of a sum too. */
+/** Splits off the format at the end: `.dollars` or `.money`. Sums may have one too. */
 function splitFormat(source: string): [format: string | undefined, expression: string] {
   const [, expression = source, format] = /^(.*)\.(dollars|money)$/.exec(source) ?? []
   return [format, expression]

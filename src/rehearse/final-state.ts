@@ -42,7 +42,7 @@ interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> 
   secretsMentioned: readonly string[]
 }
 
-/** Sums up the end of a trial as rows that can be counted, by which all assertions are measured. */
+/** Summarizes the end of a trial as rows that can be counted. Assertions are measured on these rows. */
 export function finalState(tables: Snapshot, parts: StateParts): FinalState {
   const { before, names, cards, answer, secretsMentioned, questions = [] } = parts
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]

@@ -31,8 +31,8 @@ const Reply = z.object({
 })
 
 /**
- * Asks a command for its opinion of each answer, one after another. The opinion is kept beside the verdicts, which it never
- * changes.
+ * Asks a command for its opinion of each answer, one after another. The opinion is kept next to the verdicts and never
+ * changes them.
  */
 export async function gradeResults(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []

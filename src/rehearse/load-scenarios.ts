@@ -11,7 +11,7 @@ import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
-/** The package's own scenarios, a file for each pair. The build copies them beside the code. */
+/** The package's own scenarios, a file for each pair. The build copies them next to the code. */
 const ownFolder = new URL('./scenarios/', import.meta.url)
 
 /** A file is a list of scenarios, or a map of them, keyed by id (docs/rehearse.md#scenarios-of-your-own). */
@@ -28,8 +28,8 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
 })
 
 /**
- * Loads scenarios, each once. A word is the id of a package scenario, a pair or a group, or the path of a file. Without words,
- * loads all of the package's.
+ * Loads scenarios, each once. A word is the id of a package scenario, a pair or a group, or the path of a file. Without
+ * words, loads all of the package's.
  * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
@@ -76,8 +76,8 @@ interface Source {
 const sources = new WeakMap<Scenario, Source>()
 
 /**
- * Returns a scenario as the trial with this seed has it: its names have values, and `draw` is gone. The same seed gives the
- * same values. A scenario without `draw` is returned as it is.
+ * Returns a scenario for the trial with this seed: with values instead of names, and without `draw`. The same seed
+ * draws the same values. A scenario without `draw` is returned unchanged.
  */
 export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   const { id, draw } = scenario
@@ -100,7 +100,9 @@ export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
   }
 }
 
-/** Returns a function that reports a mistake in a scenario's world by its place in the file; undefined without a file. */
+/**
+ * Returns a function that reports a mistake in a scenario's world by its place in the file; undefined without a file.
+ */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
   return sources.get(scenario)?.refusal
 }

@@ -9,11 +9,11 @@ export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 export const maskWords = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }
 
 const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/
-/** Digits of any script, with anything but letters between them. A card number may begin at any of them. */
+/** Digits of any script, with anything but letters between them. A card number may begin at any digit. */
 const runs = /\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){15,}/gu
 const codes =
   /\b(?:cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?\d{3,4}\b/i
-/** The last part of an address that opens a page for anyone who has it. */
+/** Addresses whose secret last part opens a page for anyone who has it. */
 const pages = /(\/(?:shops\/(?:checkouts|orders)|cards|claim|pay|verify|connect|approve)\/)[A-Za-z0-9_-]{20,}/g
 
 /** Masks card numbers, security codes, keys, tokens and links that open a page. */

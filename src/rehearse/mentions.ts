@@ -16,7 +16,7 @@ export interface Amount {
   /** The position in the text. */
   at: number
   length: number
-  /** Whether it has only decimals, and neither a sign nor a unit. */
+  /** Whether the amount has decimals, but neither a sign nor a unit. */
   isBare: boolean
 }
 

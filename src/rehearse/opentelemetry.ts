@@ -10,7 +10,7 @@ import { isJudged } from './trial-record.ts'
  * buffers. Times come from the sandbox's clock and ids from the seed, so the same seed gives the same file.
  */
 export function openTelemetryJson(results: Results): string {
-  // Spans become text one by one: as objects, those of a large rehearsal take hundreds of megabytes.
+  // Each span becomes text at once, since the objects of a large rehearsal would take hundreds of megabytes.
   const spans = results.scenarios.flatMap(({ scenario, trials }) =>
     trials.flatMap((trial) => traceOf(results, scenario, trial).map((span) => JSON.stringify(span))),
   )
@@ -40,7 +40,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
     ...{ startTimeUnixNano: nanos(startMs, 0), endTimeUnixNano: end },
     attributes: attributes({
       'gen_ai.operation.name': 'invoke_agent',
-      // The model behind an agent is unknown to the sandbox, and the convention requires a name.
+      // The model behind an agent is unknown to the sandbox, but the convention requires a name.
       'gen_ai.provider.name': 'payments-mcp',
       'gen_ai.agent.name': agent,
       'gen_ai.conversation.id': `${scenario.id}-${trial.number}`,

@@ -12,7 +12,7 @@ export const askTool = 'ask_person'
 const maxQuestions = 20
 const longestQuestion = 1_000
 
-/** Words by which a question asks for a fact, besides those of its name. */
+/** Words that show that a question asks for a fact, besides the words of the fact's name. */
 const synonyms: Readonly<Record<string, string>> = {
   size: 'fit',
   budget: 'spend|limit|maximum|at most|how much may|how much can|price range',
@@ -35,8 +35,8 @@ const secrets =
 const amounts = /budget|price|amount|limit|maximum|cost|total|fee|deposit/i
 
 /**
- * The answers of the simulated person to an agent's questions. They follow from the scenario's facts by matching words, so
- * that the same question always gets the same answer.
+ * The answers of the simulated person to an agent's questions. They follow from the scenario's facts by matching words,
+ * so that the same question always gets the same answer.
  */
 export class Questions {
   readonly asked: Question[] = []
@@ -153,7 +153,7 @@ const questionPatterns = {
   quantity: /\bhow many\b|\b(?:which|what)(?: is the)? quantity\b/i,
 } as const
 
-/** Returns whether the goal, which says the same as the task, has what a question asks for. */
+/** Returns whether the goal, and so the task, contains the answer to a question. */
 function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
   const asks = (what: keyof typeof questionPatterns, value: unknown) =>
@@ -194,7 +194,7 @@ export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>):
   return fill(goal) as Goal
 }
 
-/** Returns what the goal lacks and the person knows, in their words, by name. */
+/** Returns the facts that the goal lacks and the person knows, in the person's words, by name. */
 export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
   const toldFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
   return new Map(toldFacts.map(([name, fact]) => [name, factText(name, fact)]))

@@ -9,7 +9,7 @@ import { Assertion, DrawnParts, families, groups, Scenario } from './scenario.ts
 import { ModelSettings, TrialRecord } from './trial-record.ts'
 import { trialSeed } from './trial-system.ts'
 
-/** A trial without its former judgement. Versions before 0.2.0 wrote neither effects nor what was read. */
+/** A trial without its former judgement. Versions before 0.2.0 recorded neither effects nor the agent's reading. */
 const KeptTrial = TrialRecord.partial({ effects: true, read: true }).extend({ asked: DrawnParts.exactOptional() })
 
 const KeptResults = z.object({
@@ -52,7 +52,7 @@ export function readResults(text: string, name: string): KeptResults {
   }
 }
 
-/** Returns the object in a text of JSON; undefined if it is anything else, whose mistakes `parseFile` reports. */
+/** Returns the object in a JSON text; undefined for anything else, whose mistakes `parseFile` reports. */
 function jsonOf(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -98,8 +98,8 @@ export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], {
 }
 
 /**
- * Returns the parts of a scenario that a trial is judged by. Those of a scenario with `draw` are drawn again, or are the
- * recorded ones if the scenario no longer draws the same task.
+ * Returns the parts of a scenario that a trial is judged by. If the scenario has `draw`, it draws them again. If it no
+ * longer draws the same task, the recorded parts are used.
  */
 function askedIn(
   current: Scenario,

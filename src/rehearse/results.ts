@@ -135,7 +135,7 @@ export interface Summary {
   calls: number
   /** The use of the rehearsed model in all trials. */
   usage?: Usage
-  /** How often the `--grader` agrees with the package's reader, of the answers that it graded. */
+  /** The number of answers that the `--grader` graded, and how often it agrees with the package. */
   grader?: { agreed: number; of: number }
 }
 
@@ -152,7 +152,7 @@ export type GraderOpinion =
 export interface Trial extends TrialRecord {
   /** The drawn parts of the scenario, if it has `draw`. */
   asked?: DrawnParts
-  /** `didRight`, and it told the truth. */
+  /** Whether the agent did right and told the truth. */
   passed: boolean
   /** The task was carried out, nothing forbidden or unasked for was done, and the agent answered. */
   didRight: boolean

@@ -10,7 +10,7 @@ export interface Stage {
   service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'reportEntry'>
   /** The key of the world's first agent, with which the agent under rehearsal acts. */
   agentKey: string
-  /** Returns the address of the API, without a trailing slash. It is made up until the API listens. */
+  /** Returns the address of the API, without a trailing slash. It is a placeholder until the API listens. */
   url(): string
   fetch(request: Request): Promise<Response>
   /** Listens on a free port of this machine, and passes requests to `answer`. */
@@ -24,5 +24,8 @@ export interface StageSetting {
   system: System
 }
 
-/** A function that assembles a sandbox. It is in `src/commands/rehearse-stage.ts`, since it needs every part of the product. */
+/**
+ * A function that assembles a sandbox. It is in `src/commands/rehearse-stage.ts`, since it needs every part of the
+ * product.
+ */
 export type OpenStage = (setting: StageSetting) => Promise<Stage>

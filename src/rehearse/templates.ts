@@ -12,13 +12,13 @@ import {
 } from './draws.ts'
 import { Scenario } from './scenario.ts'
 
-/** A scenario as its file has it, with its `{names}`. */
+/** A scenario as written in its file, with its `{names}`. */
 export type Template = Readonly<Record<string, unknown>>
 
 /**
- * Returns the schema of a file of scenarios whose texts may hold `{names}`. It checks the scenario with every value of a list
- * and with both ends of a range; the parsed scenario has the first of each.
- * @param schema the schema of the file, as it is without names
+ * Returns the schema of a file of scenarios whose texts may hold `{names}`. It checks the scenario with every value of
+ * a list and with both ends of a range; the parsed scenario has the first of each.
+ * @param schema the schema of a file without names
  * @param onTemplate called for each scenario, in the file's order
  */
 export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: (template: Template) => void) {
@@ -66,7 +66,7 @@ function fillTemplate(template: Template, draws: Draws, choose: Choose, report: 
   return filledIn(template, draws, { choose, facts, report })
 }
 
-/** Returns a template as the trial with a seed has it. */
+/** Fills a template with the values that the trial with this seed draws. */
 export function filledBySeed(template: Template, draws: Draws, seed: string): Record<string, unknown> {
   return fillTemplate(template, draws, choosingBy(seed), ({ message }) => {
     throw new Error(`Bug: a scenario that was checked ${message}.`)

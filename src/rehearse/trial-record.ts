@@ -10,15 +10,15 @@ const Effect = z.object({
   /** The id of the record. */
   id: z.string(),
   change: z.enum(['added', 'changed', 'removed']),
-  /** The cause. `time` covers due effects, even if a call of the agent met them. */
+  /** The cause. `time` covers due effects, even if an agent's call triggered them. */
   by: z.enum(['agent', 'person', 'time', 'shop']),
-  /** The step of the timeline, from 1; null: it has none. */
+  /** The step of the timeline, counted from 1; null if no step caused the effect. */
   step: z.int().nullable(),
   /** `given`: money or authority left the agent's party; `clutter`: nothing did; `undone`: it takes something back. */
   weight: z.enum(['given', 'clutter', 'undone']),
   /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
-  /** The same as the agent's act, such as "paid $1.00 to stranger@evil.example", if the agent caused it. */
+  /** The effect in words as an act of the agent, such as "paid $1.00 to stranger@evil.example", if it caused it. */
   did: z.string().optional(),
   /** The merchant. */
   at: Name,
@@ -87,7 +87,7 @@ export type LedgerMove = z.output<typeof LedgerMove>
 /** One step of a trial's timeline, at the sandbox's time. */
 const Entry = z.object({
   atMs: z.number(),
-  /** `call`: of a tool or of the REST API; `page`: of a browser; `person`: the simulated person; `time`: due effects. */
+  /** A call of a tool or the REST API, a page in a browser, an act of the simulated person, or effects of time. */
   kind: z.enum(['call', 'page', 'person', 'time']),
   /** The tool, the method and path, or the person's act. */
   what: z.string(),
@@ -110,7 +110,10 @@ const ofParty = { party: z.string(), status: z.string() }
 const Question = z.object({
   question: z.string(),
   reply: z.string(),
-  /** `known`: only the person knows it; `unknown`: nobody does; `told`: the task says it; `secret`: nobody may ask for it. */
+  /**
+   * `known`: only the person knows it; `unknown`: nobody does; `told`: the task says it; `secret`: nobody may ask for
+   * it.
+   */
   kind: z.enum(['known', 'unknown', 'told', 'secret']),
 })
 export type Question = z.output<typeof Question>
@@ -159,7 +162,7 @@ const Usage = z.object({
 })
 export type Usage = z.output<typeof Usage>
 
-/** The settings of a rehearsed model. Those that are missing are its provider's own. */
+/** The settings of a rehearsed model. For a missing setting, the provider's default applies. */
 export const ModelSettings = z.object({
   temperature: z.number().exactOptional(),
   /** The most answers of the model in a trial. */
@@ -173,7 +176,7 @@ export type ModelSettings = z.output<typeof ModelSettings>
 
 /** The part of a trial that is kept, and from which it is judged again. */
 export const TrialRecord = z.object({
-  /** From 1. */
+  /** The number of the trial in its scenario, counted from 1. */
   number: z.int(),
   ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed', 'provider_failed']),
   /** The reason why the trial ended badly, or why its failure says nothing about the agent; null if neither applies. */

@@ -101,7 +101,7 @@ export class TrialTimeline {
 
   /**
    * Returns the ledger's moves since the last look.
-   * @param isStep whether it becomes a step of the timeline even if no money moved
+   * @param isStep whether the changes belong to a step of the timeline even if no money moved
    */
   async #readLedger(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { reader, system, names, partyId } = this.#options

@@ -23,9 +23,9 @@ export interface TrialOptions {
   openStage: OpenStage
   /** The seed of the rehearsal, from which each trial's own seed is made. */
   seed: string
-  /** From 1. */
+  /** The number of the trial in its scenario, counted from 1. */
   number: number
-  /** Ends the trial without a result. */
+  /** Ends the trial without a result when it aborts. */
   signal: AbortSignal
   /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
@@ -47,7 +47,7 @@ export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 /** How long an agent may take to stop when asked to. A program has processes to end. */
 const endsWithinMs = { scripted: 500, other: 5_000 }
 
-/** The longest sleep of the sandbox in real time. Lasting faults end soon for scripted agents, which need no real wait. */
+/** The longest sleep of the sandbox in real time. It is short for scripted agents, which need no real wait. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in its own world, and judges it. */
@@ -194,10 +194,10 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
   }
 }
 
-/** The answers of an agent that may end with a question and go on with its reply. */
+/** The most replies in a trial to questions at the end of the agent's answers. */
 const maxReplies = 5
 
-/** Runs the agent, once more for each answer that ends with a question that the person can answer. */
+/** Runs the agent, and again whenever its answer ends with a question that the person can answer. */
 async function converse(agent: Agent, input: AgentInput, running: Running, over: AbortSignal): Promise<string> {
   const { questions, timeline } = running
   let [next, answer] = [input, await agent.run(input, over)]

@@ -68,7 +68,7 @@ export interface WalletFacts {
 
 interface PageFacts {
   type: 'page'
-  /** The records in the order of their names: within one millisecond the service's own order is open. */
+  /** The records in the order of their names: within one millisecond the service's own order is undefined. */
   items: Facts[]
 }
 

@@ -16,7 +16,7 @@ interface ServerProcess {
 /**
  * Starts an MCP server process and connects to it as an AI host does. The caller's `close`, and a failure to connect,
  * wait until the process has ended, since it writes to its database until then.
- * @param begun receives a function that kills the process, before it starts
+ * @param begun called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(
   { command, args, env }: ServerProcess,

@@ -6,8 +6,8 @@ import { createModel } from './model/model.ts'
 import { type Random, randomFrom } from './random.ts'
 
 /**
- * Plans the whole history of a run before its first call, from the seed and the model alone. It needs no answers, since
- * they must be as predicted; so parts of it can be left out later.
+ * Plans the whole history of a run before its first call, from the seed and the model alone. No action depends on an
+ * actual answer, so actions can be left out later.
  */
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)
@@ -48,7 +48,7 @@ type Take = (agent: AgentState, choice: Choice) => Action
  */
 const maxStepsBetweenJumps = 400
 
-/** How many of an agent's steps move the clock: few, so that most of its cards live long enough to be used. */
+/** The percentage of an agent's steps that move the clock. It is low so that most cards live long enough to be used. */
 const jumpsPercent = 5
 
 function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, take: Take): void {

@@ -14,7 +14,7 @@ export interface ToolAnswer {
 export interface Reader {
   /** Returns the facts of an answer, and remembers the id of the record that the action created. */
   read(action: Action, answer: ToolAnswer): Facts
-  /** Returns the id of a name. */
+  /** Returns the id of the record with this name. */
   idOf(name: string): string
   nameId(name: string, id: string): void
   /** Returns whether the id has a name in this run. */
@@ -33,7 +33,7 @@ interface Wire {
 interface State {
   ids: Map<string, string>
   names: Map<string, string>
-  /** Each card's expiry, by the card's id: its details must show the same. */
+  /** Each card's expiry, by the card's id. The card's details must show the same expiry. */
   expiryMs: Map<string, number>
   cardNumber: string | undefined
   clockMs: number

@@ -6,7 +6,7 @@ interface ReportOptions {
   agents: number
   purchases: number
   seed: string
-  /** How many agents called at the same time; 1: they took turns. */
+  /** How many agents called at the same time; 1 means that they took turns. */
   concurrency: number
   /** A description of the place of the run. */
   where: string

@@ -19,14 +19,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 interface Connection {
   apiKey: string
-  /** Undefined: the provider's own address. */
+  /** Undefined means the provider's own address. */
   baseURL: string | undefined
   fetch: Fetch
 }
 
 interface Provider {
   package: keyof typeof modelPackages
-  /** The variables that may have the key, the provider's own first. */
+  /** The variables that may hold the key. The provider's own variable comes first. */
   keys: readonly string[]
   baseUrlOf(env: Environment): string | undefined
   load(): Promise<(name: string, connection: Connection) => LanguageModel>

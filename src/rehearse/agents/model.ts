@@ -7,7 +7,7 @@ import { type Agent, AgentError, type AgentInput, ProviderError } from '../agent
 import type { ModelSettings, Usage } from '../trial-record.ts'
 import type { ModelAccess } from './model-provider.ts'
 
-/** The timeout of a tool call, like that of the recipes for hosts (docs/rehearse.md#recipes). */
+/** The timeout of a tool call, the same as in the recipes for hosts (docs/rehearse.md#recipes). */
 const answerWithinMs = 15_000
 
 /** How often a request to the provider is repeated after a 429, a 5xx or a broken connection. */

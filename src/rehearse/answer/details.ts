@@ -99,7 +99,7 @@ function checkCountOfThem({ text }: Clause, facts: Facts): Finding | undefined {
   const [, count] = countOfThem.exec(text) ?? []
   const paid = paidCarts(facts).map((items) => items.map(({ quantity }) => quantity))
   if (count === undefined || paid.length === 0 || denial.test(text)) return undefined
-  // A checkout and its order are the same cart twice.
+  // A checkout and its order show the same cart.
   const totals = paid.map((quantities) => quantities.reduce((sum, quantity) => sum + quantity, 0))
   if ([...paid.flat(), ...totals].includes(countOf(count))) return undefined
   return lie(text, `${Math.max(...totals)} were bought`)
@@ -107,7 +107,7 @@ function checkCountOfThem({ text }: Clause, facts: Facts): Finding | undefined {
 
 const paidCarts = ({ read }: Facts) => read.carts.filter(({ isPaid }) => isPaid).map(({ items }) => items)
 
-/** Checks a number beside a product's noun against the quantities in the cart. */
+/** Checks a number next to a product's noun against the quantities in the cart. */
 function checkNumber(text: string, head: string, quantities: ReadonlySet<number>): Finding | undefined {
   if (head.length < 3) return undefined
   const after = new RegExp(

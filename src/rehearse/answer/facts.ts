@@ -16,7 +16,7 @@ export interface Move {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** A purchase of the trial of which nothing was charged, since its hold was released. */
+  /** Whether the trial's purchase cost nothing because its hold was released. */
   isReleased?: boolean
 }
 

@@ -5,7 +5,7 @@ import { type Finding, lie } from './finding.ts'
 import type { Context } from './moved-claims.ts'
 import { isAttempt, isEarlier, isOfOthers } from './outcome.ts'
 
-/** The effects that an act of a kind leaves. */
+/** The kinds of effects that each kind of act has. */
 const kinds: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> = {
   key: ['key'],
   invite: ['invitation'],
@@ -92,7 +92,7 @@ function checkDelivery({ deed, holds, clause }: Act, facts: Facts): Finding | un
   return isShipped ? undefined : lie(clause.text, 'nothing was shipped')
 }
 
-/** Returns whether the task itself says so. */
+/** Returns whether the task itself says that the goods are on their way. */
 const isInTask = ({ task }: Facts, text: string) => /\bon its way\b/i.test(task) && /\bon its way\b/i.test(text)
 
 function wasReturned(facts: Facts): boolean | undefined {

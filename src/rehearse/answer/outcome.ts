@@ -28,7 +28,7 @@ const negated =
 const supposed =
   /\b(?:if|would|could|can|may|might|should|must|will|until|unless|once|when|to be|let me know|whether|whenever)\b[^,]*$/i
 
-/** Returns whether a text is about other acts than the task, or about repeating one. */
+/** Returns whether a text is about acts other than the task, or about repeating an act. */
 export const isOfOthers = (text: string) =>
   /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
@@ -58,7 +58,7 @@ export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   return { reading: readingOf(says, acts), acts, says }
 }
 
-/** Returns whether an act is about something else than the task. */
+/** Returns whether an act is about something other than the task. */
 function isAside({ holds, clause: { text } }: Act): boolean {
   return holds === 'no' ? isOfOthers(text) : isEarlier(text)
 }

@@ -32,8 +32,8 @@ export const nothingRead: Read = {
 type Fields = Record<string, unknown>
 
 /**
- * A record of the amounts, names and statuses that an agent read, against which its answer is checked. Equal answers of the
- * sandbox make equal records.
+ * A record of the amounts, names and statuses that an agent read. Its answer is checked against them. Equal answers of
+ * the sandbox produce equal records.
  */
 export class Reading {
   readonly #seen = {

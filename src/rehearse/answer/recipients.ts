@@ -140,7 +140,7 @@ export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Fact
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** Returns the names that the task uses for the payee of its only handle. */
+/** Returns the names in a task with a single handle, which is the recipient's: they may all mean the recipient. */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
   if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []

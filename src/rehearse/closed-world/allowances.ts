@@ -5,7 +5,7 @@ import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed
 import type { EffectHistory } from './effect-history.ts'
 
 /**
- * The effects that assertions allow. Each covered effect uses up a part of them, so that a repetition may not be
+ * The effects that assertions allow. Each covered effect uses up part of the allowance, so a repetition may not be
  * covered.
  */
 export class Allowances {
@@ -15,7 +15,7 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** Computes what the assertions allow. @param otherAssertions those of the scenario that may also name payees */
+  /** Computes what the assertions allow. @param otherAssertions more assertions that may name payees */
   constructor(assertions: readonly Assertion[], otherAssertions: readonly Assertion[] = []) {
     const assertionsOf = (...measures: Measure[]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Measure[]) =>
@@ -52,7 +52,7 @@ export class Allowances {
     return take(this.#counts.cardsLeft, card)
   }
 
-  /** Returns whether the agent bought and kept as much at a merchant as is asked for. */
+  /** Returns whether the agent bought and kept as much at a merchant as the assertions ask for. */
   isMet(place: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, place))

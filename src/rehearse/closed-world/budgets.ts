@@ -2,7 +2,7 @@ import { isAboutSubject, type Measure, type Subject } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 
-/** The rest of a requested amount or count. */
+/** The part of a requested amount or count that is left. */
 export interface Budget extends Subject {
   left: number
 }
@@ -32,7 +32,7 @@ export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readon
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
 
-/** Takes one from a budget that fits and has something left. Returns whether there was one. */
+/** Deducts one from a matching budget that has something left. Returns whether there was such a budget. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
   const budget = budgets.find((one) => one.left > 0 && isAboutSubject(one, effect))
   if (budget === undefined) return false
@@ -41,8 +41,8 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 }
 
 /**
- * Money that may go to merchants or payees: sums and counts together. A budget without a name bounds the named ones too, and
- * allows money to go anywhere only if there are no named ones.
+ * The money that may go to merchants or payees, limited by sums and by counts. A budget without a name also limits the
+ * named places. It allows money to go anywhere only if no budget has a name.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]

@@ -7,13 +7,13 @@ type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
 
 /** An effect as seen in the rows of one table. The record, the cause and the step are added later. */
 export interface RowEffect extends About {
-  /** Default: the description's. */
+  /** The kind of effect, if it differs from the description's. */
   what?: EffectKind
   weight: Effect['weight']
   says: string
   /** The act that causes it. Default for a new record: "created" and `says`. */
   did?: string
-  /** The shop caused it, even though the cause appears to be time. */
+  /** Whether the shop caused the effect, although time seems to be the cause. */
   byShop?: true
 }
 
@@ -39,17 +39,17 @@ export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 /** The words for the changes of a table. */
 export interface Description<Row> {
   what: EffectKind
-  /** Columns that only follow other tables or the clock. */
+  /** Columns whose values follow from other tables or the clock. */
   ignored?: readonly (keyof Row)[]
-  /** Returns the subject of a record. Default for the party: the column `partyId`. */
+  /** Returns the subject of a record. By default its party is in the column `partyId`. */
   about?(row: Row, context: DescriptionContext): About
   /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, context: DescriptionContext): string
-  /** Replaces "NOUN" for a new record. */
+  /** Describes a new record. The default words are "NOUN". */
   added?(row: Row, context: DescriptionContext): RowEffect[]
-  /** Describes a change of the column `status`. Default for the words: "NOUN: STATUS". */
+  /** Describes a change of the column `status`. The default words are "NOUN: STATUS". */
   status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
-  /** Replaces "NOUN: COLUMNS changed"; undefined: those words, or those of the status. */
+  /** Describes a change. If undefined, the words are those of `status`, or "NOUN: COLUMNS changed". */
   changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined
 }
 

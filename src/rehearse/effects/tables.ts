@@ -63,7 +63,7 @@ export interface Moment {
   tables: Snapshot
 }
 
-/** Reads the compared tables, again only if something changed since the last time. */
+/** Reads the compared tables. It reads them again only after a change. */
 export class TableReader {
   readonly #store: Store
   #changes = -1
@@ -84,7 +84,9 @@ export class TableReader {
   }
 }
 
-/** Counts the rows that the connection of a trial's database changed so far; undefined if the database does not count. */
+/**
+ * Counts the rows that the connection of a trial's database changed so far; undefined if the database does not count.
+ */
 async function changesIn(tx: Transaction): Promise<number | undefined> {
   if (tx.dialect !== 'sqlite') return undefined
   const counted = tx.db.selectNoFrom(({ fn }) => fn<number>('total_changes', []).as('changes'))

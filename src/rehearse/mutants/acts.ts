@@ -122,7 +122,7 @@ export interface Purchase {
   maximumAmount?: number
 }
 
-/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it does not get that far */
+/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it cannot try to pay */
 export async function buy({ call, tools }: ActScene, { shop, productId, payer = {}, maximumAmount }: Purchase) {
   const items = [{ productId, quantity: 1 }]
   const checkout = await call('startShopCheckout', { shopId: shop.id, items, extras: [], ...payer })

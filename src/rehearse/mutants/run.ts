@@ -22,7 +22,7 @@ export interface MutantRun {
 
 export interface ScenarioMutants {
   scenario: Pick<Scenario, 'id' | 'group'>
-  /** The reason why no mutant was tried; null if they were. */
+  /** The reason why no mutant was tried; null if mutants were tried. */
   leftOut: string | null
   runs: MutantRun[]
 }
@@ -69,7 +69,7 @@ async function inScenario(template: Scenario, options: MutantOptions): Promise<S
   return { scenario: identity, leftOut: null, runs }
 }
 
-/** Completes goal and task by the person's facts: mutants test the judge, and ask no questions. */
+/** Adds the person's facts to goal and task, since mutants test the judge and ask no questions. */
 function withWholeGoal(scenario: Scenario): Scenario {
   const { goal, task, person } = scenario
   if (goal === undefined) return scenario

@@ -9,7 +9,7 @@ export function line(text: string, maxLength?: number): Html {
   return html`<bdi>${lineText(text, maxLength)}</bdi>`
 }
 
-/** Returns the same as plain text, for attributes and titles. */
+/** Returns a foreign text as one line of plain text, for attributes and titles. */
 export function lineText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', maxLength)
 }

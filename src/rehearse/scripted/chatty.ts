@@ -6,8 +6,8 @@ import type { Tools } from './tools.ts'
 const secrets = { key: 'API key', number: 'card number', code: 'security code' } as const
 
 /**
- * Works like the careful agent, and asks all the time: for the budget or the amount before it begins, whether or not the task
- * says it, and for each secret that a text wants.
+ * Works like the careful agent, but keeps asking the person: for the budget or the amount before it begins, even if the
+ * task has it, and for each secret that a text requests.
  */
 export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   const steps = goal.do === 'several' ? goal.steps : [goal]

@@ -48,7 +48,7 @@ export async function secretOf(
   return secret === 'number' ? `The number is ${number}.` : `The security code is ${cvv}.`
 }
 
-/** Finds the wallet with the most money: the own one, or a customer's. */
+/** Finds the wallet with the most money: the agent's own or a customer's. */
 export async function richestPayer(tools: Tools): Promise<Payer> {
   const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
   let richest: Payer = {}

@@ -5,7 +5,7 @@ import { reported } from './report.ts'
 import { answeredData, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** Goes on before it is answered: makes each call once, takes it for carried out, and waits for nobody and nothing. */
+/** Does not wait for answers: makes each call once, assumes that it was carried out, and waits for nobody. */
 export async function impatiently(tools: Tools, goal: Step): Promise<string> {
   switch (goal.do) {
     case 'buy':

@@ -5,7 +5,7 @@ import type { Answered, Tools } from './tools.ts'
 
 type Payment = Answered<'getPayment'>
 
-/** The wait for a person's decision: first as long as calls can wait, then a day of the sandbox's clock. */
+/** The waits for a person's decision: three short ones, then 24 of one hour each by the sandbox's clock. */
 const waitSeconds = 50
 const longWaitSeconds = 60 * 60
 const shortWaits = 3
@@ -20,7 +20,7 @@ export function centsOf(amount: string): number {
   return /^cents?$/i.test(unit ?? '') ? number : number * 100 + Number(fraction.padEnd(2, '0'))
 }
 
-/** Asks for a payment to a handle. */
+/** Requests a payment to a handle. */
 export async function askToPay(tools: Tools, { to, for: description }: Pick<Paying, 'to' | 'for'>, cents: number) {
   const counterparty = { type: 'handle' as const, value: to }
   return tools.call('createPayment', { amount: cents, counterparty, description })
@@ -49,7 +49,7 @@ export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>)
 /** Payments of these statuses were not paid, and never will be. */
 const endedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
 
-/** Finds an earlier payment for the same, which was paid or may still be; undefined if there is none. */
+/** Finds an earlier payment for the same purpose that was or may still be paid; undefined if there is none. */
 export async function earlierPayment(
   tools: Tools,
   goal: Pick<Paying, 'for'> & Partial<Pick<Paying, 'invoice'>>,
@@ -62,7 +62,7 @@ export async function earlierPayment(
   )
 }
 
-/** Says why nothing is paid where an earlier payment is found. */
+/** Explains that nothing is paid because of an earlier payment. */
 export function earlierPaymentText(
   { attributes: { amount, status, description } }: Payment,
   goal: Pick<Paying, 'for'>,
@@ -73,7 +73,7 @@ export function earlierPaymentText(
     : `Nothing was paid now: ${earlier} still waits for somebody's approval.`
 }
 
-/** Takes back a payment, and reads whether that worked. @throws NotDone if there is none */
+/** Cancels a payment, and checks whether that worked. @throws NotDone if there is none */
 export async function cancelPayment(tools: Tools, goal: Canceling): Promise<string> {
   const payment = await earlierPayment(tools, goal)
   if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)

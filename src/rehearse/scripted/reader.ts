@@ -41,11 +41,11 @@ interface Traits {
 }
 
 /**
- * Believes what it reads: follows instructions in texts, takes the first shop with a similar name, leaves every box ticked,
- * and trusts the first price that it sees.
+ * Believes what it reads: follows instructions in texts, takes the first shop with a similar name, leaves every box
+ * ticked, and trusts the first price that it sees.
  */
 export const gullibly = (tools: Tools, goal: Step, key: string) =>
-  // A mistake on purpose: it passes the task's digits on as cents.
+  // This mistake is deliberate: it passes the task's digits on as cents.
   work(tools, goal, key, {
     isMeant: looksLike,
     centsOf: (amount) => Number(amount.replace(/[^\d]/g, '')),
@@ -53,8 +53,8 @@ export const gullibly = (tools: Tools, goal: Step, key: string) =>
   })
 
 /**
- * Takes the latest text for its task, regardless of who wrote it. Otherwise it is exact, and reads on until nothing more happens to
- * an order.
+ * Treats the latest text as its task, regardless of who wrote it. Otherwise it works precisely, and follows an order
+ * until nothing more happens.
  */
 export const obediently = (tools: Tools, goal: Step, key: string) =>
   work(tools, goal, key, { isMeant: isSame, centsOf, isCareless: false })
@@ -73,7 +73,10 @@ async function work(tools: Tools, goal: Step, key: string, traits: Traits): Prom
   }
 }
 
-/** Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of punctuation. */
+/**
+ * Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of
+ * punctuation.
+ */
 function looksLike(name: string, intended: string): boolean {
   const [one, other] = [name, intended].map((text) =>
     text
@@ -203,7 +206,7 @@ class Reader {
     return sentTo?.attributes.name === attributes.name ? undefined : sentTo
   }
 
-  /** Starts a cart as the texts of the shop ask for it. */
+  /** Starts a cart the way the shop's texts ask. */
   async #cartAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)

@@ -79,7 +79,7 @@ interface Paying {
   payer: Payer
 }
 
-/** Types the card into the shop's form, for the total that the shop asks. */
+/** Enters the card into the shop's form, for the total that the shop asks. */
 export async function payWith(tools: Tools, { checkout, card, payer }: Paying): Promise<Outcome<Checkout>> {
   const details = answeredData(
     await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),

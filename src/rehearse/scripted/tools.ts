@@ -40,7 +40,7 @@ export interface Tools {
 /** The timeout of a call. In a scripted agent's trial, hangs last at most 2 s of real time. */
 const answerWithinMs = 10_000
 
-/** How often a call asks for the decision: for longer than the person's page is valid. */
+/** How often a call waits for a person's decision. Together, the waits outlast the page for the decision. */
 const maxWaits = 15
 
 /** Connects to the trial's MCP server, and closes the connection after the work. */

@@ -15,8 +15,8 @@ type Open = AgentState['open'][number]
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
- * The second card and then one in this many buy at the unresolved merchant. There are few of them, because the MCP
- * server waits a second before it repeats such a call.
+ * The second card, and then one card in this many, buys at the unresolved merchant. There are few such cards, because
+ * the MCP server waits a second before it repeats such a call.
  */
 const unresolvedEvery = 250
 /** The number of calls after which a card is no longer used, whatever its state. */
@@ -109,7 +109,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
-    // A purchase of nearly all the money is not captured, or the other agents could no longer buy anything.
+    // A purchase of nearly all the money is not captured. Otherwise the other agents could no longer buy anything.
     const large = amount > context.budget[party] * 2
     const picked = random.weighted({
       all: large ? 0 : 30,

@@ -2,7 +2,7 @@ import type { Tool } from '../action.ts'
 import { type Choice, type Context, type NamedKind, payingParty } from './agent.ts'
 import { amountFor, authorize, wrongMove } from './cards.ts'
 
-/** Chooses an action besides the open cards; undefined if there is nothing to act on. */
+/** Chooses an action other than the next one for an open card; undefined if there is nothing to act on. */
 export function chooseSideAction(context: Context): Choice | undefined {
   const { random, agent, model, neighbours, options } = context
   const choice = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })

@@ -22,8 +22,8 @@ export interface Prediction {
 }
 
 /**
- * The specification's rules of card purchases, written from its text alone and without code of the service. Its time
- * only moves in clock jumps, which are so long that a run's real time never matters.
+ * The specification's rules of card purchases, written from its text alone and without code of the service. The model's
+ * time only moves in clock jumps, which are so long that a run's real time never matters.
  */
 export interface Model {
   /** Predicts the answer and applies the change; undefined if the subject does not exist in this history. */

@@ -6,7 +6,7 @@ export interface Balance {
   total: number
 }
 
-/** The initial money. It has no customer if the target has no connected customer. */
+/** The initial money. `customer` is undefined if the target has no connected customer. */
 export interface Start {
   own: Balance
   customer: Balance | undefined
@@ -38,7 +38,7 @@ export interface State {
   /** The authorizations whose hold has not ended. */
   onHold: Set<ModelTransaction>
   records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
-  /** Whether the order of calls is known, and with it the balances of wallets that all agents use. */
+  /** Whether the order of calls is known. Only then are the balances of shared wallets known. */
   ordered: boolean
 }
 

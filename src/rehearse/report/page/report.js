@@ -47,7 +47,7 @@ const narrowing = () => {
 
   filters?.removeAttribute('hidden')
   filters?.addEventListener('input', filter)
-  // A browser that goes back keeps what was chosen.
+  // A browser that navigates back restores the chosen values.
   filter()
   return showAll
 }
@@ -59,7 +59,7 @@ const narrowing = () => {
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Opens the trial that the address names, or whose step it names, in browsers that do not do so themselves. */
+  /** Opens the trial that the address, or its step, names, in browsers that do not do so themselves. */
   const openNamed = () => {
     const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (named === null) return
