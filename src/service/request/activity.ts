@@ -26,7 +26,7 @@ const noHash = '0'.repeat(64)
 /** The most ids that are recorded for a request. No request names more. */
 const maxIds = 100
 
-/** An action that was done or refused, with its actor. It holds ids only, so it contains no secret. */
+/** An action, done or refused, and its actor. It contains only ids, never a secret. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
   agentId?: string | null
   userId?: string | null
@@ -45,8 +45,8 @@ interface RecordedWith {
 }
 
 /**
- * Adds a row to the party's chain, in the transaction of the act. It must take the last lock, so that the holder of a
- * party's chain never waits.
+ * Adds a row to the party's chain, in the transaction of the act. The lock of a chain is the last lock that a
+ * transaction takes, so its holder never waits for another lock.
  */
 export async function recordAct(
   { tx, system, nowMs }: ChangeContext,
@@ -106,7 +106,7 @@ export async function recordActivity(
   await recordAct(context, act, recorded)
 }
 
-/** Returns the act of a signed-in user on a page. The user's id replaces the missing credential's. */
+/** Returns the act of a signed-in user on a page. No credential was sent, so the user's id stands in its place. */
 export function actOfUser(
   { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -115,8 +115,8 @@ export function actOfUser(
 }
 
 /**
- * Returns the act of a visitor without a credential on a page that a link opened. The record behind the link replaces
- * the credential.
+ * Returns the act of a visitor without a credential on a page that a link opened. The id of the record behind the link
+ * stands in the place of a credential.
  */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },
@@ -125,12 +125,12 @@ export function actOfVisitor(
   return { partyId, actorType: 'visitor', keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
-/** Sorts acts of several parties: each adds to its party's chain, and all transactions lock chains in the same order. */
+/** Sorts acts by party, so that all transactions lock the parties' chains in the same order. */
 export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of an application without its user, through the connection that the user granted. */
+/** Returns the act of an application that uses the connection its user granted, while the user is absent. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -168,9 +168,9 @@ export const hashedColumns = [
 ] as const satisfies (keyof ActivityRow)[]
 
 /**
- * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted, even at the end;
- * null if all rows are unchanged. It cannot detect that all tables were replaced by an older copy: only a copy of the last
- * hash, kept elsewhere, can.
+ * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted; null if the chain
+ * is intact. Rows deleted at the end are detected too. A database restored from an older copy is not: to detect that,
+ * compare with a copy of the last hash that is kept elsewhere.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500
@@ -190,7 +190,7 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
   return isWhole ? null : before.sequence + 1
 }
 
-/** Returns the ids in the request and, if it was done, in its answer. Nothing else is recorded. */
+/** Returns the ids in the request and, if it succeeded, in its answer. No other values are recorded. */
 export function resourceIds(operation: OperationDefinition, values: Values, body: unknown): string[] {
   const input = 'input' in values ? values.input : {}
   const places = [operation.params, operation.attributes].flatMap((part) => Object.keys(part?.shape ?? {}))

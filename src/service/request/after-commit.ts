@@ -11,11 +11,11 @@ import type { WaitingRequests } from './waiting-requests.ts'
 export interface AfterCommit {
   /** Whether the clock was moved. The request is then answered once the effects that became due are applied. */
   timeMoved: boolean
-  /** The late or failed answer of a shop; undefined for the recorded answer, at once. */
+  /** A shop's late or failed answer; undefined to send the recorded answer at once. */
   otherAnswer: OtherAnswer | undefined
-  /** Entries for other runs than the request's. */
+  /** Entries for runs other than the request's own. */
   reportedEntries: ReportedEntry[]
-  /** Whether the wallet covers the issued card, for a client in this process (`ApiAnswer`). */
+  /** Whether the wallet's balance covers the issued card. Only a client in this process reads it (`ApiAnswer`). */
   isCovered: boolean | undefined
 }
 
@@ -28,7 +28,8 @@ export interface OtherAnswer {
 }
 
 /**
- * Answers late, or with a failure, if the handler asks for that: the change is committed, and no other request waits.
+ * Delays the answer or replaces it with a failure, as the handler requested. The change is already committed, so no
+ * other request waits.
  */
 export async function applyOtherAnswer(
   { system, ending }: { system: System; ending: AbortSignal },
@@ -41,7 +42,10 @@ export async function applyOtherAnswer(
   return instead === undefined || !isSuccess(reply) ? reply : refusal(instead, supportId)
 }
 
-/** Applies what became due by moving the clock. While the database is busy, the upkeep or the next request does it. */
+/**
+ * Applies the effects that became due when the clock was moved. If the database is busy, the upkeep or the next request
+ * applies them later.
+ */
 export async function settleAfterwards(
   {
     waits,

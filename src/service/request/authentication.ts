@@ -19,13 +19,13 @@ export interface Authority {
   local: LocalCredentials
   /** The service's time, for the expiry of keys, and real time, for the expiry of tokens. */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
-  /** The claims of the credential if it is an intact, current signed token. */
+  /** The claims of the credential if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
-  /** The rows that were read ahead, with the key that `keyIn` finds. */
+  /** The rows that were read ahead, including the key for `keyIn`. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
-/** Returns how to find the key in a header; undefined if there is none that is read ahead. */
+/** Returns how to look up the key in an Authorization header; undefined if the credential is missing or a token. */
 export function keyIn(authorization: string | null, { environment, local }: Pick<Authority, 'environment' | 'local'>) {
   const credential = authorization === null ? undefined : bearerOf(authorization)
   if (credential === undefined || looksSigned(credential)) return undefined
@@ -103,7 +103,10 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
   return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority)
 }
 
-/** Returns the actor of a grant, with the scopes that the grant has now: what the user removed ends at once. */
+/**
+ * Returns the actor of a grant, limited to the scopes that the grant has now, so that a scope the user removed ends at
+ * once.
+ */
 async function actorOfGrant(
   tx: Transaction,
   grantId: string,
@@ -122,7 +125,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // The person's application has an access token, even if it was exchanged on the way.
+    // An exchanged token, too, counts as the application's access token.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],

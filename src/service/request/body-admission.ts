@@ -36,7 +36,7 @@ export class BodyAdmission {
     const { authorization } = incoming.headers
     const credential = authorization && sha256(authorization)
     try {
-      // The answer still goes out on the connection of a body that is not read to its end.
+      // Keeps the connection open for the answer if the body is not read to its end.
       const parts = () => incoming.iterator({ destroyOnReturn: false })
       const body = bodies.arrive({ address: addressOf(incoming), announced, credential, parts })
       this.#arriving.set(incoming, body)

@@ -7,7 +7,8 @@ import { callerOf } from './client-address.ts'
 const maxBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests for the client's address, because they are read before authentication.
+ * Counts the bodies of forms and OAuth requests against the client's address, because they are read before
+ * authentication.
  * @param refuse Answers a request whose body is one too many; without it the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

@@ -2,7 +2,7 @@ import { maskedNumber } from '../../core/card-numbers.ts'
 import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
-/** The most characters stored of a body: more than a person reads. */
+/** The most characters of a body that are stored. Nobody reads more. */
 export const longestKept = 16_384
 /** How far masking reads beyond the stored part, so that a secret across its end is recognized. */
 const longestSecret = 2048
@@ -83,7 +83,7 @@ function maskedString(masking: Masking, text: string): string {
   return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }
 
-/** Returns a number as it may be stored. No amount or time is as long as a card number. */
+/** Returns a number, masked if it looks like a card number. No amount or time has that many digits. */
 function readableNumber(value: number): number | string {
   const text = String(value)
   return maskKeptText(text) === text ? value : maskedNumber

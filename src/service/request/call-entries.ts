@@ -15,9 +15,9 @@ import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Note, RunLog } from './run-log.ts'
 
-/** The header of a request that the MCP server repeats for a call equal to an earlier one. */
+/** The MCP server sets this header when it repeats a request because a model repeated its call. */
 const repeatHeader = 'x-mcp-repeat'
-/** The header of a request by which the MCP server carries out the call of a tool. */
+/** The MCP server sets this header on a request that carries out a tool call. */
 const toolHeader = 'x-mcp-tool-call'
 
 /** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
@@ -40,8 +40,8 @@ export function noteCall(
 }
 
 /**
- * Returns the entries that a request adds to other runs, with its postings for the party of that run. For the request's
- * own run, the call itself has the postings.
+ * Returns the entries that a request adds to other runs. Each has the request's postings for the party of that run. An
+ * entry for the request's own run has none, because the call's entry has them.
  */
 export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
@@ -188,8 +188,8 @@ function instanceIdIn(headers: ReadableHeaders): string | null {
 }
 
 /**
- * Returns the program's self-reported name: the host that the MCP server serves, in parentheses; otherwise the first
- * product.
+ * Returns the program's self-reported name. The MCP server puts its host's name in parentheses; for other programs it
+ * is the first product in the User-Agent header.
  */
 function hostIn(headers: ReadableHeaders): string | null {
   const userAgent = headers.get('user-agent')?.slice(0, longestPath)

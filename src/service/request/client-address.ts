@@ -6,7 +6,9 @@ import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addres
 export interface Caller {
   /** The request came from this machine and through no proxy, so a local user sent it. */
   local: boolean
-  /** The key that counts this client among strangers: an IPv4 address, or the /64 network of an IPv6 address. */
+  /**
+   * The key under which unauthenticated requests are counted: an IPv4 address, or the /64 network of an IPv6 address.
+   */
   address: string
   /** The arriving body; undefined if there is none, or if it is already in this process's memory. */
   body?: ArrivingBody | undefined
@@ -20,7 +22,7 @@ export function callerOf(c: Context): Caller | undefined {
   return caller?.address === undefined ? undefined : (caller as Caller)
 }
 
-/** The facts of a connection. Node joins several X-Forwarded-For headers by commas. */
+/** The facts of a connection. Node joins several X-Forwarded-For headers with commas. */
 export interface Connection {
   socket: { readonly remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>

@@ -18,18 +18,18 @@ import { type Reply, refusal, success } from './reply.ts'
 import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
 
 /*
- * The transaction of a command, besides the handler's own records:
- * - it reads the moment and the credential (`pipeline.ts`), then, under the party's lock, what `readAhead` lists;
- * - it writes the recorded answer and the row of the activity (`handleOnce`), and with its last statements events and postings.
+ * In a command's transaction, apart from the records of its handler:
+ * - `pipeline.ts` reads the time and the credential, then `readAhead` reads its rows under the party's lock;
+ * - `handleOnce` writes the recorded answer and the activity row; the last statements write events and postings.
  */
 
-/** The party and the key that a request will most likely be about; its credential and values tell whether it is. */
+/** The party and the key that a request most likely has. Its credential and values later show whether it does. */
 export interface Expected {
   partyId: string
   key: string
 }
 
-/** The most credentials whose party is remembered. Others find their party in the transaction. */
+/** The most credentials whose party is remembered. For other credentials, the transaction looks the party up. */
 const maxParties = 10_000
 
 /** Opens a command's transaction for its key and for the party that its credential last acted on. */
@@ -64,8 +64,8 @@ export interface Ahead {
 }
 
 /**
- * Locks the party and reads ahead behind that lock: then no other request records anything under its keys or in its
- * activity.
+ * Locks the party and reads ahead under that lock, so that no other request adds to the party's idempotency keys or
+ * activity meanwhile.
  */
 export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): Ahead {
   const { partyId, key } = expected
@@ -74,7 +74,7 @@ export function readAhead(tx: Transaction, expected: Expected, credential?: Cred
   return leftBehind({ partyId, locked, rows, keys: tx.shared(rootKeys) })
 }
 
-/** Begins the reads that depend on no answer: of the moment, and of what the command most likely needs. */
+/** Begins the reads that need no earlier result: the time, and the rows that the command most likely needs. */
 export function readFirst(
   tx: Transaction,
   expected: Expected | undefined,
@@ -132,7 +132,7 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
   const carryOut = (where: Context) => handle(parsed, where)
   const isStale = plan.fault?.kind === 'stale'
   const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
-  // If the world was replaced, the request is listed in the new world, at its time.
+  // If the request replaced the world, it is recorded in the new world, at the new world's time.
   const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
   await recordActivity({ ...context, nowMs, epoch }, values, reply)
   return { reply, at: { nowMs, epoch } }
@@ -154,7 +154,7 @@ async function handle(
   return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
 }
 
-/** Requires that neither the party acted on nor the one that acts is stopped. @throws 403 `forbidden`. */
+/** Requires that the acting party and the party acted on are both active. @throws 403 `forbidden`. */
 async function requireAllStanding(
   { tx, operation, actor, partyId }: Context,
   status: PartyStatus | undefined,
@@ -164,7 +164,7 @@ async function requireAllStanding(
   if (acting !== undefined) requireNotStopped(await acting, actor.partyId, operation.name)
 }
 
-/** Returns the parties whose records it may change, which includes those that the request names. */
+/** Returns the parties whose records the request may change, including all parties that it names. */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
   const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
   return [...new Set([partyId, actor.partyId, ...named])].slice(0, maxListed)

@@ -10,8 +10,8 @@ interface Discovery {
 }
 
 /**
- * Mounts the routes by which hosts and models find this deployment. All of it is public, and follows from the catalogue
- * and the settings.
+ * Mounts the routes by which hosts and models find this deployment. Their content is public: it comes from the
+ * catalogue and the settings only.
  */
 export function mountDiscovery(app: Hono, discovery: Discovery): void {
   const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
@@ -31,7 +31,7 @@ export function mountDiscovery(app: Hono, discovery: Discovery): void {
   })
 }
 
-/** The headers for pages of other sites that the listener lets in, as a server card requires. */
+/** The headers that let pages of other sites read the server card, as its specification requires, and the catalogue. */
 const readable = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET',
@@ -39,7 +39,7 @@ const readable = {
   'Access-Control-Expose-Headers': 'ETag',
 } as const
 
-/** An hour, as a server card is to be kept. */
+/** Clients may cache these answers for an hour, as a server card's specification requires. */
 const cacheHeaders = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
 
 function answer(c: Context, text: string, headers: Record<string, string>): Response {

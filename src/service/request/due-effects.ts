@@ -22,7 +22,7 @@ import { timedEffects, withDueEffects } from './timed-effects.ts'
 export const eventsAtOnce = 32
 /** Bounds one call. The next call or the upkeep continues. */
 const maxWindows = 1_000_000
-/** After this many tries, a party with constantly due effects applies them within the request's own transaction. */
+/** After this many tries, the request applies due effects in its own transaction, because more keep becoming due. */
 const triesOutside = 2
 
 /** The context of a change: its transaction, and the service's time in it. */
@@ -32,7 +32,7 @@ export interface ChangeContext {
   nowMs: number
 }
 
-/** The context of a change after all effects due by then were applied, with every reading of the time. */
+/** The context of a change after all effects due by then were applied, with all clock readings. */
 export interface SettledContext extends ChangeContext, Times {}
 
 const allMoments = timedEffects.map(({ moments }) => moments)
@@ -50,7 +50,7 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }
 
-/** Returns the moment of a reading of the time. */
+/** Returns the moment for clock readings. */
 export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
@@ -88,17 +88,16 @@ class DueError extends Error {
 }
 
 /**
- * The place to apply the due effects of a request's parties: `here` in its own transaction, up to the limit for one
- * transaction.
+ * Whether the request applies due effects of its parties in its own transaction, up to the limit for one transaction.
  */
 export interface Settling {
   here: boolean
 }
 
 /**
- * Ensures that all due effects of these parties are applied. Otherwise the request starts again once they are
- * (`whenSettled`). So each request sees the state of its own moment, however the clock moved before it. Effects of
- * other parties are not waited for.
+ * Ensures that all due effects of these parties are applied. If some are not, `whenSettled` applies them and runs the
+ * request again. So each request sees the state at its own time, even after a jump of the clock. It does not wait for
+ * effects of other parties.
  * @throws DueError for `whenSettled`.
  */
 export async function requireSettled(
@@ -123,7 +122,7 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
   db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
 )
 
-/** Runs `work`, which calls `requireSettled`, until none of the parties it names has due effects. */
+/** Runs `work`, which calls `requireSettled`, until no party that it passes there has due effects. */
 export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
@@ -134,7 +133,7 @@ export async function whenSettled<Result>(
       return await work({ here: attempt > triesOutside })
     } catch (error) {
       if (!(error instanceof DueError)) throw error
-      // The effects fail only within the transaction of the request.
+      // The error has a cause only if an effect failed within the transaction of the request.
       if (error.cause !== undefined && ++failures > triesOutside) throw error.cause
       await settleDue(opening, error)
     }

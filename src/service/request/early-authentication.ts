@@ -27,7 +27,7 @@ export async function verifyToken(
 
 /**
  * Returns the identity that a credential acts as, from committed data, for callers without a transaction.
- * @throws 401 `unauthenticated` as the request itself would be answered.
+ * @throws 401 `unauthenticated` if the request itself would be refused with it.
  */
 export async function authenticateEarly(
   { store, environment, localCredentials, accessTokens }: AuthenticationDependencies,

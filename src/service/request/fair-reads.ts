@@ -2,19 +2,19 @@ import { nextTurn } from '../../core/system.ts'
 import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
-/** Fewer than the connections that read from PostgreSQL, so that other requests find one free. */
+/** Less than the number of connections that read from PostgreSQL, so that some stay free for other requests. */
 const maxConcurrent = 2
 const maxQueued = 20_000
 
 /**
- * Runs the reads of requests that wait, a few at a time. One credential may send hundreds of them at once: credentials take
- * turns, and requests that do not wait are not queued at all.
+ * Runs the reads of long polls, a few at a time. One credential may have hundreds of long polls, so credentials take
+ * turns. Reads of other requests are not queued.
  */
 export class FairReads {
   readonly #queue = new FairQueue<() => void>()
   #running = 0
 
-  /** Returns the store with its reads in the credential's line. */
+  /** Returns a store whose reads wait in the credential's queue. */
   of(store: Store, credential: string): Store {
     return { ...store, read: (work) => this.#run(credential, () => store.read(work)) }
   }

@@ -3,7 +3,7 @@ import { type Fault, type FaultKind, faultKinds, longestFaultMs } from '../../co
 import { type FaultedOperation, isSuited } from '../rules/faults.ts'
 import type { FaultCounts } from '../store/clock.ts'
 
-/** Names the fault that one request is to meet: `slow; afterMs=500`. */
+/** Injects a fault into one request: `slow; afterMs=500`. */
 export const faultHeader = 'X-Sandbox-Fault'
 
 /**

@@ -31,7 +31,7 @@ type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 /** A request that a fault may apply to. */
 export interface FaultSubject extends Omit<Faulted, 'partyId'> {
   actor: Affected
-  /** The fault that the header asks for; undefined: the rules decide. */
+  /** The fault that the header names; undefined if the rules decide. */
   requestedFault: Fault | undefined
 }
 
@@ -52,8 +52,8 @@ export interface Plan {
 }
 
 /**
- * Ends a request that may meet a fault until that is known (docs/sandbox.md#faults). It costs no query if there is no
- * rule and no header: the number of rules was read with the time. With rules, it costs one.
+ * Interrupts a request that may meet a fault, until the fault is planned (docs/sandbox.md#faults). Without a rule or a
+ * header it costs no query, because the number of rules was read with the time. With rules, it costs one.
  * @throws UnplannedError for `whenPlanned`; 400 and 403 for a header that is wrong or not for the caller.
  */
 export async function requirePlanned(
@@ -74,14 +74,14 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // A request that no rule matches continues, because planning needs its own transaction and a restart of the request.
+  // Planning needs a transaction of its own and a restart, so a request that no rule matches just continues.
   if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)
   throw new UnplannedError({ ...request, actor, requestedFault })
 }
 
-/** Answers by `run`, which calls `requirePlanned`, and applies the planned fault to the answer. */
+/** Answers with `run`, which calls `requirePlanned`, and applies the planned fault to the answer. */
 export async function whenPlanned(
   dependencies: FaultDependencies,
   plan: Plan,
@@ -100,7 +100,7 @@ export async function whenPlanned(
   return plan.fault === null ? run() : answerWithFault(dependencies, plan.fault, gone, run)
 }
 
-/** Plans the fault of a request, counts the request at the rules that match, and records a hit in the activity. */
+/** Plans the fault of a request, counts the request for each matching rule, and records a hit in the activity. */
 async function planFault({ store, system }: FaultDependencies, subject: FaultSubject): Promise<Planned | undefined> {
   const { actor, operation, instanceId, requestedFault } = subject
   return store.transaction(async (tx) => {
@@ -149,7 +149,7 @@ async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }
 
-/** Adds the party to each rule. The rules of a file belong to the first party of the world. */
+/** Adds the owning party to each rule. Rules from a file belong to the first party of the world. */
 async function withOwners(tx: Transaction, rules: readonly StoredRule[]): Promise<readonly StoredRule[]> {
   if (rules.every(({ partyId }) => partyId !== null)) return rules
   const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
@@ -168,7 +168,7 @@ async function answerWithFault(
     const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
     return system.sleep(ms, over).catch(() => {})
   }
-  /** Runs the request. A refusal is lost like an answer. */
+  /** Runs the request. A refusal is dropped, because the client would not receive it either. */
   const runUnlessRefused = () =>
     run().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
@@ -205,10 +205,10 @@ function emptyPage(reply: Reply): Reply {
   return { status: reply.status, body: JSON.stringify(value), headers: reply.headers, value }
 }
 
-/** A request at the MCP door, as passed to `Service.faults.plan`. */
+/** A request to the MCP endpoint, as passed to `Service.faults.plan`. */
 export interface DoorRequest {
   path: string
-  /** The tool that is called; null: none is. */
+  /** The called tool; null if the request calls none. */
   operation: string | null
   headers: Pick<Headers, 'get'>
   /** The identity that its credential acts as. */
@@ -217,8 +217,8 @@ export interface DoorRequest {
 }
 
 /**
- * Returns the fault for a request at the MCP door; undefined if there is none.
- * @throws 400 and 403 for its header, as `requirePlanned`.
+ * Returns the fault for a request to the MCP endpoint; undefined if there is none.
+ * @throws 400 and 403 for its header, like `requirePlanned`.
  */
 export async function planAtDoor(
   dependencies: FaultDependencies,

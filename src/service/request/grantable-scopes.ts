@@ -15,7 +15,7 @@ const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
 )
 
-/** The scopes that an agent's limits cap: raising the limits gives more of them. */
+/** The scopes that an agent's limits restrict, so raising the limits extends them. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
 /** The scopes of a member of a party: all that a user can have. */
@@ -28,7 +28,7 @@ export const grantedScopes = {
   holdings: (requested: readonly string[]) => requested.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
-  /** Events about these records are sent to another machine. */
+  /** The scopes that a webhook gives its receiver, which gets events about these records. */
   readingOf: (read: readonly Permission[]) =>
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const

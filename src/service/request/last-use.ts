@@ -31,7 +31,7 @@ export function createLastUses() {
   const waiting = new Set<string>()
   const ofAgents = new Map<string, number>()
   let inEpoch = 0
-  /** Uses in an earlier world do not count for this world's keys, which have the same ids. */
+  /** Uses in an earlier world do not count for this world's keys, which may have the same ids. */
   const isOfNow = (epoch: number) => {
     if (epoch > inEpoch) {
       for (const cache of [uses, waiting, ofAgents]) cache.clear()

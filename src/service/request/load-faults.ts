@@ -7,8 +7,8 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the first conflict within a rule whose single values are valid, as the field and a sentence; undefined if
- * there is none.
+ * Returns the first conflict between the fields of a rule, each of which is valid by itself; undefined if there is
+ * none. It consists of the field and a sentence.
  */
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
@@ -59,7 +59,7 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   }
 }
 
-/** Returns the conflicts among the rules of a file whose single values are valid. */
+/** Returns the conflicts within and between the rules of a file. Each field is valid by itself. */
 export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
@@ -89,7 +89,7 @@ export class FaultRuleError extends Error {
 }
 
 /**
- * Takes the rules of a file, with counts of zero, for those of an earlier file.
+ * Replaces the rules of an earlier file with these rules, whose counts begin at zero.
  * @throws FaultRuleError for a rule that cannot be used.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {

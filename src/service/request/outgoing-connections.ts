@@ -1,7 +1,7 @@
 import type { lookup as lookUp } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 
-/** The proxy that requests to the internet go through; undefined: none. */
+/** The proxy that requests to the internet go through; undefined if there is none. */
 export interface OutgoingProxy {
   httpsProxy: string | undefined
   /** A comma-separated list of hosts that are reached without the proxy. */

@@ -31,7 +31,7 @@ export interface Grant {
   scopes: readonly string[]
 }
 
-/** Requires that the credential may ever do this, whatever it acts on. @throws 403 `forbidden`. */
+/** Requires that the credential may use the operation at all, on any record. @throws 403 `forbidden`. */
 export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
   const refusal = refusalOf(actor, permission)
   if (refusal === undefined) return
@@ -66,9 +66,9 @@ export async function resolveCause(tx: Transaction, actor: Actor, named: string 
 }
 
 /**
- * Returns the party that a request acts on: the caller's own, or the connected customer that it names. Whether a party that is not
- * connected exists cannot be told from the answer.
- * @throws 403 `forbidden` without a grant of that customer's to this agent that includes the permission.
+ * Returns the party that a request acts on: the caller's own, or the connected customer that it names. The answer does
+ * not reveal whether a party exists that is not connected.
+ * @throws 403 `forbidden` if the customer has not granted the permission to this agent.
  */
 export async function resolveParty(
   tx: Transaction,
@@ -136,9 +136,7 @@ export async function requireDefaultWalletPermission(
   await requireWalletPermission(tx, actor, operation, wallet)
 }
 
-/**
- * Returns whether the caller has the permission on the wallet, by all of the checks above.
- */
+/** Returns whether the caller passes all of the checks above for the wallet. */
 export async function isAllowedOnWallet(
   tx: Transaction,
   actor: Actor,

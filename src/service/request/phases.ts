@@ -35,7 +35,7 @@ export interface Parsed extends Known {
   claim: Claim | undefined
 }
 
-/** A request with its answer, which counts once the transaction is committed. */
+/** A request with its answer, which is final once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
   /** The postings of the request itself. */
@@ -44,7 +44,7 @@ export interface Done extends Parsed {
 
 export type Phase = Arrived | Known | Parsed | Done
 
-/** The progress of a request: all that its refusal, its run and the log know, wherever it ends. */
+/** The progress of a request. Wherever it ends, its refusal, run entry and log line are written from this. */
 export interface Progress {
   reached: Phase
   /** Kept while the transaction runs again, so that a request is counted once. */

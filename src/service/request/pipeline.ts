@@ -61,7 +61,7 @@ interface AnswerOptions {
   pageActor?: Actor | undefined
   /** Aborts when the client has left. */
   gone?: AbortSignal | undefined
-  /** Whether this repeats a request that was answered before, for a wait. */
+  /** Whether a long poll repeats a request that was already answered. */
   isRepeated?: boolean
   /** Whether the caller adds the result to the run itself. */
   isNoted?: boolean
@@ -91,7 +91,7 @@ export async function answer(
   const { reached, limit } = progress
   const { timeMoved, otherAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
-    // Entries of the effects that became due come after it.
+    // The call's entry comes before the entries of the effects that became due.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
@@ -164,7 +164,7 @@ async function admit(dependencies: Dependencies, progress: Progress): Promise<Ac
 /** One attempt to answer a request whose body has arrived. */
 interface Attempt {
   arrived: Arrived & { incoming: Incoming }
-  /** The claims of its credential if it is an intact, current signed token. */
+  /** The claims of its credential if that is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
   settling: Settling
   expected?: Expected | undefined

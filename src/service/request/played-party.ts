@@ -71,13 +71,13 @@ async function managerHere({
   return actor.credentialKind === 'api_key' ? 'caller' : 'API key'
 }
 
-/** The relation of a page's visitor to the party that its address was sent to. */
+/** The visitors of a page who may answer for the party that received its link. */
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
- * Returns who answers for a party on a page: its user who is signed in there, or anybody while it does not answer for
+ * Returns who may answer for a party on a page: its own signed-in user, or anybody if the party does not answer for
  * itself.
- * @param partyId Undefined is a person without an account.
+ * @param partyId Null and undefined are a person without an account.
  */
 export async function answererOf(
   tx: Transaction,

@@ -32,7 +32,7 @@ type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<stri
 /**
  * Counts requests in windows of a minute of real time, which begin with a credential's first request. If the database
  * is a server, its processes share each window. A process takes a small share in advance, so that together they never
- * exceed the limit. They ask the database some hundred times in a window, however many requests there are. Concurrent
+ * exceed the limit. They ask the database about a hundred times in a window, even for very many requests. Concurrent
  * claims share one statement.
  */
 export class RateWindows {

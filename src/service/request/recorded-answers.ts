@@ -9,8 +9,8 @@ interface KeyOfParty {
 }
 
 /**
- * Returns an answer without a secret in the form of the idempotency record: no key id precedes the colon. Neither
- * compressing nor sealing such answers saves a fifth of a write's CPU time.
+ * Returns an answer without a secret in the form of the idempotency record: no key id precedes the colon. Such answers
+ * are not compressed or sealed, which saves a fifth of a write's CPU time.
  */
 export function plainAnswer(body: string): Buffer {
   return Buffer.from(`:${body}`)

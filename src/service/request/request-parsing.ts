@@ -132,7 +132,7 @@ function requireOneCustomer(
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
-  // In a body, too, both names mean the same if both are declared; elsewhere `partyId` is another party.
+  // In a body, `partyId` means the customer only if the operation declares both names; otherwise it is another party.
   const both = customerPartyId !== undefined && partyId !== undefined
   if ('input' in values) {
     const inBody = both ? values.input.partyId : undefined
@@ -188,7 +188,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   return { ...parseAttributes(places.attributes, attributes), ...relatedIds(places.relationships, relationships) }
 }
 
-/** Returns the body's value. A party that is named beside `data` becomes an attribute (docs/service.md#bodies). */
+/** Returns the body's value. A party that is named next to `data` becomes an attribute (docs/service.md#bodies). */
 function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
   if (!takesPartyBeside(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json

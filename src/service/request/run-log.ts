@@ -38,7 +38,7 @@ export type RunListener = (entries: readonly NotedEntry[]) => void
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
 const maxBatch = 256
-/** After this many refusals in a row, the fault is not in the entries: the database refuses all. */
+/** After this many refusals in a row, the problem is the database, not an entry. */
 const maxRefused = 8
 /** The pause after which a busy database is tried again. */
 const againAfterMs = 1000
@@ -47,7 +47,7 @@ const maxTries = 30
 const maxWaiting = 20_000
 const maxCharacters = 32 * 1024 * 1024
 
-/** Returns the id, as used in addresses, of the run that calls with an instance id belong to. */
+/** Returns the id, as used in addresses, of the run with an instance id. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
@@ -239,7 +239,7 @@ export class RunLog {
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last
-    // An entry without an epoch, before the first known one, belongs to that first epoch.
+    // Entries noted before any epoch was known belong to the first known epoch.
     const isAnew = before > 0 && epoch > before
     const next = isAnew || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
     this.#last = { ...next, epoch: Math.max(epoch, before) }

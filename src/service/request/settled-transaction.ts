@@ -21,8 +21,8 @@ export function unchanged<Result>(result: Result): Changed<Result> {
 }
 
 /**
- * Runs a change by a person without an operation: pay, consent, sign in, connect. It is one transaction, which ends with
- * the activity of the change, so that every such change is recorded.
+ * Runs a change that is not an operation, such as signing in or paying on a page. One transaction makes the change and
+ * records it in the activity.
  */
 export function runChange<Result>(
   dependencies: Dependencies,

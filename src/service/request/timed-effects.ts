@@ -68,7 +68,10 @@ export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) =
   Record<TimedKind, DueColumn>
 >
 
-/** Runs `work`, which applies due effects of a party: their postings and the party's earlier state are kept. */
+/**
+ * Runs `work`, which applies due effects of a party. Marks their postings as effects of time, and keeps the party's
+ * earlier state for stale reads.
+ */
 export async function withDueEffects<Result>(
   tx: Transaction,
   partyId: string,

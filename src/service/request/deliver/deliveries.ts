@@ -36,7 +36,7 @@ interface Dependencies extends TurnDependencies {
 export class Deliveries {
   readonly #dependencies: Dependencies
   readonly #holder: string
-  /** Webhooks in their turn, or in the pause after a failure of this service. */
+  /** Webhooks that are taking their turn, or pausing after a failure of this service. */
   readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
   readonly #ending = new AbortController()
   #woken = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ export class Deliveries {
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
-      // stop() does not wait for this timer, and the timer keeps no process from exiting.
+      // The timer neither delays stop() nor keeps the process from exiting.
       if (!this.#isStopped) await Promise.race([delay(gatherMs), this.#stopping.promise])
     }
   }
@@ -114,7 +114,9 @@ export class Deliveries {
     return withNewEvents.length + begun.length > 0
   }
 
-  /** Returns whether this process is the one that delivers. An idle process writes nothing. */
+  /**
+   * Returns whether this process holds the lease, taking or renewing it if possible. An idle process does not call it.
+   */
   async #holdsLease(): Promise<boolean> {
     const { store, system } = this.#dependencies
     if (this.#isHolder && system.elapsed() < this.#renewAtMs) return true

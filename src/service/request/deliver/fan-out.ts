@@ -21,7 +21,7 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   if (webhook === undefined || webhook.status === 'DISABLED' || last <= webhook.toldUpTo) return false
   const { partyId, toldUpTo: sequence } = webhook
   const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: maxEvents })
-  // Old events are deleted, so there may be fewer events than numbers.
+  // Old events are deleted, so there may be fewer events than sequence numbers.
   const upTo = events.length < maxEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]
   const subscribed = events.filter(({ type }) => wants(enabled, type))

@@ -20,7 +20,7 @@ export type Send = (outgoing: Outgoing, signal: AbortSignal) => Promise<Answer>
 
 export interface SenderOptions {
   proxy?: OutgoingProxy
-  /** How long an answer may take, from looking the name up on. */
+  /** How long an answer may take, including the name lookup. */
   timeoutMs?: number
   /** The function that looks names up; by default the machine's. */
   lookup?: LookUp
@@ -30,14 +30,14 @@ export interface SenderOptions {
 const maxAnswerBytes = 4096
 
 /**
- * Creates the sender of webhooks to addresses that customers name. It looks a name up, checks each of its addresses,
- * and connects to one of them. Nothing is sent into the service's own network, even if the name resolves differently a
- * moment later. Redirects are not followed. With a proxy, the proxy looks names up.
+ * Creates the sender of webhooks to addresses that customers choose. It looks the host name up, checks each address
+ * found, and connects to one of them. Nothing is sent into the service's own network, even if the name resolves
+ * differently a moment later. Redirects are not followed. With a proxy, the proxy looks names up.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // In the bundle only the default export of a package in CommonJS has its names.
+    // In the bundle, a CommonJS package has its members on the default export only.
     const { default: undici } = await import('undici')
     const { httpsProxy = '', noProxy = '' } = proxy ?? {}
     const outside = { lookup: checkedLookup(lookup, isPublicAddress) }
@@ -99,7 +99,7 @@ function faultOf(status: number): string | null {
   return `It answered ${status}; only a status from 200 to 299 counts as received.`
 }
 
-/** Describes an error in words that tell the receiver's owner nothing about this network. */
+/** Describes an error without revealing anything about this network to the receiver's owner. */
 function failureReason(error: unknown, timeoutMs: number): string {
   const causes: { name?: string; code?: string }[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)

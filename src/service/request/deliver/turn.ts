@@ -19,7 +19,7 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** The function that builds the bodies of events by their numbers; undefined for a deleted event. */
+/** Builds the bodies of events, by sequence number. A deleted event has no body. */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
