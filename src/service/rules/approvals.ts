@@ -47,9 +47,9 @@ interface UsersDecision {
 }
 
 /**
- * Requires a recent second factor before a user approves a large amount (docs/service.md#second-factor). The refusal is
- * recorded under the request's key, because docs/service.md#idempotency-failures does not except it. So the approval
- * after verifying needs a new key, as the detail says.
+ * Requires a recent second factor before a user approves a large amount (docs/service.md#second-factor). Like most
+ * refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So after verifying,
+ * the caller needs a new key to approve, as the detail says.
  * @throws 428 `mfa_required`.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {

@@ -11,7 +11,10 @@ export type BankMethod = (typeof withdrawalMethods)[number]
 /** `submit`: the bank receives it. `settle`, `fail`, `return`: the bank's next action. */
 export type BankEvent = 'submit' | 'review' | 'deny' | 'cancel' | 'settle' | 'fail' | 'return'
 
-/** The flow of money from or to a bank account (docs/service.md#bank-transfers). A bank may return what it settled. */
+/**
+ * The flow of money from or to a bank account (docs/service.md#bank-transfers). A bank may return a transfer that it
+ * has settled.
+ */
 export const bankTransitions = {
   CREATED: { submit: 'PROCESSING', review: 'IN_REVIEW' },
   IN_REVIEW: { submit: 'PROCESSING', deny: 'APPROVAL_DENIED', cancel: 'CANCELED' },
@@ -47,8 +50,8 @@ const instantMs = 5 * 60_000
 const wireMs = 2 * 60 * 60_000
 
 /**
- * Returns when a bank settles a transfer that it receives at `nowMs` (docs/service.md#bank-transfers). A standard deposit
- * settles at the close of the second banking day, a withdrawal at the close of the next one.
+ * Returns when a bank settles a transfer that it receives at `nowMs` (docs/service.md#bank-transfers). A standard
+ * withdrawal settles at the close of the next banking day, a standard deposit at the close of the second.
  */
 export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMethod, nowMs: number): number {
   if (method === 'instant') return nowMs + instantMs
@@ -70,13 +73,16 @@ export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit'
 }
 
 /**
- * Returns the direction of a kind of transfer, as the bank account sees it: like a deposit, a payment of a request takes
- * money from the account.
+ * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because both
+ * take money from the account.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
 
-/** The bank's next action, the reason if it refuses or returns, and the time of the action after that; null: never. */
+/**
+ * The bank's next action, the reason if it refuses or returns the transfer, and the time of its following action; null
+ * if none follows.
+ */
 export interface BankStep extends BankReason {
   does: 'settle' | 'fail' | 'return'
   nextDueAtMs: number | null
@@ -90,7 +96,7 @@ interface Due {
   bankDueAtMs: number | null
 }
 
-/** Returns the action of the test bank when it is its turn. */
+/** Returns the next action of the test bank. */
 export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: string): BankStep {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   if (status === 'COMPLETED' && answer.does === 'returns') {

@@ -36,7 +36,7 @@ function isFixedHoliday(ms: number): boolean {
   return fixed.has(`${month}-${day}`)
 }
 
-/** By month: the weekday, and which of them in the month it is. */
+/** For each month, the weekday of the holiday, and which of the month's weekdays of that name it is. */
 const moving: Readonly<Record<number, { name: string; weekday: number; which: number | 'last' }>> = {
   1: { name: 'Martin Luther King Jr. Day', weekday: monday, which: 3 },
   2: { name: "Presidents' Day", weekday: monday, which: 3 },

@@ -1,6 +1,8 @@
 export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
 
-/** How each attempt to charge a card of that behaviour ends; `first` is a payment's first attempt, `retry` any later. */
+/**
+ * How an attempt to charge a card with this behavior ends: `first` is a payment's first attempt, `retry` any later one.
+ */
 export const cardBehaviors = {
   approves: { first: 'approved', retry: 'approved' },
   declines_once: { first: 'declined', retry: 'approved' },

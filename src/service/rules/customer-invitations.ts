@@ -4,7 +4,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-/** The events of an invitation; the last five have their cause outside of it. */
+/** The events of an invitation. Only the first two are answers by its recipient. */
 export type InvitationEvent =
   | 'accept'
   | 'decline'
@@ -83,7 +83,7 @@ export function applyToInvitation(before: InvitationState, event: InvitationEven
 const dayMs = 24 * 60 * 60 * 1000
 export const maxInvitationDays = 90
 export const defaultInvitationDays = 30
-/** How many days an invitation lasts that was created for one agent. */
+/** How many days an invitation for one agent lasts. */
 export const agentInvitationDays = 7
 
 /** Returns when an invitation expires; undefined if `askedMs` is not within the next 90 days. */

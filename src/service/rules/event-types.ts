@@ -7,8 +7,8 @@ interface EventKind {
   /** The permission to read the resource, which also allows reading the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The events that an agent gets at its own party: about its `own` records, about `wallets` where it may read them, or
-   * `all`.
+   * The events of its own party that an agent gets: those about the agent's `own` records, those about `wallets` where
+   * it may read the records, or `all`.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types in the service's published description. */
@@ -27,8 +27,8 @@ const movedByBank = {
 } as const
 
 /**
- * Every type of event, by its first word: the one table from which the types, docs/events.md and the right to read an
- * event follow. The meaning of a type never changes; new types may be added.
+ * Every type of event, by its first word. The types, docs/events.md and the permission to read an event are all derived
+ * from this table. The meaning of a type never changes; new types may be added.
  */
 export const eventKinds = {
   party: {

@@ -9,9 +9,9 @@ import type { PaymentStatus } from './payments.ts'
 import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
 
-/** The outbox's names for changes, by the table of types in event-types.ts. */
+/** The second word of the event for each payment status; null for a status without an event of its own. */
 const paymentSteps = {
-  // A review has its own events, of the approval. A transfer at a bank has an event when it ends.
+  // A review has the events of its approval. A transfer at a bank has its next event when it ends.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
@@ -140,8 +140,8 @@ const requestSteps = {
 type RequestEvent = 'payment_request.created' | (typeof requestSteps)[keyof typeof requestSteps]
 
 /**
- * Returns the event of a change to a payment request; undefined if its status has not changed. Its payer gets
- * `incoming` besides.
+ * Returns the event of a change to a payment request; undefined if its status has not changed. For a new request, the
+ * payer also gets `payment_request.incoming`.
  */
 export function paymentRequestEvent(
   before: keyof typeof requestSteps | undefined,

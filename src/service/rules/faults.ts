@@ -11,7 +11,7 @@ export interface Faulted {
   path: string
   /** Undefined if the request names no operation. */
   operation: FaultedOperation | undefined
-  /** The entry point. A rule with a path applies to both, one without a path to the API only. */
+  /** The entry point. A rule with a path applies to both entry points; a rule without one applies to the API only. */
   door: 'api' | 'mcp'
   partyId: string
   instanceId: string | null
@@ -36,7 +36,7 @@ export interface Outcome {
   hit: CountedRule | undefined
 }
 
-/** A number from 0 up to 1, the same for the same parts. */
+/** Returns a pseudo-random number from 0 up to 1. The same parts always give the same number. */
 export type Draw = (...parts: (string | number)[]) => number
 
 /** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
@@ -74,8 +74,8 @@ function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boo
 }
 
 /**
- * Returns whether the fault can apply to a request: only reads can be stale, and only lists empty. No rule ever applies
- * to operations that manage the sandbox, so that every rule can be cleared.
+ * Returns whether the fault can apply to a request: only reads can be stale, and only lists can be empty. No rule ever
+ * applies to operations that manage the sandbox, so that every rule can be cleared.
  */
 function mayApply(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
@@ -89,10 +89,13 @@ export function isSuited(fault: FaultKind, operation: Faulted['operation']): boo
   return true
 }
 
-/** Returns whether a path matches the pattern: `*` matches any characters but `/`, `**` any at all. */
+/**
+ * Returns whether a path matches the pattern: `*` matches any characters except `/`, and `**` matches any characters.
+ */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // The positions in the pattern that the path so far can reach: one step for each character, however many stars.
+  // The positions in the pattern that the path read so far can reach. Even with many stars, each character is read
+  // once.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()

@@ -26,7 +26,7 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   subscription: hasEnded,
   // Nobody waits for a possible later return by the bank.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
-  // A return is up to the waiting caller.
+  // A shipped order is final: only the waiting caller itself could return it.
   shopOrder: noneLeadsOutOf(shopMoves),
 }
 

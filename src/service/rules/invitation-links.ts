@@ -25,7 +25,7 @@ export function linkState(
   return link.expiresAtMs !== null && link.expiresAtMs <= nowMs ? 'expired' : 'open'
 }
 
-/** The link's request for one agent. */
+/** The permissions and limits that the link requests for one agent. */
 export interface ProposedAgent {
   agentId: string
   permissions: string[]

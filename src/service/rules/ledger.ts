@@ -1,10 +1,10 @@
 /**
  * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding`,
- * `wire_network` and `bank_network` are the world outside. The entries of each posting sum to zero.
+ * `wire_network` and `bank_network` are the outside world. The entries of each posting sum to zero.
  */
 export interface Entry {
   account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
-  /** Null for the accounts of the world outside. */
+  /** Null for the accounts of the outside world. */
   walletId: string | null
   amountCents: number
 }
@@ -132,7 +132,7 @@ export function balanceChange(posting: Posting, walletId: string): { availableCe
   return { availableCents: sum('available'), heldCents: sum('held') }
 }
 
-/** Throws unless the posting moves money without making or losing any. */
+/** Throws unless the posting moves money without creating or losing any. */
 export function assertBalanced(posting: Posting): void {
   const sum = posting.entries.reduce((total, entry) => total + entry.amountCents, 0)
   if (sum !== 0 || posting.entries.length < 2) throw new Error(`Bug: the posting ${posting.reason} sums to ${sum}.`)

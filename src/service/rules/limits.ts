@@ -1,6 +1,6 @@
 import type { PaymentStatus } from './payments.ts'
 
-/** Caps on what is spent without an approval, in cents; null and absent mean none. Days and months are UTC. */
+/** Caps on spending without an approval, in cents; null and absent mean no cap. Days and months are UTC. */
 export interface Limits {
   perTransaction?: number | null | undefined
   perDay?: number | null | undefined
@@ -11,7 +11,7 @@ export interface Limits {
 export type LimitOwner = 'agent' | 'grant' | 'account'
 
 interface Spending {
-  /** Null: no agent spends. */
+  /** Null if the spender is not an agent. */
   agentId: string | null
   /** The party that the agent belongs to. */
   agentPartyId: string | undefined
@@ -19,7 +19,10 @@ interface Spending {
   partyId: string
 }
 
-/** Returns whose limits cap the spending: an agent's own count at its own party only (docs/service.md#spending-limits). */
+/**
+ * Returns whose limits cap the spending. An agent's own limits apply at its own party only
+ * (docs/service.md#spending-limits).
+ */
 export function limitsOf({ agentId, agentPartyId, partyId }: Spending): readonly LimitOwner[] {
   if (agentId === null) return ['account']
   return [agentPartyId === partyId ? 'agent' : 'grant', 'account']
@@ -34,13 +37,13 @@ interface Counted {
 }
 
 /**
- * Returns the share of the limits that a payment uses, in cents: none if its money stays with the party, if it failed
- * or was taken back, and while it waits for a decision. Money drawn from a bank account counts as payments do; the
- * sandbox's funding of a wallet is drawn from none.
+ * Returns how much of the limits a payment uses, in cents. A payment uses none if its money stays with the party, if it
+ * failed or was taken back, or while it waits for a decision. Deposits from a bank account count like payments. The
+ * sandbox's funding of a wallet does not count, because it comes from no account.
  */
 export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
   const isMoved = leaving.has(kind) || externalAccountId !== null
-  // A payment by card leaves no wallet, and anyone with the link of a request may pay by card.
+  // A payment by card takes nothing from a wallet, and anyone with the link of a request may pay by card.
   return isMoved && method !== 'card' && !uncounted.has(status) ? amountCents : 0
 }
 
@@ -53,18 +56,18 @@ const uncounted: ReadonlySet<PaymentStatus> = new Set([
   'RETURNED',
 ])
 
-/** Returns the share of the limits that a card transaction uses: the held or captured amount of a purchase. */
+/** Returns how much of the limits a card transaction uses: the held or captured amount of a purchase. */
 export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 
-/** The amounts already spent in the day and month of an amount, in cents. */
+/** The amounts already spent on the same day and in the same month, in cents. */
 export interface Spent {
   dayCents: number
   monthCents: number
 }
 
-/** An exceeded limit, its amount, and the sum that was refused (docs/service.md#approval). */
+/** An exceeded limit, its amount, and the sum that exceeds it (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'

@@ -18,8 +18,8 @@ interface Words {
 }
 
 /**
- * The words of each kind of message (docs/sandbox.md#messages). A real message has an address in place of `[link]`.
- * It is not stored, because anyone who has it could act on it.
+ * The words of each kind of message (docs/sandbox.md#messages). A real message has an address in place of `[link]`. The
+ * address is not stored, because anyone who has it could act for the recipient.
  */
 const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
   payment_claim: ({ from, amount }) => ({

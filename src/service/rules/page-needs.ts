@@ -1,12 +1,15 @@
 /**
- * The level that a route needs before it acts for a person. `nothing`: it acts for nobody in particular. `secret`: the
- * secret in its address or form identifies the person, such as a link that was sent to them or the number of a card.
- * `session`: somebody is signed in, if only by one click. `proven`: that session began with a password or a one-time
- * link, or a second factor was accepted in it.
+ * The proof of identity that a route needs before it acts for a person.
+ * - `nothing`: the route acts for nobody in particular.
+ * - `secret`: a secret in its address or form identifies the person, such as a link sent to them or a card number.
+ * - `session`: somebody is signed in, perhaps by one click only.
+ * - `proven`: the session began with a password or a one-time link, or a second factor was accepted in it.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 
-/** The levels of a form's answers: those in `answers` by the value of `field`, and `otherwise` for anything else. */
+/**
+ * The levels of a form's answers: `answers` has levels for values of `field`, and `otherwise` is for any other value.
+ */
 export interface ByAnswer {
   field: string
   answers: Readonly<Record<string, Level>>
@@ -18,9 +21,10 @@ const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
- * Every route for people, with what it needs (docs/service.md#who-may-say-yes). A yes, a consent, an enrolment, a payment
- * and a page that shows a card or a secret need proof, because an agent on the same machine can sign in by one click. A no
- * never does. Routes of pages are mounted by their key here, so that none is served without a row.
+ * The level that each route for people needs (docs/service.md#who-may-say-yes). A yes, a consent, an enrolment, a
+ * payment and a page that shows a card or a secret need proof, because an agent on the same machine can sign in by one
+ * click. Saying no never needs proof. Routes are mounted by their keys in this table, so that none is served without a
+ * level.
  */
 export const pageNeeds = {
   'GET /': 'nothing',
@@ -29,7 +33,7 @@ export const pageNeeds = {
   'GET /sign-in/once/:code': 'secret',
   'POST /sign-in/once/:code': 'secret',
   'POST /sign-out': 'nothing',
-  // The payer types the number of a card, which is what pays.
+  // The card number that the payer types is enough to pay.
   'GET /checkout/form': 'nothing',
   'POST /checkout/session': 'secret',
   'POST /checkout/pay': 'secret',

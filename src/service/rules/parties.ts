@@ -18,7 +18,7 @@ export interface PartyProfile {
   addressState?: string
   addressPostalCode?: string
   addressCountry?: string
-  /** The party removed its display name: others see its legal name. */
+  /** Set if the party removed its display name, so that others see its legal name. */
   isUnnamed?: true
 }
 

@@ -51,7 +51,7 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   APPROVAL_DENIED: 'reopen',
 }
 
-/** Returns the event that the status of its payment causes in a request; null if none. */
+/** Returns the event that a payment's status causes in its request; null if there is none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
   // The payment was approved and is now at the bank.
@@ -81,8 +81,8 @@ interface Expiring {
 }
 
 /**
- * Returns a request as of a moment: it has expired after its time, even if that is not stored yet. Due effects of the
- * requesting party are applied before that party reads the request, but the payer may read it earlier.
+ * Returns a request as it is at `nowMs`. If its time is over, it counts as expired, even if that is not stored yet. The
+ * requesting party never sees the difference, because its due effects are applied first, but the payer could.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

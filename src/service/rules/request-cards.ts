@@ -15,8 +15,8 @@ export interface CardTries {
 }
 
 /**
- * Returns the tries after a card was declined for a request; null if it is charged. A card that refuses an agreement to
- * later payments is declined, although a single payment needs none.
+ * Returns the tries after a card was declined for a request; null if it is charged. A test card that fails the
+ * agreement on later payments is declined too, although a single payment needs no agreement.
  * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {

@@ -31,7 +31,7 @@ export interface RunReport {
   refusals: Counted[]
   /** The amounts that the run's records have moved in the party's wallets. */
   wallets: BalanceEffect[]
-  /** The postings, as far as the entries of the run are kept. */
+  /** The postings in those entries of the run that are still stored. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
@@ -81,7 +81,7 @@ export interface ReportCard {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** The merchants of the purchases that the card's merchant approved. */
+  /** The merchants of the approved purchases. */
   actualMerchants: string[]
   differences: string[]
 }
@@ -116,7 +116,7 @@ export interface ReportApproval {
   decidedAt: string | null
 }
 
-/** A count of one kind, with the tool that was called. */
+/** How often something happened to calls of one tool. */
 export interface Counted {
   what: string
   operation: string
@@ -160,7 +160,7 @@ function sums(purchases: readonly Purchase[]) {
 const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status !== 'declined'
 const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
 
-/** Returns, for each card, the declared amounts against those authorized and captured on it, and the differences. */
+/** Returns, for each card, the declared maximum, the authorized and captured amounts, and how they differ. */
 export function cardsFigures(cards: readonly Declared[], purchases: readonly Purchase[]): ReportCard[] {
   const byCard = Map.groupBy(purchases.filter(isApproved), ({ cardId }) => cardId)
   return cards.map((card) => figuresOfCard(card, byCard.get(card.id) ?? []))

@@ -55,7 +55,7 @@ const spending: ReadonlySet<string> = new Set<Posting['reason']>([
   ...(['withdrawn', 'withdrawal_returned'] as const),
 ])
 
-/** Returns the money that postings took from the available balance of the wallets they are for; holds count. */
+/** Returns how much postings took from the payers' available balances. Holds count as taken. */
 export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entries'>[]): number {
   return postings
     .filter(({ reason }) => spending.has(reason))
@@ -80,7 +80,7 @@ export interface RunFault {
 /** The details of an entry. JSON texts are masked, and long ones are cut. */
 export interface RunDetail {
   method?: string
-  /** With the query. */
+  /** The path with its query. */
   path?: string
   keyId?: string
   actorType?: string
@@ -93,17 +93,17 @@ export interface RunDetail {
   cut?: number
   /** How many characters of the request's body were cut off. */
   bodyCut?: number
-  /** Whether the MCP server carried out the call of a tool with it. */
+  /** Whether the MCP server sent the request to carry out a tool call. */
   isToolCall?: boolean
-  /** Whether it was sent with a key, so that a retry is safe. */
+  /** Whether the request had an idempotency key, so that a retry is safe. */
   hasKey?: boolean
   /** The support id of the call whose answer was replayed or repeated, if known. */
   repeats?: string
   fault?: RunFault
   postings?: readonly RunPosting[]
-  /** The ids of its records. */
+  /** The ids of the records that the entry concerns. */
   resourceIds?: readonly string[]
-  /** The id of its order at a shop. */
+  /** The id of the order at a shop. */
   orderId?: string
   /** The facts that a person was asked to confirm, as sentences. */
   facts?: readonly string[]
@@ -112,7 +112,9 @@ export interface RunDetail {
   host?: string
 }
 
-/** A call of a tool as it was recorded, and the result that its host got; undefined if the record is not enough. */
+/**
+ * A function that returns the result that the host got for a recorded tool call; undefined if the record is incomplete.
+ */
 export type ToolResultOf = (call: {
   environment: Environment
   operation: string
@@ -132,7 +134,7 @@ export interface ReportedEntry {
   host?: string | undefined
   keyId?: string | undefined
   actorType?: string | undefined
-  /** The name of the event: among several with one name, only the first counts. */
+  /** A name for the event. Of several events with the same name, only the first is recorded. */
   once?: string | undefined
   arguments?: Record<string, unknown> | undefined
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined } | undefined

@@ -16,7 +16,7 @@ export interface Tries {
 export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
 interface Typed {
-  /** The step of the code, even far beyond the tolerance; null if it belongs to none. */
+  /** The time step of the code, even far outside the tolerance; null if the code belongs to no step. */
   step: number | null
   presentStep: number
   nowMs: number

@@ -6,12 +6,12 @@ import { next, type Transitions } from './transitions.ts'
 
 export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
 
-/** The shop's actions, each at its time. */
+/** The shop's actions, which it takes at planned times. */
 type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 /** The buyer's actions. */
 type BuyerMove = 'return'
 
-/** The transitions that the shop causes. Callers can wait in a status that has one. */
+/** The transitions that the shop causes. Callers can wait while an order has such a transition ahead. */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
   shipped: {},
@@ -30,7 +30,10 @@ export const buyerMoves = {
   returned: { return: 'returned' },
 } as const satisfies Transitions<ShopOrderStatus, BuyerMove>
 
-/** The state of an order and its shop's plan: agreed when the order was placed, whatever the shop sells later. */
+/**
+ * The state of an order and the shop's plan for it. The plan is fixed when the order is placed, even if the shop
+ * changes.
+ */
 export interface ShopOrderState {
   cart: ShopCart
   receipt: string
@@ -42,9 +45,9 @@ export interface ShopOrderState {
   firstOnly: boolean
   /** The names of products that turn out to be out of stock. */
   outOfStock: string[]
-  /** The time when it ships or cancels; null if it already has. */
+  /** The time when the shop ships or cancels the order; null if it already has. */
   shipsAtMs: number | null
-  /** How many of its lines were shipped. */
+  /** How many lines of the cart were shipped. */
   shippedLines: number
   returns: { withinMs: number; refundAfterMs: number } | null
   returnableUntilMs: number | null
@@ -63,7 +66,7 @@ export interface ShopSubscription {
   chargesAtMs: number | null
 }
 
-/** An order as its rules see it. */
+/** The part of an order that the rules use. */
 export interface ShopOrder {
   status: ShopOrderStatus
   state: ShopOrderState
@@ -84,7 +87,10 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
   return first
 }
 
-/** The order after shipping, the shop's action with the money, and the cart that it asks to be paid again. */
+/**
+ * The order after shipping, the shop's action with the money, and the cart that the shop asks to be paid in a new
+ * checkout.
+ */
 export interface Dispatched extends ShopOrder {
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
   asks: ShopCart | null
@@ -165,7 +171,10 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   }
 }
 
-/** Sends an order back; one that is on its way back already stays so. @throws 409 if the shop does not accept it. */
+/**
+ * Sends an order back. An order that is already on its way back stays as it is. @throws 409 if the shop refuses
+ * returns.
+ */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
   const { status, state } = order
   const after = next<ShopOrderStatus, BuyerMove>(buyerMoves, status, 'return')

@@ -63,7 +63,7 @@ const maxCents = 99_999_999
 
 interface CartInput {
   items: readonly { productId: string; quantity: number }[]
-  /** Undefined: those that the shop preselects. */
+  /** Undefined for the extras that the shop preselects. */
   extras?: readonly string[] | undefined
 }
 
@@ -113,12 +113,17 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
   }
 }
 
-/** Returns the price of the first line of a cart when it ships alone: with its share of the tax, and all else. */
+/**
+ * Returns the price of the first parcel if the first line ships alone. It includes the line's tax, the extras and
+ * shipping.
+ */
 export function firstParcelCents(cart: ShopCart): number {
   return cart.totalCents - restOf(cart).totalCents
 }
 
-/** Returns the cart left to pay when the first line shipped alone: extras and shipping went with it. */
+/**
+ * Returns the rest of the cart after the first line shipped alone. The extras and shipping were charged with that line.
+ */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
   const subtotalCents = sumOf(lines)
@@ -158,11 +163,11 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   )
 }
 
-/** Returns a note to a shop as it is kept: without keys, card numbers and security codes. */
+/** Returns a note to a shop as it is stored: without keys, card numbers and security codes. */
 export function keptNote(text: string): string {
   return (
     maskSecrets(text)
-      // Matches any separators and any script: losing another number does a note little harm.
+      // Matches digits of any script with any separators. Masking another long number by mistake does little harm.
       .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
       .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
       .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')

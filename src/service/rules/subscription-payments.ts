@@ -27,7 +27,7 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
   }
 }
 
-/** Returns the payment key of a charge's transaction: the database allows one transaction for each. */
+/** Returns the key of a charge. The database allows one transaction for each key. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
   return `${subscriptionId}/${paymentNumber}`
 }

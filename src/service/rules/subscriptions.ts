@@ -34,7 +34,7 @@ export interface Billing {
   checkoutWaitsUntilMs?: number | null
   /** The time when payment 1 was paid. The due dates of all others depend on it. */
   anchorMs: number | null
-  /** The card's behaviour from a payment on; the last entry that applies counts. */
+  /** The card's behavior, starting from the given payment; the last entry that applies counts. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
   /** The first payment that is neither paid nor missed nor marked paid. */
   current: number

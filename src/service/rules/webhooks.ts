@@ -19,7 +19,7 @@ export const pauseSeconds = [
 
 /** The outcome of one attempt. */
 export interface Answer {
-  /** Null: there was no answer. */
+  /** Null if there was no answer. */
   status: number | null
   /** The reason why it does not count as delivered; null if it does. */
   error: string | null
