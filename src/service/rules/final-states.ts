@@ -7,8 +7,8 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Returns a function that tells whether a state machine has no transition out of a state. */
-function noneLeadsOutOf(machine: Transitions<string, string>) {
+/** Returns a function that recognizes states without a transition to another state. */
+function isFinalIn(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
@@ -18,16 +18,16 @@ const isMoved = (status: string) => status === 'COMPLETED'
 /** For each type of resource that a caller can wait for, a function that recognizes its final states. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
   payment: (status) =>
-    isMoved(status) || (noneLeadsOutOf(paymentTransitions)(status) && noneLeadsOutOf(bankTransitions)(status)),
-  transfer: (status) => isMoved(status) || noneLeadsOutOf(bankTransitions)(status),
-  approval: noneLeadsOutOf(approvalTransitions),
-  cardTransaction: noneLeadsOutOf(purchaseTransitions),
-  agentCard: noneLeadsOutOf(cardTransitions),
+    isMoved(status) || (isFinalIn(paymentTransitions)(status) && isFinalIn(bankTransitions)(status)),
+  transfer: (status) => isMoved(status) || isFinalIn(bankTransitions)(status),
+  approval: isFinalIn(approvalTransitions),
+  cardTransaction: isFinalIn(purchaseTransitions),
+  agentCard: isFinalIn(cardTransitions),
   subscription: hasEnded,
   // Nobody waits for a possible later return by the bank.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
   // A shipped order is final: only the waiting caller itself could return it.
-  shopOrder: noneLeadsOutOf(shopMoves),
+  shopOrder: isFinalIn(shopMoves),
 }
 
 /** Returns whether the status of a resource can no longer change, so that there is nothing to wait for. */

@@ -21,7 +21,7 @@ interface Words {
  * The words of each kind of message (docs/sandbox.md#messages). A real message has an address in place of `[link]`. The
  * address is not stored, because anyone who has it could act for the recipient.
  */
-const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
+const wordsOf: Readonly<Record<MessageKind, (facts: MessageParts) => Words>> = {
   payment_claim: ({ from, amount }) => ({
     subject: `${from} sends you ${amount}`,
     text: `${from} sends you ${amount}. To claim it, open this link: [link]`,
@@ -48,7 +48,7 @@ const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
   }),
 }
 
-interface Said {
+interface MessageParts {
   from: string
   amount: string
   agent: string

@@ -23,11 +23,11 @@ export const paymentRequestTransitions = {
 /** Returns the state of a payment request after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
   const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
-  return after ?? fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
+  return after ?? fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
 }
 
 /** The reason why a request in this status cannot change, and an alternative. */
-const standings: Readonly<Record<PaymentRequestStatus, string>> = {
+const statusReasons: Readonly<Record<PaymentRequestStatus, string>> = {
   OPEN: 'it has not been paid yet.',
   PROCESSING: 'a payment of it is in progress. Read it again once that payment has completed or ended.',
   COMPLETED: 'it was paid, which cannot be undone here.',
@@ -68,7 +68,7 @@ export function requireOnlyPayment(
   id: string,
 ): void {
   if (paymentId === null || paymentId === id) return
-  fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
+  fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
 }
 
 /** How long a request can be paid. */
