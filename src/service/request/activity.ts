@@ -106,7 +106,7 @@ export async function recordActivity(
   await recordAct(context, act, recorded)
 }
 
-/** Returns the act of a signed-in user on a page. No credential was sent, so the user's id stands in its place. */
+/** Returns the act of a signed-in user on a page. There is no credential, so the user's id replaces its id. */
 export function actOfUser(
   { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -116,7 +116,7 @@ export function actOfUser(
 
 /**
  * Returns the act of a visitor without a credential on a page that a link opened. The id of the record behind the link
- * stands in the place of a credential.
+ * replaces the credential's id.
  */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },

@@ -28,7 +28,7 @@ export const grantedScopes = {
   holdings: (requested: readonly string[]) => requested.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
-  /** The scopes that a webhook gives its receiver, which gets events about these records. */
+  /** Returns the scopes that a webhook gives its receiver, which gets events about these records. */
   readingOf: (read: readonly Permission[]) =>
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const

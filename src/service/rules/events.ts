@@ -9,7 +9,7 @@ import type { PaymentStatus } from './payments.ts'
 import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
 
-/** The second word of the event for each payment status; null for a status without an event of its own. */
+/** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
   // A review has the events of its approval. A transfer at a bank has its next event when it ends.
   CREATED: null,
