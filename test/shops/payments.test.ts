@@ -154,7 +154,7 @@ onEachDatabase('paying at a shop', (database) => {
   test('an unknown product is refused with the list of products', async () => {
     const wrong = [
       [{ items: [{ productId: 'teapot' }] }, '/data/attributes/items/0/productId', 'stoneware-mug, dotted-notebook'],
-      [{ ...mug, extras: ['gift-wrap'] }, '/data/attributes/extras/0', 'It has none: send [].'],
+      [{ ...mug, extras: ['gift-wrap'] }, '/data/attributes/extras/0', 'The shop has none: send [].'],
       [{ items: [mug.items[0], mug.items[0]] }, '/data/attributes/items/1/productId', 'twice'],
     ] as const
     for (const [attributes, pointer, says] of wrong) {

@@ -42,7 +42,7 @@ export const eventKinds = {
     resource: 'compliance_case',
     permission: 'party.read',
     agents: 'all',
-    published: { updated: 'The review of the party started, needs something, or was decided' },
+    published: { updated: 'The review of the party started, needs an action, or was decided' },
     extensions: {},
   },
   wallet: {

@@ -17,8 +17,7 @@ const isMoved = (status: string) => status === 'COMPLETED'
 
 /** For each type of resource that a caller can wait for, a function that recognizes its final states. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
-  payment: (status) =>
-    isMoved(status) || (isFinalIn(paymentTransitions)(status) && isFinalIn(bankTransitions)(status)),
+  payment: (status) => isMoved(status) || (isFinalIn(paymentTransitions)(status) && isFinalIn(bankTransitions)(status)),
   transfer: (status) => isMoved(status) || isFinalIn(bankTransitions)(status),
   approval: isFinalIn(approvalTransitions),
   cardTransaction: isFinalIn(purchaseTransitions),

@@ -163,7 +163,7 @@ export function receive(order: ShopOrder): ShopOrder {
 /** Records that the charge for the subscription was declined: a single-purchase card declines a second charge. */
 export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   const { subscription } = state
-  if (subscription === null) throw new Error('Bug: a charge is due of no subscription.')
+  if (subscription === null) throw new Error('Bug: a charge is due for an order without a subscription.')
   const message = `Your card declined the charge for ${subscription.description}.`
   return {
     status,
@@ -172,15 +172,16 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
 }
 
 /**
- * Sends an order back. An order that is already on its way back stays as it is. @throws 409 if the shop refuses
- * returns.
+ * Sends an order back. An order that is already on its way back stays as it is.
+ * @throws 409 if the shop refuses returns.
  */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
   const { status, state } = order
   const after = next<ShopOrderStatus, BuyerMove>(buyerMoves, status, 'return')
   if (after === undefined) {
-    const why = status === 'placed' ? 'is not shipped yet: return it then' : `is ${status}`
-    fail('conflict', { detail: `The order ${why}, so there is nothing to return.` })
+    const why =
+      status === 'placed' ? 'not shipped yet. Return it once it is shipped.' : `${status}: nothing can be returned.`
+    fail('conflict', { detail: `The order is ${why}` })
   }
   if (after === status) return order
   const { returns, returnableUntilMs } = state

@@ -74,7 +74,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
     const product = shop.products.find(({ id }) => id === productId)
     if (product === undefined) {
       const ids = shop.products.map(({ id }) => id).join(', ')
-      failAttribute(path, `productId must be a product of ${shop.name}, got ${productId}. It sells: ${ids}.`)
+      failAttribute(path, `productId must be a product of ${shop.name}, got ${productId}. The shop sells: ${ids}.`)
     }
     if (items.findIndex((one) => one.productId === productId) < at) {
       failAttribute(path, `items contains ${productId} twice. Send it once, with its quantity.`)
@@ -84,7 +84,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
   for (const [at, id] of (chosenExtras ?? []).entries()) {
     if (shop.extras.some((extra) => extra.id === id)) continue
     const ids = shop.extras.map((extra) => extra.id)
-    const extrasText = ids.length === 0 ? 'It has none: send [].' : `It has: ${ids.join(', ')}.`
+    const extrasText = ids.length === 0 ? 'The shop has none: send [].' : `The shop has: ${ids.join(', ')}.`
     failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${extrasText}`)
   }
   const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
