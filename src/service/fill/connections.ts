@@ -24,9 +24,7 @@ type Customer = NonNullable<WorldParty['customers']>[number]
 const dayMs = 24 * 60 * 60 * 1000
 const lastsMs = 30 * dayMs
 
-/**
- * Plans what other parties granted a party's agents. A revoked grant exists until its revocation, and so do its cards.
- */
+/** Plans the grants of other parties to a party's agents. A revoked grant and its cards exist until the revocation. */
 export function planGrants(builder: WorldBuilder, index: number): void {
   const { tx, clockMs } = builder.context
   const { id: agentPartyId, party } = builder.account(index)

@@ -17,14 +17,14 @@ interface HistoryEvent {
   apply(): Promise<void>
 }
 
-/** A wallet, its balance after the whole history, and where the file states it. */
+/** A wallet with its balance after the whole history, and the place in the file that states this balance. */
 export interface Funded {
   wallet: Pick<WalletRow, 'id'>
   balance: number | undefined
   path: Path
 }
 
-/** More would take minutes and gigabytes: a weekly subscription of fifty years alone causes 2,600. */
+/** More effects would take minutes and gigabytes. A weekly subscription over fifty years causes 2,600. */
 const maxEffects = 100_000
 
 /** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
@@ -32,7 +32,7 @@ export class History {
   readonly #events: HistoryEvent[] = []
   #effects = 0
 
-  /** Adds an event. @throws InvalidWorldError before any event is played, if a world causes too many effects. */
+  /** Adds an event. @throws InvalidWorldError if the world causes too many effects. */
   add(event: HistoryEvent): void {
     this.#effects += Math.max(1, event.postings.length)
     if (this.#effects > maxEffects) {
@@ -49,8 +49,8 @@ export class History {
   }
 
   /**
-   * Returns the opening balance of each wallet, so that it ends with the balance in the file. If the file states none,
-   * the opening balance just covers all payments from it.
+   * Returns the opening balance of each wallet that leads to the balance in the file. If the file states no balance,
+   * the opening balance just covers all payments from the wallet.
    */
   openings(wallets: readonly Funded[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]

@@ -20,9 +20,9 @@ interface Key {
   userId: string | null
   name: string | null
   scopes: readonly string[] | null
-  /** True if startup may set its secret. */
+  /** Whether startup may set its secret. */
   isSeeded: boolean
-  /** The text its secret is derived from: its names in the file. */
+  /** The text that its secret is derived from. It consists of the names of the key and its owners in the file. */
   words: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path

@@ -14,7 +14,7 @@ const maxPasswords = 100
 
 /**
  * Hashes the passwords in a world. Hashing is deliberately slow, so it happens outside the transaction.
- * @throws InvalidWorldError for more passwords than a world may have.
+ * @throws InvalidWorldError if the world has too many passwords.
  */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {
   requireFew(world)

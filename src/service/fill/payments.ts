@@ -133,7 +133,7 @@ interface Completed {
   path: Path
 }
 
-/** Plans money that moves at once. A deposit is recorded as a transaction too. */
+/** Plans a transfer that completes at once. A deposit is also recorded as a transaction. */
 function planCompleted(
   builder: WorldBuilder,
   { row, wallets, posting, path }: Completed,
@@ -181,8 +181,8 @@ function planSent(builder: WorldBuilder, sent: Sent): void {
 }
 
 /**
- * Returns whether the payment was reviewed. A canceled payment waited for a review or for its claim, so without a
- * claimant it was reviewed.
+ * Returns whether the payment was reviewed. Only payments that wait for a review or a claim can be canceled, so a
+ * canceled payment without a claimant was reviewed.
  */
 function wasReviewed({ file, row }: Sent): boolean {
   if (file.approval !== undefined || file.status === 'IN_REVIEW' || file.status === 'APPROVAL_DENIED') return true
@@ -195,7 +195,7 @@ function firstStatus(status: PaymentStatus): PaymentStatus {
   return status === 'RETURNED' ? 'PROCESSING' : status
 }
 
-/** Returns the postings that take a new payment to the status. */
+/** Returns the postings that bring a new payment to the status. */
 function movesTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
@@ -213,7 +213,7 @@ async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings:
   }
 }
 
-/** Returns the row in another status, with the transaction by which its money arrived. */
+/** Returns the row with a new status. If its money has arrived, also records the transaction. */
 async function settlePayment(
   { context }: WorldBuilder,
   { to }: Sent,

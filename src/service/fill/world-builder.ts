@@ -96,7 +96,7 @@ export class WorldBuilder {
     return newId(prefix, this.context.system, atMs + others)
   }
 
-  /** Returns a time given in the file, without bounds. */
+  /** Returns a time given in the file. It may be in the past or the future. */
   moment(text: string | undefined, otherwiseMs: number): number {
     return text === undefined ? otherwiseMs : momentMs(text, this.context.clockMs)
   }
@@ -165,7 +165,7 @@ export class WorldBuilder {
   }
 }
 
-/** Returns a value that exists according to the schema's checks. */
+/** Returns the value. The checks of the file guarantee that it exists. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
   return thing
