@@ -18,7 +18,7 @@ interface Dependencies {
   publicUrl: () => string
 }
 
-/** The most verified tokens remembered; the least recently verified one is dropped first. */
+/** The maximum number of verified tokens kept in memory. The least recently verified one is dropped first. */
 const maxKnown = 10_000
 /** How often keys are reloaded, which picks up keys created by other processes. */
 const keysForMs = 60_000

@@ -30,7 +30,7 @@ export interface RetiringKey {
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Any of the keys that existed may have signed the addresses that were handed out.
+  // Any key that existed then may have signed the addresses of the record.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

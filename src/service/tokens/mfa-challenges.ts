@@ -10,9 +10,9 @@ export interface Challenge {
 }
 
 /**
- * Creates a challenge for a user: the last part of the address of their check. It is signed, not stored, because the
- * refusal that names it rolls back its handler's writes and should not fill tables. It proves nothing: its holder still
- * has to sign in as the user and enter their code.
+ * Creates a challenge for a user: the last part of the address of the page where they verify. It is signed and not
+ * stored, because the refusal that contains it rolls back all writes of the request. A challenge proves nothing: its
+ * holder must still sign in as the user and enter their code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // The id encodes the time: 48 bits of it, before 80 random ones.

@@ -57,8 +57,8 @@ export function loopbackAlias(publicUrl: string, { url }: { url: string }): stri
 export const scopesSupported = Object.keys(oauthScopes)
 
 /**
- * Returns the address of a resource's metadata, whose path goes between its host and its own path (RFC 9728 section
- * 3.1).
+ * Returns the address of a resource's metadata. Its path is inserted between the host and the path of the resource (RFC
+ * 9728 section 3.1).
  */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
@@ -66,9 +66,9 @@ export function resourceMetadataUrl(resource: string): string {
 }
 
 /**
- * Returns the metadata of a resource of this service (RFC 9728 section 2). Hosts request every scope it lists, so it
- * lists those a connection starts with (MCP: Scope Selection Strategy). If a tool needs more, the host learns so when
- * it calls the tool.
+ * Returns the metadata of a resource of this service (RFC 9728 section 2). Hosts request every listed scope, so the
+ * metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more, the
+ * host learns so when it calls the tool.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

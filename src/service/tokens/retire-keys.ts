@@ -10,7 +10,7 @@ import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
 /** Rows read per transaction: a few milliseconds of work, so that other transactions can run in between. */
 const batch = 200
-/** The most concurrent sandbox resets to allow for. Each restores rows that were not yet processed. */
+/** The maximum number of sandbox resets during the work. Each reset restores unprocessed rows. */
 const maxPasses = 10
 
 export interface Retired {
@@ -21,9 +21,9 @@ export interface Retired {
 }
 
 /**
- * Creates a new root key and deletes all others. First it carries over the secrets they derived, in batches. Each row
- * names its key and all keys exist until the end, so it can be killed, restarted or run concurrently while other
- * processes serve the database.
+ * Creates a new root key and deletes all others. Before that, it carries over the secrets that the old keys derived, in
+ * batches. All keys exist until the end, so the work can be killed, restarted or run concurrently while other processes
+ * serve the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
@@ -39,7 +39,7 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
 }
 
 /**
- * Waits for all transactions that may not know the newest key, then reads the time. After that, none writes anything
+ * Waits for all transactions that may not know the newest key, then reads the time. Later transactions write nothing
  * with an older key.
  */
 async function timesAlone(tx: Transaction): Promise<Times> {
@@ -52,7 +52,7 @@ async function carryOn(store: Store, system: System, endsAtMs: number): Promise<
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
-  // A restore would bring these rows back.
+  // Restoring a snapshot would bring these rows back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
@@ -82,7 +82,7 @@ async function eachBatch(
 
 type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-/** Returns a function that stores the secrets older keys derived for rows, sealed with the newest key. */
+/** Returns a function that stores the secrets that older keys derived for rows. The newest key seals them. */
 function carrying(system: System, endsAtMs: number): Carry {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
@@ -102,7 +102,7 @@ function carrying(system: System, endsAtMs: number): Carry {
   }
 }
 
-/** Reseals with the newest key the secrets of previously retired keys that are sealed with older ones. */
+/** Reseals the secrets of previously retired keys with the newest key. */
 async function sealAnew(store: Store, system: System, rootKey: number): Promise<void> {
   for (let count = batch; count === batch; await nextTurn()) {
     count = await store.transaction(async (tx) => {

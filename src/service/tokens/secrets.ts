@@ -16,7 +16,7 @@ export function credentialPrefix(kind: keyof typeof letters, environment: Enviro
   return `${letters[kind]}_ntl_${environmentSegments[environment]}_`
 }
 
-/** Returns the credential of a secret that may already have the prefix. */
+/** Returns the whole credential for a secret, which may already have the prefix. */
 export function wholeCredential(kind: keyof typeof letters, environment: Environment, secret: string): string {
   const prefix = credentialPrefix(kind, environment)
   return secret.startsWith(prefix) ? secret : `${prefix}${secret}`

@@ -16,8 +16,8 @@ const signsForMs = 30 * dayMs
 const keptForMs = signsForMs + 2 * dayMs
 
 /**
- * Returns the keys that may have signed current access tokens, the signing one first. Creates a new key when it is due
- * and deletes those past their time.
+ * Returns the keys that may have signed current access tokens, the signing one first. Creates a new key when one is
+ * due, and deletes keys that are too old.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { known: storedKeys, knownAtMs } = await store.read(async (tx) => ({
