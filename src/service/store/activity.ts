@@ -12,7 +12,8 @@ import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The operation of rows that record an injected sandbox fault. Such a row names no agent, so that no agent reads it.
+ * The operation name in rows that record an injected sandbox fault. These rows name no agent, so no agent can read
+ * them.
  */
 export const faultEntry = 'sandbox_fault'
 
@@ -51,7 +52,7 @@ function inserted(db: Kysely<Tables>, row: ActivityRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing())
 }
 
-/** Does in one statement what SQLite does by a trigger, and what it needs two statements for. */
+/** Inserts a row and its resources in one statement. SQLite needs a trigger for that. */
 const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), rowLabel)
 
 type WithRecord = ActivityRow &
@@ -123,8 +124,8 @@ type Narrowing = 'agentId' | 'instanceId'
 const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters by a column after another index has found the rows. They are few: a resource belongs to few runs, and a run to
- * few agents. The expression keeps databases from walking all rows of the agent instead.
+ * Filters by a column after another index has found the few rows of a resource or run. The expression keeps databases
+ * from walking all rows of the agent instead.
  */
 const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
@@ -199,8 +200,8 @@ export interface ChainEnd {
 }
 
 /**
- * Returns the sealed end of a chain, not its last row: new rows would otherwise take the numbers of deleted ones, and hide
- * that these are gone.
+ * Returns the sealed end of a chain, not its last row. If numbers continued from the last row, new rows could reuse the
+ * numbers of deleted ones and hide the deletion.
  */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const left = leftEnd(tx, partyId)
@@ -220,7 +221,8 @@ export async function chainEndAt(
 }
 
 /**
- * Seals the new end of a chain at the end of the transaction. Access to the database alone is not enough to seal one.
+ * Seals the new end of a chain at the end of the transaction. Nobody can make the seal with access to the database
+ * alone.
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head

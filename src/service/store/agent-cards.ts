@@ -34,7 +34,7 @@ export interface PayableCard {
   isHeld: boolean
 }
 
-/** Finds a card in the scope with all that decides on a purchase, in one statement. */
+/** Finds a card in the scope with everything that decides whether it may be used, in one statement. */
 export async function findPayableCard(
   tx: Transaction,
   scope: CardScope,
@@ -120,8 +120,8 @@ export async function expireUnusedCards(
 }
 
 /**
- * Expires the unused cards on a party's wallets, and those that its agents (by the query) have on other parties'
- * wallets.
+ * Expires the unused cards on a party's wallets, and the unused cards of the party's agents on other parties' wallets.
+ * The query `agentIds` selects these agents.
  */
 export async function expireUnusedCardsOfParty(
   tx: Transaction,
@@ -139,7 +139,10 @@ export async function expireUnusedCardsOfParty(
   for (const card of ended) recordEvents(tx, card, ['agent_card.expired'], nowMs)
 }
 
-/** Marks the card's one purchase as approved. @throws StaleWriteError when the card changed since it was read. */
+/**
+ * Marks the card as used, because its only purchase was approved. @throws StaleWriteError when the card changed since
+ * it was read.
+ */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card
   await markUsed(tx, { id, partyId, version, nowMs, nextVersion: version + 1 })
@@ -183,7 +186,7 @@ const saveFreeze = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** Selects the card that a column of another table names if it was issued to the agent, to filter that table. */
+/** Filters another table: selects the card that a column refers to if the card was issued to the agent. */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
     .selectFrom('agentCards')

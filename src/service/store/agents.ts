@@ -12,9 +12,7 @@ import { attachAgent } from './wallet-agents.ts'
 /** Finds an agent of the party, whatever its status. */
 export const findAgent = finderOf('agents', 'partyId', 'id')
 
-/**
- * Finds an agent by its id or its whole handle (`@party-slug`). Its activity may be shown to any party it deals with.
- */
+/** Finds an agent of any party by its id or its whole handle (`@party-slug`). */
 export async function findAgentOfAnyParty(
   tx: Transaction,
   by: { id: string } | { handle: string },
@@ -53,7 +51,7 @@ export function agentsOf(db: Kysely<Tables>, partyId: string) {
   return db.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)
 }
 
-/** Returns the agents' own parts of the handles of a party's agents. */
+/** Returns the slugs of a party's agents. A slug is the part of a handle that names the agent. */
 export async function slugsOf(tx: Transaction, partyId: string): Promise<string[]> {
   const agents = tx.db.selectFrom('agents').select('slug').where('partyId', '=', partyId)
   const rows = await agents.where('slug', 'is not', null).execute()
@@ -97,7 +95,7 @@ export async function namesOfAgents(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** More than a person can choose from by eye. */
+/** A person cannot choose from more agents by eye. */
 const maxAgents = 100
 
 /** Returns a party's active agents, the most recently used first. */
@@ -113,7 +111,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** Returns the parties that have active agents, just enough to tell whether there are several. */
+/** Returns up to two parties that have active agents, enough to know whether there are several. */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -143,7 +141,7 @@ export async function createAgent(
   return row
 }
 
-/** Adds an agent, which may use no wallet yet. */
+/** Adds an agent that may not use any wallet yet. */
 export async function insertAgent(
   tx: Transaction,
   agent: NewAgent & Pick<AgentRow, 'id' | 'createdAtMs'>,

@@ -3,10 +3,10 @@ import type { Transaction } from './engine/store.ts'
 import { deleteRecordsOfGrant, saveRecord } from './oauth-records.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 
-/** The means by which an application proves that it is the one: a secret, of which only the hash is kept, or a key. */
+/** The proof of an application's identity: a secret, stored only as its hash, or public keys. */
 type Proof = { secretHash: string } | { publicKeys: readonly object[] | undefined }
 
-/** Saves an application as a client of the authorization server. It ends with its grant. */
+/** Saves an application as a client of the authorization server. The client is deleted together with its grant. */
 export async function saveApplicationClient(
   tx: Transaction,
   { clientId, clientName, id, createdAtMs }: Pick<OAuthGrantRow, 'clientId' | 'clientName' | 'id' | 'createdAtMs'>,

@@ -27,7 +27,7 @@ const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string
   db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
 
-/** Selects the ids of a party's pending approvals, for a query that counts them with others. */
+/** Selects the ids of a party's pending approvals, for a query that also counts other decisions. */
 export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limit: number }) {
   return db
     .selectFrom('approvals')
@@ -87,7 +87,7 @@ interface Resolution {
   nowMs: number
 }
 
-/** Resolves an approval. @throws StaleWriteError when it changed since it was read: one decision wins. */
+/** Resolves an approval. @throws StaleWriteError when it changed since it was read, so only one decision wins. */
 export async function resolveApproval(
   tx: Transaction,
   before: ApprovalRow,

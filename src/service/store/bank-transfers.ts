@@ -55,7 +55,7 @@ export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBa
   return { row, account, wallet }
 }
 
-/** Finds the wallet that a payment request names: a bank's payment of the request goes into it. */
+/** Finds the wallet that receives the payment of a request. */
 async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentRequestId }: PaymentRow) {
   const partyId = recipientPartyId ?? ''
   const request = await findPaymentRequest(tx, partyId, paymentRequestId ?? '')
@@ -104,7 +104,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
 }
 
 function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
-  // The payment belongs to one party, the wallet to another.
+  // This writes rows of two parties: the payment belongs to one, the wallet to the other.
   if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

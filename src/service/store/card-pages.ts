@@ -3,7 +3,7 @@ import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
-/** How long an expired page still says that it expired, on the service's clock. */
+/** How long an expired page is kept, in service time, so that it can show that it has expired. */
 export const expiredPageKeptMs = 24 * 60 * 60_000
 
 export const insertCardPage = inserting('cardPages')
@@ -16,7 +16,8 @@ export async function findCardPage(tx: Transaction, tokenHash: string): Promise<
 }
 
 /**
- * Marks that the page showed the number. Returns false if it had before: only one of two concurrent calls gets true.
+ * Marks that the page showed the number. Returns false if it was already marked, so only one of two concurrent calls
+ * gets true.
  */
 export async function markCardPageShown(tx: Transaction, tokenHash: string, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx.db

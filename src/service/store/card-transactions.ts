@@ -104,8 +104,8 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
 }
 
 /**
- * Returns the transaction with the card's agent as its agent: events and limits are that agent's, not the causing
- * one's.
+ * Returns the transaction with the card's agent as its agent. Events and limits concern this agent, even if another
+ * agent caused the transaction.
  */
 function ofCardOwner(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
   return { ...row, agentId: row.cardAgentId }

@@ -9,19 +9,19 @@ const maxRows = 500
 interface FeedRows<Row, Change> {
   /** The column of a party's head that has the number of its last row. */
   head: LastNumber
-  /** Returns up to `limit` rows of the party after one number and up to another, in order. */
+  /** Returns up to `limit` rows of the party in order, with numbers above `sequence` and up to `upTo`. */
   rows(tx: Transaction, by: { partyId: string; sequence: number; upTo: number; limit: number }): Promise<Row[]>
   /** Returns the change that a row describes. */
   changeOf(row: Row): Change
 }
 
-/** More rows than a party has in one world, and small enough for two million worlds. */
+/** More rows than a party ever has in one world. The numbers of two million worlds still fit into a safe integer. */
 const rowsOfWorld = 2 ** 32
 
 /**
- * Makes a feed of changes from the numbered rows of parties, whichever process wrote them. A party without rows has no
- * end. When the sandbox returns to another state, row numbers go back too. So the numbers of each epoch follow those of
- * the previous one, and a reader from an earlier epoch gets the latest rows first.
+ * Makes a feed of changes from the numbered rows of parties, whichever process wrote them. The result of `ends` omits
+ * parties without rows. When the sandbox returns to another state, row numbers go back too. So the numbers of each
+ * epoch follow those of the previous one, and a reader from an earlier epoch gets the latest rows first.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,

@@ -13,23 +13,22 @@ export interface Times {
   /** Real time, which no sandbox moves. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The service's time by the slowest available clock. Recorded answers expire by it, so that a clock that runs ahead
-   * for a while does not let a request be carried out twice.
+   * The service's time by the slowest available clock. It decides when recorded answers expire, so a clock that runs
+   * ahead for a while cannot cause a request to be carried out twice.
    */
   earliestMs: number
-  /**
-   * Rises when the sandbox returns to another state of its world, the only time at which the service's time may go
-   * back.
-   */
+  /** Rises when the sandbox returns to another state of its world. The service's time may go back only then. */
   epoch: number
 }
 
-/** Returns the time, for code that reads no records that change by themselves. */
+/** Returns the time without applying due effects. Use it only if no record that you read changes by itself. */
 export async function readTimes(tx: Transaction): Promise<Times> {
   return (await readClock(tx)).times
 }
 
-/** Returns real time: the database's if it has a clock, and never earlier than any process has seen. */
+/**
+ * Returns real time, by the database's clock if it has one. It is never earlier than a time that any process has seen.
+ */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
@@ -58,7 +57,7 @@ export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
 /** Makes a function that reads the time and, in the same query, when the first of these moments comes. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
-  // Not the time at which the transaction began: it may have waited since.
+  // The time at which the transaction began would be too early, since the transaction may have waited.
   const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = clockQuery(sql<null>`null`, moments)
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
@@ -71,7 +70,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   const [row] = (await reading).rows
   if (row === undefined) throw new Error('Bug: the clock has no row.')
   const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-  // The writer of a record had already seen the time stored in it.
+  // When the last operation finished, the clock had already reached that time.
   const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
   const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
   const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
@@ -91,10 +90,10 @@ interface ClockRow extends SandboxSeen {
 
 const readClock = timesAndNext([])
 
-/** Selects the clock's epoch within another query. It rises with each reset and restore. */
+/** Selects the clock's epoch within another query. The epoch rises with each reset and restore. */
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
-/** Creates the query of the clock. @param databaseNow The database's time; null for a file, which has no clock. */
+/** Creates the query for the time. @param databaseNow The database's time; null for a file, which has no clock. */
 function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
@@ -127,7 +126,9 @@ export function nextMoment(
   return sql`(select ${first} from (${sql.join(firsts, sql` union all `)}) as firsts)`
 }
 
-/** Selects each owner of moments that have come by `nowMs` once, the most overdue first. */
+/**
+ * Selects the parties with moments at or before `nowMs`, the most overdue first. A party appears once for each moment.
+ */
 export function dueOwners(
   db: Kysely<Tables>,
   moments: readonly Moments[],

@@ -18,7 +18,7 @@ export interface CommandRows {
   /** The record of the request's idempotency key, even if another request used the key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
-  /** The credential that was asked for; undefined if there is none. */
+  /** The requested credential; undefined if there is none. */
   credential: KnownCredential | undefined
 }
 
@@ -34,8 +34,8 @@ export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<C
 }
 
 /**
- * Makes a function that reads the time as `timesAndNext` does, and the rows for a command, in one statement. It serves SQLite:
- * on PostgreSQL, commands that share a transaction share one reading of the clock.
+ * Makes a function that reads the time, as `timesAndNext` does, together with the rows for a command, in one statement.
+ * Only SQLite uses it. On PostgreSQL, commands that share a transaction also share one reading of the clock.
  */
 export function timesAndRows(moments: readonly Moments[]) {
   const rowsBy = (column: 'id' | 'secretHash') =>
@@ -59,7 +59,7 @@ function lookupValues({ partyId, key, credential }: RowLookup): LookupValues {
   return { partyId, key: shortHash(key), credential: by }
 }
 
-/** Creates the query of these rows. The clock has one row, to which existing ones of the others are joined. */
+/** Creates the query for these rows. It joins the rows that exist to the single row of the clock. */
 function commandQuery(db: Kysely<Tables>, by: LookupValues, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')

@@ -24,7 +24,7 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // Only agent keys have an agent, and its keys belong to the agent's party.
+    // Every key of an agent is an agent key of the agent's party, so the agent id alone identifies the keys.
     const agent = await findAgent(tx, partyId, agentId)
     const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
@@ -37,7 +37,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Returns whether a party has or had a key, and so a caller that acts for it. */
+/** Returns whether a party has or had a key, which means that a program acts for it. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneKeyOf(tx, { partyId })).rows.length > 0
 }
@@ -46,7 +46,7 @@ const oneKeyOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('credentials').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** The end of a key: now, or by expiry. */
+/** The end of a key, either now (`revokedAtMs`) or later (`expiresAtMs`). */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
 /** Ends a key. @throws StaleWriteError when another request ended it since it was read. */

@@ -208,7 +208,7 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // An agent's invitations are its party's, so the agent alone identifies them.
+  // An agent's invitations belong to its party, so the agent id alone identifies them.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
@@ -241,7 +241,7 @@ export async function listUnacceptedInvitations(
 /** The pending invitations of a recipient, oldest first. */
 export type InvitationGroup = InvitationRecord[]
 
-/** Returns the pending invitations by recipient. The recipient whose oldest invitation is the newest comes first. */
+/** Returns the pending invitations by recipient. Recipients are sorted by their oldest invitation, the newest first. */
 export async function listInvitationGroups(
   tx: Transaction,
   scope: InvitationScope,
@@ -255,7 +255,7 @@ export async function listInvitationGroups(
       .selectFrom(`customerInvitations as ${name}` as const)
       .where(sql.ref(`${name}.${sender.column}`), '=', sender.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
-  // Each recipient is listed at its oldest invitation. The skipped invitations belong to listed recipients.
+  // Each recipient is listed once, at the place of its oldest invitation. Its newer invitations are skipped here.
   const older = pendingOf('older')
     .select('older.id')
     .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)

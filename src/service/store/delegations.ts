@@ -220,7 +220,7 @@ async function customerRecords(
     .where('customerPartyId', 'in', customerIds)
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
-    // Not sorted by the database, which would read all grants in that order instead of only those of these customers.
+    // Sorted here, because the database would read all grants in that order instead of only those of these customers.
     const ofCustomer = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
     if (ofCustomer.length === 0) return []
     const party = parties.find((row) => row.id === id)
@@ -241,6 +241,6 @@ function delegationsInScope(
   { partyId, agentId, status }: Omit<CustomerScope, 'status'> & { status: Status | readonly Status[] },
 ) {
   const all = tx.db.selectFrom('delegations').where('delegations.status', 'in', [status].flat())
-  // An agent's customers are its party's, so the agent alone identifies them.
+  // An agent's customers belong to its party, so the agent id alone identifies them.
   return agentId === null ? all.where('agentPartyId', '=', partyId) : all.where('agentId', '=', agentId)
 }

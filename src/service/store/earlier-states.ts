@@ -36,7 +36,7 @@ const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Tabl
   agents: ['partyId'],
   credentials: ['partyId'],
 
-  // Written but never read: a wallet's row has its balances.
+  // Never read, because a wallet's row has its balances.
   ledgerEntries: null,
   // No read shows it; only attempts to spend are compared with it.
   spending: null,
@@ -91,7 +91,7 @@ const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
 
 /**
  * Changes records of parties. If a `stale` rule is set, it also keeps the previous rows of each party whose rows
- * changed. Undoing the change undoes that too.
+ * changed. A rollback of the change also removes the kept rows.
  */
 export async function keepingEarlier<T>(
   tx: Transaction,

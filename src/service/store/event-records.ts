@@ -57,7 +57,7 @@ const delegations = (partyColumn: 'customerPartyId' | 'agentPartyId') => {
     tx.db.selectFrom('delegations').selectAll().where(partyColumn, '=', partyId).where('id', 'in', ids).execute()
 }
 
-/** Returns the remaining facts about deleted webhooks; the event has the rest. */
+/** Returns the facts about webhooks that an event does not contain. A deleted webhook has no row to read. */
 async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
   return ids.map((id) => ({ id, partyId }))
 }

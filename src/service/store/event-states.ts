@@ -58,8 +58,8 @@ const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
  * The columns of a record that change over its life, except its version. An event keeps them as they were then. All
- * other columns are read from the record itself, so no event holds secrets or their hashes. A webhook may be deleted by
- * then.
+ * other columns are read from the record itself, so no event holds secrets or their hashes. A webhook is an exception,
+ * because it may be deleted when the event is read.
  */
 const states = {
   party: [

@@ -62,7 +62,7 @@ export function withAnnouncements(
   }
 }
 
-/** Returns the feed of the outbox, whichever process wrote the events. */
+/** Returns the feed of the outbox, with the events of all processes. */
 export function eventFeed(store: Store) {
   return changeFeed(store, {
     head: 'eventSequence',
@@ -98,7 +98,7 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 
 export const findEvent = finderOf('events', 'partyId', 'sequence')
 
-/** A filter for a party's events: from one number to before another, with further conditions. */
+/** A filter for a party's events: from the number `from` to before the number `before`, with further conditions. */
 export interface EventFilter {
   partyId: string
   from: number

@@ -69,7 +69,10 @@ export async function deleteFaults(
   await change(tx, { before: rules, gone, put: [] })
 }
 
-/** Restores the rules given at the start: those of a file, with zero counts, and none that an operation set. */
+/**
+ * Restores the rules that the service started with: resets the counts of the file's rules, and removes the rules that
+ * operations set.
+ */
 export async function resetFaults(tx: Transaction): Promise<void> {
   const rules = await lockFaults(tx)
   const put = rules
@@ -86,7 +89,8 @@ interface Change {
 }
 
 /**
- * Changes the rules and publishes their number along with the time. Without any stale rule, earlier states are dropped.
+ * Changes the rules and publishes their number along with the time. If no `stale` rule remains, it deletes the earlier
+ * states.
  */
 async function change(tx: Transaction, { before, gone, put }: Change): Promise<void> {
   if (gone.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', gone).execute()

@@ -47,8 +47,8 @@ export function shortHash(hash: string): string {
 export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
 /**
- * Selects when the last operation with a remembered key finished, on the service's clock, for the query that reads the
- * clock.
+ * Selects the service time at which the last operation with a remembered key finished. It is part of the query that
+ * reads the clock.
  */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))

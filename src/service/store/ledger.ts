@@ -121,7 +121,7 @@ const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
 export const maxLedgerSearched = 20_000
 
 /**
- * Returns the ledger entries that these records moved, oldest first. Entries have no index by record, since every
+ * Returns the ledger entries that these records caused, oldest first. Entries have no index by record, since every
  * posting would pay for it: the search begins at an id that sorts before them.
  */
 export async function ledgerOfRecords(
@@ -146,7 +146,7 @@ export async function ledgerOfRecords(
   return { rows, lastId: last?.id ?? null }
 }
 
-/** The most sides of one posting. */
+/** The maximum number of entries of one posting. */
 const maxSides = 10
 
 /** Returns the entries of one posting that belong to a party. */

@@ -2,7 +2,7 @@ import { faultEntry } from './activity.ts'
 import { changeFeed } from './change-feed.ts'
 import type { Store } from './engine/store.ts'
 
-/** Makes a feed of the actions and their credentials from the activity, whichever process performed them. */
+/** Makes a feed from the activity, with the actions of all processes and the credentials that performed them. */
 export function createMcpChanges(store: Store) {
   return changeFeed(store, {
     head: 'activitySequence',
@@ -13,7 +13,7 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
-        // An injected fault is not a change by a caller, so hosts do not get it.
+        // An injected fault is no change by a caller, so hosts are not notified of it.
         .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)

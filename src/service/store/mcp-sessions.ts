@@ -34,8 +34,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
         if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
-        // As many of the smallest messages as a session may have stay within the bounds, so only a new stream or a
-        // large message can exceed them.
+        // Only a new stream or a large message can exceed the limits of a session, so other messages need no check.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
       }),
@@ -108,15 +107,15 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
 
 const mailTopic = (idHash: string) => `mail ${idHash}`
 
-/** The maximum in one query. */
+/** The maximum number of ids in one query. */
 const maxPerQuery = 500
 
-/** The maximum removed at once. The next session that begins ends the rest. */
+/** The maximum number of sessions that are removed at once. The next new session removes more. */
 const surplusLimit = 100
 /** The number of rows that one transaction of a sweep removes. */
 const sweepLimit = 500
 
-/** Returns the sessions that end for a new one: expired ones, and the longest unused of those beyond a bound. */
+/** Returns the sessions to end before a new one begins: expired ones, and the longest unused ones beyond a limit. */
 async function surplus(
   tx: Transaction,
   { principalId, partyId }: SessionRecord,
@@ -144,7 +143,7 @@ async function surplus(
   return [...ended]
 }
 
-/** Returns the party that would have the most sessions with one more of `partyId`; in a tie, `partyId`. */
+/** Returns the party that would have the most sessions if `partyId` had one more; in a tie, `partyId`. */
 async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: number): Promise<string> {
   const count = sql<number>`count(*) + case when ${sql.ref('partyId')} = ${partyId} then 1 else 0 end`
   const parties = db.selectFrom('mcpSessions').select('partyId').where('usedAtMs', '>=', usedSinceMs).groupBy('partyId')

@@ -73,7 +73,7 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
-/** More than a person can look through; only the newest are returned. */
+/** A person cannot look through more grants. Only the newest are returned. */
 const maxGrants = 200
 
 /** Returns a user's working grants, newest first, optionally those of one application. */
@@ -103,7 +103,7 @@ export function grantsOfUser(userId: string) {
   return grants.where('oauthGrants.userId', '=', userId)
 }
 
-/** Selects the grants to the application that a column of another table names, to filter that table. */
+/** Filters another table: selects the grants to the application that a column refers to. */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))

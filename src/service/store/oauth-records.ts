@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // A device code that was found by its id no longer has a user code.
+        // Keeps the user code. A device code that was found by its id is saved without it.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )
@@ -33,9 +33,9 @@ export async function findRecord(
   return query.executeTakeFirst()
 }
 
-/** Marks a code or token as used. Returns false if it was before, so that only one of two concurrent uses succeeds. */
+/** Marks a code or token as used. Returns false if it was already used, so only one of two concurrent uses succeeds. */
 export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
-  // If two processes ask at once, the second sees the row that the first wrote.
+  // If two processes use it at once, the second one sees the row that the first one wrote.
   await tx.lock(`oauth ${key.model} ${key.idHash}`)
   const row = await findRecord(tx, key)
   if (row === undefined) return false
@@ -45,7 +45,7 @@ export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: 
   return true
 }
 
-/** Saves a record if there is none with its key yet. Returns false if there was, so that each is used only once. */
+/** Saves a record if its key is not stored yet. Returns false if it is, so each key is used only once. */
 export async function recordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
   await tx.lock(`oauth ${row.model} ${row.idHash}`)
   if ((await findRecord(tx, { model: row.model, idHash: row.idHash })) !== undefined) return false
@@ -76,7 +76,8 @@ type ClientModel = 'Client' | 'ClientDocument'
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
-  // A client that was connected is kept: its connection may be renewed. A client with a grant was registered by a party.
+  // A client that was connected is kept, because its connection may be renewed. A client with a grant of its own was
+  // registered by a party.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
 /** Delete the oldest clients that were never connected, and return how many they deleted. */

@@ -87,7 +87,7 @@ const newParty = {
 
 export type NewParty = New<PartyRow, keyof typeof newParty> & { walletId?: string | undefined }
 
-/** Creates a party with its default wallet, funded from outside. */
+/** Creates a party with its default wallet, which receives the given funds from outside the service. */
 export async function createParty(
   tx: Transaction,
   system: System,
@@ -129,7 +129,7 @@ export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
-/** Adds a party, which has no wallet yet. */
+/** Adds a party without a wallet. */
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
   const row = { ...newParty, ...party }
   await tx.db.insertInto('parties').values(row).execute()

@@ -71,7 +71,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** The number of events of the same party that follow it. The head has the number of the last. */
+  /** How many events of the same party follow in this transaction. The head has the number of the last one. */
   behind: number
 }
 
@@ -96,7 +96,10 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
     )
 }
 
-/** Does in one statement what `extend` and `insertEvents` do in two, which SQLite cannot. The first event has the head. */
+/**
+ * Does the work of `extend` and `insertEvents` in one statement, which SQLite does not support. The first event carries
+ * the columns of the head.
+ */
 const extendAndInsert = insertingSeveral(
   'events',
   (_db, { behind, activitySequence: _, hash: __, seal: ___, eventSequence: ____, ...event }: HeadedEvent) => ({
@@ -125,7 +128,10 @@ const advance = writing((db, { partyId, count }: { partyId: string; count: numbe
     ),
 )
 
-/** Takes the number of a party's next event at once. Other transactions wait for the next one until this one ends. */
+/**
+ * Takes the number of a party's next event at once. Other transactions that need a number wait until this transaction
+ * ends.
+ */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
   tx.runAlone()
   await advance(tx, { partyId, count: 1 })

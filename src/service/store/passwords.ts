@@ -17,7 +17,8 @@ export async function savePassword(tx: Transaction, row: PasswordRow): Promise<v
 }
 
 /**
- * Counts an account's wrong passwords since a time: those from the source, and all. Call it under the account's lock.
+ * Counts an account's wrong passwords since a time, from this source and from anywhere. The caller must hold the
+ * account's lock.
  */
 export async function countRefusedPasswords(
   tx: Transaction,
@@ -33,7 +34,8 @@ export async function countRefusedPasswords(
   const atSource = rows.find((row) => row.source === source)
   return {
     here: Number(atSource?.count ?? 0),
-    // A browser that has signed in before is taken for its user's, so wrong passwords there do not lock out other sources.
+    // A browser that has signed in before is treated as the user's own, so wrong passwords there do not lock out other
+    // sources.
     anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
   }
 }

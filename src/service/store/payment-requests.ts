@@ -64,13 +64,13 @@ export function listReceivedRequests(
   return walk(tx, combinations({ [column ?? 'payerPartyId']: [id], status: statuses }), page)
 }
 
-/** Writes events of a change for both parties, and an `incoming` event for a payer who is newly asked. */
+/** Writes events of a change for both parties, and an `incoming` event if the payer receives the request now. */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
-  // Another party's rows are written in a transaction that no other request shares.
+  // A transaction that writes rows of another party must not be shared with other requests.
   tx.runAlone()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
@@ -145,7 +145,7 @@ const updateTries = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** Updates a request after a change of the payment that fulfills it, by a person's decision, the payer or a bank. */
+/** Updates a request after the payment that fulfills it has changed. */
 export async function followPayment(tx: Transaction, payment: PaymentRow): Promise<void> {
   const { paymentRequestId, recipientPartyId, updatedAtMs } = payment
   if (paymentRequestId === null) return

@@ -71,8 +71,8 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 const insert = inserting('payments')
 
 /**
- * Writes events for both parties. The recipient gets them once the payment has arrived, or its bank took it back. While
- * it may still fail, only the sender does.
+ * Writes events for the sender. The recipient gets an event only when the payment arrives, and when a bank takes it
+ * back.
  */
 function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after

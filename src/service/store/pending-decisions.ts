@@ -34,11 +34,14 @@ export interface DecisionRecord {
   endsAtMs: number
 }
 
-/** Makes access to the calls of one principal that wait for a person. Each function is a separate transaction. */
+/**
+ * Returns functions for the calls of one principal that wait for a person. Each function runs in a separate
+ * transaction.
+ */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const ownedRow = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
-    /** Stores a call, but the same waiting call only once. Returns undefined if too many wait. */
+    /** Stores a call, unless the same call already waits. Returns undefined if too many calls wait. */
     keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
@@ -99,7 +102,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
 /** Deletes ended decisions and returns how many it deleted. */
 export const deletePendingDecisions = deletingOldest('pendingDecisions', ['partyId', 'id'], 'expiresAtMs')
 
-/** How long a decision that ended still says that it ended. */
+/** How long an ended decision is kept, so that its outcome can still be read. */
 export const endedDecisionKeptMs = 60 * 60_000
 
 export async function findDecision(
@@ -109,7 +112,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** Returns the decisions that wait for a party's users, the first to expire first. */
+/** Returns the decisions that wait for a party's users, the soonest to expire first. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -190,7 +193,7 @@ const waitingOfParty = prepared((db, by: { partyId: string; nowMs: number; limit
     .limit(by.limit),
 )
 
-/** Selects the ids of a party's waiting calls and payments, both by an index. */
+/** Selects the ids of a party's waiting calls and payments. Both parts use an index. */
 const waitingIds = prepared((db, by: { partyId: string; nowMs: number; limit: number }) => {
   const calls = db
     .selectFrom('pendingDecisions')

@@ -25,7 +25,7 @@ export interface Paid {
   wallet: WalletRow
 }
 
-/** Enters a merchant's attempt on a card. If it is approved, the card is used up and the amount held. */
+/** Enters a merchant's attempt on a card. If it is approved, the card is used up and the amount is held. */
 export async function enterPurchase(
   { tx, system, atMs }: At,
   { card, wallet }: { card: AgentCardRow; wallet: WalletRow },

@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 export interface Lease {
   /** How many of the wanted requests are within the limit. */
   granted: number
-  /** How much of the limit no process has taken yet. */
+  /** The rest of the limit, which no process has taken yet. */
   beyond: number
   leftMs: number
 }
@@ -25,7 +25,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // If a window ends later than a new one would, a wrong clock began it.
+  // A window that ends later than a new one would was begun by a wrong clock, so it is replaced.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const lease = await tx.db
     .insertInto('rateLimits')

@@ -10,12 +10,10 @@ import type { Tables } from './schema/tables.ts'
 
 /**
  * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. A retired key
- * is gone; the secrets it derived are carried over (`retireRootKeys`).
+ * is deleted; the secrets that it derived are carried over (`retireRootKeys`).
  */
 export interface RootKeys {
-  /**
-   * Signs a text with the newest key. The signature names its key, so that it stays valid when there is a newer one.
-   */
+  /** Signs a text with the newest key. The signature names its key, so it stays valid when a newer key is added. */
   sign(text: string): string
   /** Signs as `sign` does, with the key of that id. */
   signBy(id: number, text: string): string
@@ -135,15 +133,15 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
 }
 
 /**
- * Waits until no other transaction uses the keys, and locks them for this one. Every user has read the keys' table and
- * holds its lock until the end of its transaction. On SQLite one transaction writes at a time.
+ * Waits until no other transaction uses the keys, and locks them for this one. A transaction that uses the keys has
+ * read their table, and so holds a lock on it until it ends. On SQLite, only one transaction writes at a time.
  */
 export async function haveKeysAlone(tx: Transaction): Promise<void> {
   tx.runAlone()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
-/** Deletes keys. The newest key seals the lasting secrets of these and of keys retired before. */
+/** Deletes keys. The newest key seals the lasting secrets of these keys and of those retired earlier. */
 export async function forgetRootKeys(tx: Transaction, system: System, ids: readonly number[]): Promise<void> {
   const all = await loadedKeys(tx)
   const [newest] = all
@@ -179,8 +177,8 @@ export async function openCarried(
 }
 
 /**
- * Selects a number that changes with every added or retired key. The query that reads the clock includes it, so that a
- * process need not read and open the keys again in each transaction.
+ * Selects a number that changes with every added or retired key. The query that reads the clock includes this number,
+ * so a process need not read and open the keys in each transaction.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   const [total, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
@@ -225,7 +223,7 @@ function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
   })
 }
 
-/** Formats a signature. Signatures of the first key are older than the ids of keys, so they carry none. */
+/** Formats a signature. Signatures of the first key contain no id, because they were made before keys had ids. */
 function signatureOf(id: number, secret: string): string {
   return id === 1 ? secret : `${id}_${secret}`
 }

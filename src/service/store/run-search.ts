@@ -6,7 +6,7 @@ import type { RunEntryRow } from './schema/runs.ts'
 /** The requested part of a search: the next matches after a row, in the order of the search. */
 export interface SearchPage {
   limit: number
-  /** Null: from the beginning. */
+  /** Null to begin with the first match. */
   fromId: string | null
 }
 
@@ -20,8 +20,8 @@ interface TextScope {
 }
 
 /**
- * Returns entries of all runs whose stored details contain a text, in either case. A page may end early; the next one
- * continues after the searched entries.
+ * Returns entries of all runs whose stored details contain a text, in upper or lower case. A page may end early; the
+ * next one continues after the searched entries.
  */
 export async function entriesWithText(
   tx: Transaction,

@@ -25,7 +25,7 @@ export interface NotedEntry {
  * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it entered.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // It locks rows of many parties' runs until it ends, and no request should wait for that.
+  // This transaction locks the rows of many parties' runs until it ends, and no request should wait for it.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
@@ -87,14 +87,14 @@ const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'op
 
 const insertEntries = insertingSeveral('runEntries')
 
-/** The record that money moved for, and the origin of the call that made it. */
+/** A record that moves money, with the agent and run that created it. */
 export interface RecordOfRun {
   id: string
   agentId: string | null
   instanceId: string | null
 }
 
-/** The tables with records that effects move money for without a call. */
+/** The tables of records for which due effects move money without a call. */
 const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
 
 /** Returns the records among these ids that came from runs of the party. */
@@ -192,7 +192,7 @@ const listed = [
 /** The requested part of a run's entries: those after an entry, newest or oldest first. */
 export interface EntryPage {
   limit: number
-  /** Null: from the beginning. */
+  /** Null to begin with the first entry. */
   fromId: string | null
   isOldestFirst?: boolean
 }
@@ -211,7 +211,8 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Most calls have the outcome `done`. Among them a tool is the rarer condition; among the others the outcome is.
+  // Most calls have the outcome `done`, so for these calls the tool is the rarer condition. For all others the outcome
+  // is.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
@@ -254,7 +255,7 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
 
 export const findRunEntry = finderOf('runEntries', 'partyId', 'id')
 
-/** Returns the entries of a party with these ids, those that are still kept. */
+/** Returns the entries of a party with these ids that are still kept. */
 export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly string[]): Promise<ListedEntry[]> {
   const entries = tx.db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId)
   return ids.length === 0 ? Promise.resolve([]) : entries.where('id', 'in', ids).execute()

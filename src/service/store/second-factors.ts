@@ -2,7 +2,10 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SecondFactorRow } from './schema/second-factors.ts'
 
-/** Reads a second factor under a lock, which the caller needs to save it: concurrent codes are judged in sequence. */
+/**
+ * Locks a second factor and reads it. The caller needs the lock to save it, so concurrent codes are checked one after
+ * another.
+ */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
   await tx.lock(`second factor ${userId}`)
   return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)

@@ -5,10 +5,10 @@ import { prepared } from './engine/prepared.ts'
 import type { Store } from './engine/store.ts'
 import type { SentCallRow } from './schema/sent-calls.ts'
 
-/** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
+/** The longest window that PAYMENTS_REPEAT_WINDOW allows. */
 export const sentCallKeptMs = 24 * 60 * 60 * 1000
 
-/** Makes access to the calls sent with one party's credentials. Each function is a separate transaction. */
+/** Returns functions for the calls sent with one party's credentials. Each function runs in a separate transaction. */
 export function createSentCalls(store: Store, partyId: string) {
   return {
     /** Finds the call of that id, if it was sent within the window. */
@@ -18,7 +18,7 @@ export function createSentCalls(store: Store, partyId: string) {
         const [row] = (await callOf(tx, { partyId, id })).rows
         return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : keptCall(row, nowMs)
       }),
-    /** Stores a call, unless an equal one was sent within the window. Returns the one that is stored. */
+    /** Stores a call, unless an equal one was sent within the window. Returns the stored call. */
     claim: (id: string, sealed: string, windowMs: number) =>
       store.transaction(
         async (tx) => {
@@ -43,7 +43,7 @@ const callOf = prepared((db, of: Pick<SentCallRow, 'partyId' | 'id'>) =>
   db.selectFrom('sentCalls').selectAll().where('partyId', '=', of.partyId).where('id', '=', of.id),
 )
 
-/** Chooses each column instead of skipping the update, so that the stored row is returned in either case. */
+/** Updates the row even if it keeps its values, because a skipped update would not return the stored row. */
 const keepOver = prepared((db, { overMs, ...row }: SentCallRow & { overMs: number }) => {
   const [sealed, sentAtMs] = [sql.ref<string>('sentCalls.sealed'), sql.ref<number>('sentCalls.sentAtMs')]
   const isOver = sql`${sentAtMs} <= ${overMs}`

@@ -10,7 +10,7 @@ import type { SnapshotRow } from './schema/snapshots.ts'
 import { columnsOf, speaksPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
-/** The name of the snapshot that a reset restores. No given name can look like it. */
+/** The name of the snapshot that a reset restores. The rules for names exclude it, so no saved snapshot can have it. */
 export const asFilled = '(as filled)'
 
 interface NewSnapshot {
@@ -22,7 +22,8 @@ interface NewSnapshot {
 }
 
 /**
- * Stores the world for resets, as it is at the end of the transaction. Secrets that a start sets later are not in it.
+ * Stores the world for resets, as it is at the end of the transaction. It does not contain secrets that a start sets
+ * later.
  */
 export function keepAsFilled(tx: Transaction, system: System): void {
   tx.atEnd(keepFilled, system)
@@ -56,7 +57,7 @@ export async function saveSnapshot(
 
 /** Replaces the world by a snapshot. Call it in an exclusive transaction. */
 export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
-  // A start may set the secrets of the world's keys: the ones that work now keep working.
+  // A start may have set the secrets of the world's keys. These secrets stay valid after the restore.
   const seeded = await seededCredentials(tx)
   await emptyWorld(tx)
   for (const table of tableStatements) await table.restore(tx, { id })
@@ -107,7 +108,7 @@ const tableStatements = worldTables.map((name) => ({
 
 const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })
 
-/** Limits the length of a part's JSON. */
+/** The number of rows in one part, which limits the length of its JSON. */
 const rowsOfPart = 500
 
 function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {

@@ -6,16 +6,15 @@ import type { Transaction } from './engine/store.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
-/**
- * The subject of a spending limit: all that leaves a party's wallets, or the payments that one agent starts on them.
- */
+/** The spender that a limit applies to: the whole party, or one agent that pays from the party's wallets. */
 export interface Spender {
   partyId: string
   agentId: string | null
 }
 
 /**
- * Returns the spending in the day and month of a time. An agent has one row; a party has one for each of its spenders.
+ * Returns the spending in the day and month of a time. An agent's spending is one row; a party's is the sum of all its
+ * rows.
  */
 export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
@@ -51,7 +50,7 @@ function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }
 /** A change in the amount spent: an addition or a correction. */
 export interface Difference {
   cents: number
-  /** The start of the spending, which determines the day and month it counts in. */
+  /** When the spending started. It counts in the day and month of this time. */
   atMs: number
   /** The time of the change. */
   nowMs: number
@@ -63,7 +62,7 @@ export async function addSpending(tx: Transaction, spender: Spender, difference:
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
-/** Returns whether nothing needs counting: no limit is compared with a past month. */
+/** Returns whether the difference need not be counted. No limit is compared with a past month. */
 function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }

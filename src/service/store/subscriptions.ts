@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * Finds a subscription of any party: by its id, for the page at the payer's unguessable address, or by the intent of
- * payment 1, for the checkout, which has no credential.
+ * Finds a subscription of any party, for pages of the payer, who has no credential: by its id, or by the payment intent
+ * of payment 1.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -132,8 +132,8 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 }
 
 /**
- * Writes the new states of several subscriptions. Each charge is a row under its payment's number, of which the
- * database allows one, a transaction and a posting into the merchant's wallet.
+ * Writes the new states of several subscriptions. Each charge adds a row under its payment's number, a transaction, and
+ * a posting into the merchant's wallet. The database allows one such row for each number.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -175,7 +175,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const after = { ...before, ...row, billing, version: version + 1 }
   recordEvents(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
-    // The checkout asks for a card, not for an address; only the card's issuer knows it.
+    // The payer's address is unknown, since the checkout asks only for a card.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
     await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
   }
@@ -210,8 +210,8 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 }
 
 /**
- * Returns whether a payer who agreed to payments gets a message that they end
- * (docs/service.md#canceling-a-subscription).
+ * Returns whether the payer gets a message that the payments end (docs/service.md#canceling-a-subscription). Only a
+ * payer who had agreed to them does.
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

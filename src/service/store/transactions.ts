@@ -26,7 +26,7 @@ export async function recordArrival(
   to: WalletRow | null,
 ): Promise<string> {
   const id = newId('txn', system, nowMs)
-  // Money that a card or a bank paid left no wallet.
+  // Money that comes from a card or a bank does not leave a wallet.
   const isFromOutside = payment.kind === 'payment' && (payment.method === 'card' || payment.externalAccountId !== null)
   const deposit = payment.kind === 'deposit'
   await insertTransaction(tx, {
@@ -110,7 +110,7 @@ export async function listTransactions(
 
 const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** Returns the transaction by which the money of each of a party's payments arrived. */
+/** Returns the transactions that record the arrival of the money of a party's payments. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

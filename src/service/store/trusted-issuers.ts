@@ -35,7 +35,7 @@ export function liveIssuers(tx: Transaction, partyId: string, limit: number): Pr
     .execute()
 }
 
-/** Changes a trusted issuer and ends what it led to, so that nothing from before the change remains. */
+/** Changes a trusted issuer, and revokes the grants that it led to before. */
 export async function changeIssuer(
   tx: Transaction,
   { partyId, id }: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -46,7 +46,7 @@ export async function changeIssuer(
   await revokeGrantsOfUser(tx, id, nowMs)
 }
 
-/** Ends the trust, with the client that presented the issuer's assertions and the tokens it got. */
+/** Ends the trust, and deletes the client that presented the issuer's assertions and the client's tokens. */
 export async function revokeIssuer(
   tx: Transaction,
   issuer: Pick<TrustedIssuerRow, 'partyId' | 'id'>,

@@ -114,8 +114,8 @@ const deciders = prepared((db, by: { partyId: string; limit: number }) =>
 )
 
 /**
- * Records when the user last verified.
- * @param atMs The service's time; null: the user has to verify again.
+ * Records when the user last verified with a second factor.
+ * @param atMs The service's time; if null, the user must verify again.
  */
 export async function markVerified(tx: Transaction, userId: string, atMs: number | null): Promise<void> {
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()

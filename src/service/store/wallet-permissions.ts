@@ -3,17 +3,17 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
-/** The scope of a list: a party's records; for an agent, only those of wallets on which it holds the permission. */
+/** The scope of a list: a party's records; for an agent, only those of wallets on which it has the permission. */
 export interface ListScope {
   partyId: string
   agentId: string | null
   mustHold: string | null
 }
 
-/** An agent, and a permission that it must hold. */
+/** An agent, and a permission that it needs. */
 export type Holder = Pick<WalletPermissionRow, 'agentId' | 'permission'>
 
-/** Returns whether an agent holds a permission on a wallet it is attached to. */
+/** Returns whether an agent has a permission on a wallet it is attached to. */
 export async function agentHolds(
   tx: Transaction,
   agentId: string,
@@ -35,8 +35,8 @@ const held = prepared((db, by: WalletPermissionRow) =>
 )
 
 /**
- * Returns the wallets that a list is restricted to; undefined for all of the party's. An agent's lists cost a step for
- * each.
+ * Returns the wallets that a list is restricted to; undefined if it includes all wallets of the party. The cost of a
+ * list grows with the number of these wallets.
  */
 export async function walletsHeld(
   tx: Transaction,

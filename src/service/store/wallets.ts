@@ -55,11 +55,14 @@ export interface PayingWallet {
   party: PartyRow | undefined
   wallet: WalletRow | undefined
   agent: AgentRow | undefined
-  /** Whether the agent holds the permission on the wallet. */
+  /** Whether the agent has the permission on the wallet. */
   isHeld: boolean
 }
 
-/** Finds the wallet of its own party that an agent pays from, with all that decides whether it may, in one statement. */
+/**
+ * Finds the wallet of its own party that an agent pays from, with everything that decides whether it may pay, in one
+ * statement.
+ */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
   if (found === undefined) return { party: undefined, wallet: undefined, agent: undefined, isHeld: false }
@@ -134,10 +137,10 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 }
 
 /**
- * Adds the changes of postings to a wallet's current balances, so that concurrent payments into it do not overwrite
- * each other and no missing money is spent. Money that a bank takes back of a deposit may be spent already. The balance
- * may then be below zero by that amount, and the wallet only takes money in.
- * @throws StaleWriteError when the wallet no longer has the money, or its status changed since it was read.
+ * Adds the changes of postings to a wallet's current balances, so that concurrent payments do not overwrite each other
+ * and no more is spent than the wallet has. If a bank takes back a deposit that was already spent, the balance may be
+ * below zero by that amount. The wallet then only receives money.
+ * @throws StaleWriteError when the wallet no longer has the money, or when its status changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
   let [availableCents, heldCents, returnedCents] = [0, 0, 0]

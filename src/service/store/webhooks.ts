@@ -89,9 +89,9 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 )
 
 /**
- * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is when some of them are to be sent. The
- * statement uses the row's current `nextDueAtMs`, since other transactions write it too. A failing webhook keeps its
- * pause.
+ * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time to send those that it
+ * receives. The statement reads the current `nextDueAtMs` of the row, since other transactions also write it. A failing
+ * webhook keeps its pause.
  * @throws StaleWriteError if another process has already done so.
  */
 export const markProcessed = changingOne(
@@ -114,7 +114,8 @@ type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: num
 
 /**
  * Writes a webhook's health after a turn of sending, and the time of its next turn. The first statement waits for
- * transactions that add deliveries. The second then sees these deliveries; it would not if it had to wait itself.
+ * transactions that add deliveries, so that the second one sees these deliveries. A statement that waits itself would
+ * not see them.
  */
 export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await saveHealth(tx, turn)
@@ -142,7 +143,7 @@ export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Skips to the current events after another world began: its initial events are not sent. */
+/** Skips to the current events after a new world began, so that the initial events of this world are not sent. */
 export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
 
 const skipToHeads = writing((db, _none: object) =>

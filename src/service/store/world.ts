@@ -3,7 +3,8 @@ import type { Transaction } from './engine/store.ts'
 import type { WorldRow } from './schema/world.ts'
 
 /**
- * Finds the world that the sandbox was filled with; undefined if it was not filled yet, or before worlds were recorded.
+ * Finds the world that the sandbox was filled with; undefined if it was never filled, or was filled before worlds were
+ * recorded.
  */
 export async function findWorld(tx: Transaction): Promise<WorldRow | undefined> {
   return (await theWorld(tx, {})).rows[0]

@@ -19,7 +19,7 @@ export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
 
 type Run = <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>
 
-/** Returns a Kysely that runs every query with `run`. It needs only the compiler of Kysely's driver layers. */
+/** Returns a Kysely that runs every query with `run`. It needs only the compiler from Kysely's driver. */
 export function directKysely({ adapter, compiler, createIntrospector }: DirectDialect, run: Run): Kysely<Tables> {
   const dialect: Dialect = {
     createAdapter: () => adapter,

@@ -1,4 +1,7 @@
-/** A queue of lines. Items of one line leave first in, first out; lines take turns, however many items wait in one. */
+/**
+ * A queue of lines. Items of one line leave in the order in which they were added. Lines take turns, however many items
+ * wait in one line.
+ */
 export class FairQueue<Item> {
   /** Ordered by when each line was last served, oldest first. */
   readonly #lines = new Map<string | undefined, Item[]>()
@@ -16,7 +19,7 @@ export class FairQueue<Item> {
     else items.push(item)
   }
 
-  /** Adds an item that leaves before those of all lines. */
+  /** Adds an item that leaves before the items of all lines. */
   pushUrgent(item: Item): void {
     this.#length += 1
     this.#urgent.push(item)

@@ -29,10 +29,10 @@ type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[]
 /**
  * Makes a function that reads pages of a table, newest first. A page's cost does not depend on the size of the table or
  * the number of matches. Each branch walks an index that begins with its columns and ends with the id, and the walks
- * are merged. A list costs one step for each branch, and branches are few: the values of a status, the wallets of a
+ * are merged. A page reads each branch once. Branches are few, such as the values of a status or the wallets of a
  * party.
  * @param rowsOf Selects the rows, joined with related data.
- * @param prefix The prefix of the ids, if the table has others too.
+ * @param prefix The prefix of the ids, if the table also has ids with other prefixes.
  */
 export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
   table: Table,
@@ -64,7 +64,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
           },
         )
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
-        // SQLite's primary keys are the id alone, so a condition on the party would need another index.
+        // On SQLite the primary key is the id alone, so a condition on the party would need another index.
         const inKey = ofParty && db.getExecutor().adapter instanceof PostgresAdapter
         const partyRows = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`) : found
         return partyRows.orderBy(id, 'desc')
@@ -98,8 +98,8 @@ interface Bounds {
 }
 
 /**
- * Selects the last ids of all branches. Each branch has its own limit, so that no more of it is read than could be
- * needed.
+ * Selects the last ids of all branches. Each branch has the limit of the page, because the page may need at most that
+ * many of its rows.
  */
 function mergedWalks(
   table: string,

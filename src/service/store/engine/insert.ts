@@ -13,14 +13,13 @@ export function inserting<Table extends keyof Tables>(
   return writing((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
 }
 
-/** Limits how many statements are prepared for one table. */
+/** The maximum number of rows in one statement. There is one prepared statement for each number of rows. */
 export const maxRows = 8
 
 /**
  * Makes a function that inserts several whole rows into a table with as few statements as possible.
- * @param valuesOf Makes a row's values if some are selected, not given. It sees placeholders instead of the given
- * values.
- * @param into Begins the statement; it sees the first row.
+ * @param valuesOf Makes a row's values if the statement computes some of them. It gets placeholders, not the values.
+ * @param into Begins the statement, for example by a `with`; it gets the first row.
  */
 export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,

@@ -19,8 +19,8 @@ export interface Inspection {
   /** The environment that the database belongs to; null before its first start. */
   environment: Environment | null
   /**
-   * The digest of its world; null if none was recorded. Undefined: the database was never filled, or predates the
-   * digest.
+   * The digest of its world; null if none was recorded; undefined if the database was never filled, or is older than
+   * the digest.
    */
   world: string | null | undefined
   /** The number of due effects that failed and wait for a retry, and a few of them. */
@@ -39,7 +39,7 @@ interface Inspect {
 }
 
 /**
- * Inspects a database. Returns 'empty' if nothing was ever created in it, and its origin if this version must not use
+ * Inspects a database. Returns 'empty' if nothing was ever created in it, or its origin if this version must not use
  * it.
  * @throws Error when it cannot be read.
  */

@@ -12,12 +12,15 @@ function joinedNames(table: keyof Tables): readonly (readonly [column: string, j
   return names
 }
 
-/** Returns the columns of a table for a query that joins several, under names that contain the table's. */
+/**
+ * Returns the columns of a table for a query that joins several tables. The names of the columns contain the table's
+ * name.
+ */
 export function joinedRows(table: keyof Tables): never[] {
   return joinedNames(table).map(([column, name]) => `${table}.${column} as ${name}` as never)
 }
 
-/** Returns the row of a table from a joined one; undefined if an outer join found none. */
+/** Extracts the row of a table from a joined row; undefined if an outer join found none. */
 export function rowIn<Table extends keyof Tables>(table: Table, from: object): Tables[Table] | undefined {
   const names = joinedNames(table)
   const values = from as Record<string, unknown>

@@ -7,11 +7,11 @@ export interface DatedPosting {
   sourceId: string | null
 }
 
-/** A posting as listeners get it after the commit. */
+/** A posting as it is reported to listeners after the commit. */
 export interface Posted extends DatedPosting {
   /** The party whose wallet it moves; the first if there are several. */
   partyId: string
-  /** Whether a due effect made it, not the request itself. */
+  /** Whether a due effect caused it, rather than the request itself. */
   byItself: boolean
 }
 
@@ -19,10 +19,12 @@ export interface Posted extends DatedPosting {
 export class Journal {
   /** The parties with an event in this transaction. */
   readonly parties = new Set<string>()
-  /** Complete when the transaction's work is done. A savepoint that is rolled back takes its postings with it. */
+  /** Complete when the transaction's work is done. Rolling back a savepoint removes its postings. */
   readonly postings: Posted[] = []
   /** Whether due effects are being applied now. Postings made meanwhile belong to them. */
   byItself = false
-  /** The version of the root keys, from when the transaction asks for the time until it changes a key. */
+  /**
+   * The version of the root keys. It is known from the first reading of the time until the transaction changes a key.
+   */
   keysVersion: Promise<number | undefined> | undefined
 }

@@ -6,8 +6,8 @@ export class WrongSecretError extends Error {
 }
 
 /**
- * The same cost as for passwords (OWASP Password Storage Cheat Sheet), since people may choose the secret. Paid once a
- * start.
+ * The same cost as for passwords (OWASP Password Storage Cheat Sheet), since people may choose the secret. Each start
+ * pays it once.
  */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
@@ -30,9 +30,9 @@ export class KeyWrapping {
   loaded: { version: number; keys: readonly LoadedKey[] } | undefined
   readonly #secrets: readonly string[]
   readonly #system: Pick<System, 'randomBytes'>
-  /** The keys derived from a secret and a salt, by both. */
+  /** The derived keys, by secret and salt. */
   readonly #keys = new Map<string, Promise<string>>()
-  /** The last salt seen. A database has one salt, so each secret is derived only once. */
+  /** The last salt seen. A database has one salt, so each secret needs only one derivation. */
   #salt: string | undefined
 
   constructor(secrets: readonly string[] | undefined, system: Pick<System, 'randomBytes'>) {

@@ -6,7 +6,7 @@ import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 interface OpenStore {
   url: string
   system: System
-  /** The secrets that wrap keys, the current one first. Undefined: keys are not wrapped. */
+  /** The secrets that wrap keys, the current one first; undefined if keys are not wrapped. */
   secrets?: readonly string[] | undefined
   /** PostgreSQL only: a standby for reads that may lag a little, and the maximum number of writing connections. */
   readUrl?: string | undefined
@@ -24,7 +24,7 @@ interface OpenStore {
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
   try {
-    // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
+    // Only the module of the used dialect is loaded, so a start on SQLite does not wait for `pg`.
     if (url.startsWith('sqlite:')) {
       const { openSqlite } = await import('./sqlite.ts')
       return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping, isResettable })

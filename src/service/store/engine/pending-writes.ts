@@ -16,8 +16,8 @@ interface Receiver {
 }
 
 /**
- * The writes of one job that were not sent yet. They are sent together when the work is done or reads again, so work that reads
- * first and writes then leaves nothing behind if it is refused.
+ * The writes of one job that were not sent yet. They are sent together when the job ends or reads again. A job that
+ * reads first and is then refused has sent nothing that must be undone.
  */
 export class PendingWrites {
   readonly #receiver: Receiver
@@ -55,7 +55,7 @@ export class PendingWrites {
     this.#pending.push(level)
     try {
       const result = await work()
-      // A later failure does not undo this work. If the savepoint was never sent, it need not be created at all.
+      // A later failure does not undo this work. If the savepoint was not sent yet, it is not needed.
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {

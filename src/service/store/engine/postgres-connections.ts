@@ -66,7 +66,8 @@ export function openPool(url: string, { connections, isPatient = false, prepares
       open.delete(client)
       idle.delete(client)
     })
-    // Idle connections lead to the same server, so they are cut too: the next request must not fail on one of them.
+    // Idle connections lead to the same server. They are cut too, so that the next request does not fail on one of
+    // them.
     client.on('error', () => {
       for (const other of idle) cutConnection(other)
       idle.clear()
@@ -97,7 +98,7 @@ const probe = {
 /**
  * Returns whether a statement prepared under a name still exists in a later transaction. A pooler such as PgBouncer in
  * transaction mode may switch server connections. Some poolers keep and rename the statements themselves. Others pass
- * the names on, so that a statement would be missing on the other connection, or be another client's.
+ * the names on, so the other connection may lack the statement, or have another client's statement of that name.
  */
 export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   const client = await pool.connect()
@@ -131,9 +132,9 @@ function numberParser(types: Types): Types['getTypeParser'] {
 const readOnlyCode = '25006'
 
 /**
- * SQLSTATE classes and codes for which the server is at fault and not the statement (PostgreSQL, Appendix A).
- * They are: connection, resources, shutdown, lock_not_available, query_canceled by a limit above, a transaction ended
- * by one, a read-only standby, io_error. Then the codes of sockets.
+ * SQLSTATE classes and codes for which the server is at fault and not the statement (PostgreSQL, Appendix A). They are:
+ * connection, resources, shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a
+ * limit, a read-only standby, io_error. The last ones are the error codes of sockets.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/

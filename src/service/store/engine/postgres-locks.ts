@@ -11,7 +11,10 @@ export function lineOf(partyId: string): string {
   return ofParty + partyId
 }
 
-/** Locks all the lines, waiting for each, in one global order. The answer comes with that of the next statement. */
+/**
+ * Locks all lines in one global order, and waits for each. The caller gets the answer together with that of the next
+ * statement.
+ */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)
   const sql = 'select id from parties where id = any($1) order by id for update'
@@ -21,7 +24,7 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
   }
 }
 
-/** Locks the parties that are free, or waits for all if `waits`. Returns the lines that it locked. */
+/** Locks the parties that are free, or waits for all of them if `waits` is true. Returns the lines that it locked. */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],

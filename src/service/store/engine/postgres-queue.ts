@@ -15,7 +15,8 @@ export interface Job {
   /** Whether it excludes every other transaction, of all processes. */
   readonly alone: boolean
   /**
-   * Whether another process holds its line, so that the jobs of the line wait for the lock together, in the database.
+   * Whether another process holds the lock of its line. The jobs of the line then wait for it together, in the
+   * database.
    */
   waits: boolean
   attempts: number
@@ -27,7 +28,7 @@ export interface Job {
   readonly claims: Set<string>
 }
 
-/** Makes a job. Properties that only its run shows start with their most common values. */
+/** Makes a job. Properties that become known only when it runs start with their most common values. */
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,
@@ -52,21 +53,21 @@ export function newJob<T>(
 /** Jobs that share one database transaction, grouped by line, in order within each line. */
 export type Group = readonly (readonly [Job, ...Job[]])[]
 
-/** Limits how many jobs fail together, and how long the first waits for the last. */
+/** Limits how many jobs fail together, and how long the first job waits for the last one. */
 const maxPerGroup = 64
 /** The limit for one line in a group shared with other lines, so that they need not wait for it. */
 const maxPerSharedLine = 8
 const maxPerLine = 32
 
 /**
- * The jobs that wait for a transaction. Jobs of one line run first in, first out; lines take turns, however many jobs
- * wait in one.
+ * The jobs that wait for a transaction. Jobs of one line run in the order in which they arrived. Lines take turns,
+ * however many jobs wait in one line.
  */
 export class Queue {
   /** Ordered by when each line was last served, oldest first. */
   readonly #lines = new Map<string, Job[]>()
   readonly #busy = new Set<string>()
-  /** Jobs without a line: each may run beside all others. */
+  /** Jobs without a line. Each of them may run concurrently with all others. */
   #loose: Job[] = []
   #length = 0
 

@@ -4,7 +4,7 @@ import { Session } from './postgres-session.ts'
 import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
-/** How many connections of a store read. */
+/** The number of a store's connections that are used for reads. */
 export const readingPlaces = 4
 
 /** Reads committed data on separate connections, without the round trips of a transaction. */
@@ -58,7 +58,7 @@ export class PostgresReaders {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
       const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
-      // Begin and end go out with the queries and cost no round trip. Nothing waits for the end.
+      // Begin and end are sent together with the queries, so they cost no round trip. Nothing waits for the end.
       if (this.#seesOneWorld) session.send(oneWorld.begin, this)
       try {
         return await work(tx)
@@ -71,7 +71,7 @@ export class PostgresReaders {
     }
   }
 
-  /** Takes a connection. If that fails, it also refuses all waiting readers, who would not get one either. */
+  /** Takes a connection. If that fails, it also rejects all waiting readers, because they would not get one either. */
   async #connect() {
     try {
       return await this.#pool.connect()

@@ -5,7 +5,7 @@ import { StaleWriteError } from './store.ts'
 
 /** in_failed_sql_transaction: the error of every statement after the one that failed. */
 const alreadyFailed = '25P02'
-/** division_by_zero: how a statement fails that must change exactly one row (`changingOne`). */
+/** division_by_zero: the error of a statement that had to change exactly one row, but did not (`changingOne`). */
 const notOneRow = '22012'
 
 /** The first failure in a database transaction, and the job whose statement it was. */
@@ -104,7 +104,7 @@ export class Session {
     }
   }
 
-  /** Returns the connection if no transaction needs to end. */
+  /** Returns the connection, unless the transaction's end has already returned it. */
   release(): void {
     if (!this.#hasEnded) this.#client.release(this.#isOutdated)
     this.#hasEnded = true
@@ -124,7 +124,10 @@ export class Session {
     return { command, rowCount: rowCount ?? 0, rows: rows as Row[] }
   }
 
-  /** Sends the statements of one event-loop turn in one system call, which costs more than the rest of a statement. */
+  /**
+   * Sends the statements of one event-loop turn in one system call. A system call costs more than the rest of a
+   * statement.
+   */
   #sendTogether(): void {
     if (this.#isGathering) return
     this.#isGathering = true

@@ -29,8 +29,8 @@ export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty
 }
 
 /**
- * The transaction of one job. Reads are sent at once; writes are sent together when the work is done or reads again.
- * So work that reads first and writes then leaves nothing behind if it is refused.
+ * The transaction of one job. Reads are sent at once. Writes are sent together when the job ends or reads again. A job
+ * that reads first and is then refused has sent nothing that must be undone.
  */
 export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'
@@ -66,7 +66,7 @@ export class PostgresTransaction implements Transaction {
     this.#pending = new PendingWrites(receiver, this.#endings)
   }
 
-  /** Created only for code that builds its own queries. The hot paths use prepared ones. */
+  /** Created only for code that builds its own queries. The hot paths use prepared queries. */
   get db(): Kysely<Tables> {
     this.#db ??= directKysely(kyselyDialect, (query) => this.query(query))
     return this.#db
@@ -98,7 +98,7 @@ export class PostgresTransaction implements Transaction {
     return this.#pending.savepoint(work)
   }
 
-  /** Runs the deferred finishes, and sends all writes that wait. */
+  /** Runs all deferred `finish` functions, and sends all waiting writes. */
   async finish(): Promise<void> {
     await this.#endings.run(this)
     this.#pending.send()

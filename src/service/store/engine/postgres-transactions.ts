@@ -9,7 +9,7 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 
 interface Options {
   pool: ConnectionPool
-  /** The limits of concurrent transactions, shared and not shared. */
+  /** The maximum numbers of concurrent transactions, shared and not shared. */
   places: { shared: number; alone: number }
   /** Returns the statements that a transaction begins with. */
   begin(alone: boolean): string
@@ -18,7 +18,7 @@ interface Options {
 }
 
 const maxWaiting = 10_000
-/** An answer may take ten seconds; the other half is for the transaction. */
+/** An answer may take ten seconds: half of them waiting, half in the transaction. */
 const longestWaitMs = 5_000
 const lookEveryMs = 500
 const attemptLimit = 20
@@ -123,7 +123,10 @@ export class Transactions {
     else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Begins a transaction. Returns undefined if there is no connection; then all waiting jobs fail along with these. */
+  /**
+   * Begins a transaction. Returns undefined if there is no connection; in this case all waiting jobs fail together with
+   * these.
+   */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
     const sql = begin(jobs.some(({ alone }) => alone))

@@ -24,7 +24,7 @@ interface OpenPostgres {
 
 /** The number of connections by purpose. Together they are fewer than a small server accepts. */
 const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
-/** Few connections suffice for shared transactions, so most are left for jobs that hold one for longer. */
+/** Few connections suffice for shared transactions. The others are for jobs that need a connection for longer. */
 const maxShared = 3
 
 /** Opens a store over a PostgreSQL database, which any number of processes may share. */
@@ -88,8 +88,8 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
 
 /**
  * Returns the statements that begin a writing transaction. If the world can be replaced, each transaction first takes a
- * lock on the clock's table, shared or exclusive, before it sees any data. PostgreSQL keeps weak table locks beside
- * each backend process, so sharing it costs next to nothing.
+ * lock on the clock's table, shared or exclusive, before it sees any data. PostgreSQL keeps weak table locks separately
+ * for each backend process, so the shared lock costs next to nothing.
  */
 function beginStatementOf(isolation: string, isResettable: boolean): (alone: boolean) => string {
   const begin = `begin isolation level ${isolation}; ${transactionLimits}`
@@ -101,8 +101,8 @@ function beginStatementOf(isolation: string, isResettable: boolean): (alone: boo
 const creationLock = 0x70_61_79_6d
 
 /**
- * Creates the tables if there are none, on a connection without a deadline: processes that start at once wait for the
- * first. Returns the result of `keepsPrepared`.
+ * Creates the tables if there are none. The connection has no deadline, because processes that start at the same time
+ * wait for the first. Returns the result of `keepsPrepared`.
  * @throws WrongDatabaseError for a schema that is neither empty nor ours.
  */
 async function createTables(url: string, system: System): Promise<boolean> {
@@ -129,8 +129,8 @@ async function createTables(url: string, system: System): Promise<boolean> {
 }
 
 /**
- * Reads from the standby. Falls back to the primary if the standby is unreachable, interrupted by replay or lacks a
- * column.
+ * Reads from the standby. Falls back to the primary if the standby is unreachable, cancels the query because of replay,
+ * or lacks a column.
  */
 async function readBehind<T>(
   standby: PostgresReaders,

@@ -40,8 +40,9 @@ export function changingOne<P extends object>(
 }
 
 /**
- * Rewrites a statement to fail by division by zero if it changes no row. A server's writes are sent without waiting for
- * their answers, so the statement itself has to fail there. One that begins with `with` does so as it is.
+ * Rewrites a statement so that it fails with a division by zero if it changes no row. On a server, writes are sent
+ * without waiting for their answers, so the statement itself must fail. A statement that begins with `with` must
+ * already do so.
  */
 function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
   return dialect === 'sqlite' || sql.startsWith('with ')
@@ -72,7 +73,10 @@ function fillerOf<P extends object, Row>(
 
 type Values = Readonly<Record<string, unknown>>
 
-/** A placeholder for a parameter's value while the query is built. `row` is its place if the parameters are several rows. */
+/**
+ * A placeholder for a parameter's value while the query is built. `row` is the position of its row if the parameters
+ * are several rows.
+ */
 class Mark {
   readonly #name: string
   readonly #row: number | undefined

@@ -5,7 +5,7 @@ import type { Store, Transaction } from './store.ts'
 
 /** A database that is only read: neither its tables nor the files beside it change. */
 export interface ReadOnlyDatabase {
-  /** Runs `work` on one state of the database, however long it takes. */
+  /** Runs `work` on one state of the database, which does not change while it runs. */
   read: Store['read']
   /** Returns whether the same user could write to it. */
   isWritable(tx: Transaction): Promise<boolean>
@@ -53,7 +53,7 @@ async function openServer(url: string, wrapping: KeyWrapping): Promise<ReadOnlyD
   return {
     read: (work) => readers.read(work),
     async isWritable({ db }) {
-      // Reads the default, because this transaction is read-only in any case.
+      // Reads the default for new transactions, because this one is read-only in any case.
       const { rows } = await sql<{ may: boolean }>`
         select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
           and has_table_privilege('clock', 'UPDATE') as may`.execute(db)

@@ -21,7 +21,7 @@ export interface SandboxSeen {
 export interface RealTime {
   /** Real time, which only goes forward. */
   realNowMs: number
-  /** The earliest time of the available clocks. Records that must not be forgotten too soon are aged by it. */
+  /** The earliest time of the available clocks. It decides the age of records that must not be deleted too soon. */
   earliestMs: number
 }
 
@@ -30,16 +30,16 @@ export const toleranceMs = 60_000
 
 interface Seen {
   epoch: number
-  /** Keeps fractions, so that many readings within one millisecond do not lose time. */
+  /** With fractions, so that many readings within one millisecond do not lose time. */
   realNowMs: number
   elapsedMs: number
   sleptMs: number
 }
 
 /**
- * Real time as one process knows it. A database server's clock counts for every process. A file has no clock, so the
- * machine's counts, as long as it agrees with the machine's other clocks, which cannot be set. A clock that jumps is
- * not followed, unless the machine slept for as long. Time never goes back.
+ * Real time as one process knows it. If the database is a server, its clock is used by all processes. For a file, the
+ * machine's clock is used, while it agrees with the machine's other clocks, which nobody can set. A jump of the clock
+ * is ignored, unless the machine slept for as long. Time never goes back.
  */
 export class RealClock {
   /** Whether time comes from the database. */
@@ -60,13 +60,15 @@ export class RealClock {
     return Math.abs(this.#aheadMs) > toleranceMs ? this.#aheadMs : null
   }
 
-  /** Returns the latest time given out here if the database did not know it at its last reading; null otherwise. */
+  /**
+   * Returns the latest time that `read` returned, if the database did not have it at the last reading; null otherwise.
+   */
   get unsavedMs(): number | null {
     const seenMs = Math.floor(this.#seen?.realNowMs ?? 0)
     return seenMs > this.#highestMs ? seenMs : null
   }
 
-  /** Returns the latest time given out here, which a transaction that has read the time writes as its moment. */
+  /** Returns the latest time that `read` returned. A transaction that has read the time writes it as its own time. */
   get lastMs(): number {
     return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
   }
@@ -94,11 +96,11 @@ export class RealClock {
     return { realNowMs: wholeMs, earliestMs: Math.min(machineMs, sourceMs, wholeMs) }
   }
 
-  /** Returns a clock's time if it agrees with the other clocks; otherwise the time by the others. */
+  /** Returns the time of a clock if it agrees with the other clocks; otherwise the time of the others. */
   #trustedTime(sourceMs: number, before: Seen): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
-    // A server's clock is every process's, so one that was paused for a while catches up.
+    // All processes use the server's clock, so a process that was paused for a while catches up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
     const sleptMs = this.#totalSleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)

@@ -85,7 +85,7 @@ export class Connection {
     return prepared
   }
 
-  /** Drops half of the statements at once: an occasional sort is cheaper than keeping the order at each use. */
+  /** Drops half of the statements at once, because an occasional sort is cheaper than keeping the order at each use. */
   #forgetHalf(): void {
     const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
     for (const [sql] of byLastUse.slice(0, statementLimit / 2)) this.#statements.delete(sql)

@@ -43,15 +43,15 @@ export async function requireUsableFile(path: string): Promise<void> {
   try {
     await requireUsableIn(openToLook(path))
   } catch (error) {
-    // A process that was killed left changes that only a writer can roll back, as any program does that opens the file.
+    // A killed process left changes that only a writer can roll back. Any program that opens the file to write does so.
     if (!needsWriter(error)) throw error
     await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
 }
 
 /**
- * Opens a file for reading and leaves no trace: SQLite would create a log beside a database in WAL mode that has none.
- * A database without a log is open in no other process of ours.
+ * Opens a file for reading without leaving a trace. SQLite would create a missing log of a database in WAL mode. If
+ * there is no log, no other process of ours has the database open.
  */
 export function openToLook(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
@@ -69,8 +69,8 @@ async function requireUsableIn(database: DatabaseSync): Promise<void> {
 }
 
 /**
- * Writes the log into the database file and truncates it, so that no deleted data remains in it. Readers may prevent
- * it.
+ * Writes the log into the database file and truncates the log, so that no deleted data remains in it. Open readers may
+ * prevent this.
  */
 export function foldLog(path: string): void {
   const database = new DatabaseSync(path, { timeout: 1_000 })
@@ -90,7 +90,7 @@ export function createPrivateFile(path: string): boolean {
     closeSync(openSync(path, 'wx', 0o600))
     return true
   } catch (error) {
-    // An existing file is not even opened: closing it would drop the locks this process may have on it.
+    // An existing file is not even opened, because closing it would drop the locks that this process may have on it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     return false
   }
@@ -101,8 +101,8 @@ export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
 const otherUsers = 0o077
 
 /**
- * Renames a database of another pre-release to the first free of `PATH-old`, `PATH-old-2` and so on. Returns the new
- * name; undefined if another process did it first.
+ * Renames a database of another pre-release to the first free name of `PATH-old`, `PATH-old-2` and so on. Returns the
+ * new name; undefined if another process did it first.
  * @throws Error if the file is in use or cannot be renamed.
  */
 export async function setAside(path: string): Promise<string | undefined> {
@@ -116,7 +116,8 @@ export async function setAside(path: string): Promise<string | undefined> {
     if ((await originOf('sqlite', (query) => database.prepare(query).all())) !== 'other') return undefined
     let name = `${path}-old`
     for (let number = 2; existsSync(name); number++) name = `${path}-old-${number}`
-    // The file itself goes last: until then the next start finds it and sets it aside again.
+    // The file itself is renamed last. If this process is killed before, the next start finds the file and repeats the
+    // renaming.
     for (const suffix of ownFiles.toReversed()) {
       if (existsSync(path + suffix)) renameSync(path + suffix, name + suffix)
     }
@@ -127,8 +128,8 @@ export async function setAside(path: string): Promise<string | undefined> {
 }
 
 /**
- * Removes other users' permissions from an existing file, which holds signing keys and root keys. It does not open the
- * file, so as not to drop the locks of this process.
+ * Removes other users' permissions from an existing file, because it contains signing keys and root keys. It does not
+ * open the file, since closing it would drop the locks of this process.
  * @throws Error with one line if the file belongs to another user.
  */
 export function makePrivate(path: string): void {

@@ -21,9 +21,10 @@ interface OpenSqlite {
 /**
  * Opens a store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
  *
- * One connection commits transactions in groups. The cost of a transaction is the commit's wait for the disk, so all
- * that arrive meanwhile share the next commit. They run in sequence, and are answered when the group is durable. One that
- * reads after it wrote does so under a savepoint. If another fails amid its last writes, the group runs again with savepoints.
+ * One connection commits transactions in groups. A commit waits for the disk, and this wait is most of the cost, so all
+ * transactions that arrive meanwhile share the next commit. They run in sequence, and are answered when the group is
+ * durable. A transaction that reads after a write gets a savepoint. If a transaction without one fails amid its writes,
+ * the whole group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
@@ -47,7 +48,7 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 
 /**
  * FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. After a burst of
- * writes the log shrinks to 8 MiB once they are in the file.
+ * writes, the log shrinks to 8 MiB when its content is in the file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -133,7 +134,7 @@ class GroupCommittingStore implements Store {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       const begun = this.#epoch ?? this.#epochNow()
       const [outcome] = await Promise.allSettled([this.#readOnce(work)])
-      // A read that began in one world and ended in another saw some of each.
+      // A read that began in one world and ended in another saw parts of both.
       if (this.#epochNow() !== begun) continue
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
@@ -191,7 +192,8 @@ class GroupCommittingStore implements Store {
   }
 
   /**
-   * Waits while each turn of the event loop brings more jobs: requests that arrive together are delivered one by one.
+   * Waits while each turn of the event loop brings more jobs, because requests that arrive together are delivered one
+   * by one.
    */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < gatheringTurns; turn++) {
@@ -229,7 +231,7 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // If no job could begin, all waiting jobs would wait as long for the same answer.
+      // If no job could begin, all other waiting jobs would only wait just as long for the same error.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return

@@ -23,7 +23,7 @@ export interface StoreLoad {
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   readonly clock: RealClock
-  /** Serializes windows of due effects: two at once would block the thread for twice as long. */
+  /** Serializes batches of due effects, because two at once would block the thread for twice as long. */
   readonly settling: Turns
   /**
    * Runs `work` in a transaction, which many may share. An error that it throws rolls it back and is rethrown. A
@@ -33,12 +33,13 @@ export interface Store {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
-   * Runs `work` as `transaction` does, but ahead of all waiting transactions: for queries while the database is busy.
+   * Runs `work` as `transaction` does, but ahead of all waiting transactions. It is for small queries that must not
+   * wait while the database is busy.
    */
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Reads durable data without waiting for writers; it must not write. Each query may see a different moment, so `work`
-   * should ask for one thing. All queries see the same world, either before or after a reset of the sandbox.
+   * Reads durable data without waiting for writers; it must not write. Each query may see a different moment, so facts
+   * that must agree belong in one query. All queries see the same world, either before or after a reset of the sandbox.
    * @throws StoreBusyError as above.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
@@ -62,13 +63,13 @@ export interface Transaction {
   /**
    * Writes without waiting for an answer. A failed write fails the transaction, at the latest when it ends. A database
    * server receives a transaction's writes together, so reading first and then writing takes the fewest round trips.
-   * @param rowLabel Named by the `StaleWriteError` that ends the transaction if not exactly one row changes. The query is
-   * then one of `changingOne`.
+   * @param rowLabel The name of the row, for queries of `changingOne`. If such a query does not change exactly one row,
+   * a `StaleWriteError` with this name ends the transaction.
    */
   write(query: CompiledQuery, rowLabel?: string): Promise<void>
   /**
    * Defers `item` to `finish`, which gets all such items when the transaction's work is done. This is for writes that
-   * lock rows others wait for. A savepoint that is rolled back drops its items.
+   * lock rows that other transactions wait for. A savepoint that is rolled back drops its items.
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
@@ -79,11 +80,11 @@ export interface Transaction {
   savepoint<T>(work: () => Promise<T>): Promise<T>
   /** Claims a name until the transaction ends. Returns false at once if another transaction of this process has it. */
   claim(name: string): boolean
-  /** Takes the lock of that name until the transaction ends, waiting for it. */
+  /** Waits for the lock with this name, and keeps it until the transaction ends. */
   lock(name: string): Promise<void>
   /**
-   * Locks all that belongs to a party. Unlike with `lock`, a transaction that has to wait gives its connection back: it
-   * may be rolled back here and run again when its turn comes. Until then it keeps its claims.
+   * Locks everything that belongs to a party. A transaction that has to wait does not keep its connection, as it would
+   * with `lock`: it may be rolled back here and run again when its turn comes. It keeps its claims meanwhile.
    */
   lockParty(partyId: string): Promise<void>
   /** Declares that the following statements lock rows of several parties. A shared transaction is run again alone. */
@@ -98,20 +99,20 @@ export interface TransactionOptions {
   /** The party whose lock it will most likely take. Transactions with the same party run in sequence. */
   partyId?: string | undefined
   /**
-   * The name it will claim. A transaction whose name is already claimed does not wait for the party: it will be
+   * The name it will claim. A transaction whose name is already claimed does not wait for the party, because it will be
    * refused.
    */
   claim?: string | undefined
   /** A name for the work it does. If one such transaction could not be shared, later ones are not tried as shared. */
   kind?: string | undefined
   /**
-   * It reads and changes everything, so no other transaction of any process runs meanwhile. Has no effect on a store
-   * that cannot be reset.
+   * Whether it reads and changes everything. No other transaction of any process then runs meanwhile. This has no
+   * effect on a store that cannot be reset.
    */
   alone?: boolean | undefined
 }
 
-/** A compare-and-set found another version than the one that was read. */
+/** A compare-and-set found a version other than the one that was read. */
 export class StaleWriteError extends Error {
   /** Names the row. */
   readonly rowLabel: string

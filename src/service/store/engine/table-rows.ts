@@ -8,7 +8,7 @@ export type AnyRow = Record<string, unknown>
 
 /**
  * Reads rows of a table in the order of its primary key.
- * @param after The row to continue after; undefined: from the first row on.
+ * @param after The row to continue after; undefined to begin with the first row.
  */
 export async function rowsAfter(
   { db, dialect }: Transaction,

@@ -6,7 +6,7 @@ export const accessTokens = table({
   /** The exchanged key. */
   credentialId: text,
   secretHash: text,
-  /** In real time: the sandbox's clock does not rehearse how long a bearer token works. */
+  /** In real time, so moving the sandbox's clock does not end the token. */
   expiresAtMs: bigint,
   /** The party that owns the key. */
   partyId: text,

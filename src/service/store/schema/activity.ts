@@ -25,7 +25,7 @@ export const activity = table({
   hash: text,
   /** The HTTP status of the response. */
   status: integer,
-  /** 1 is the chain's first row. */
+  /** The chain's first row has 1. */
   sequence: bigint,
   createdAtMs: bigint,
   $tenant: 'partyId',
@@ -45,7 +45,7 @@ export const activityResources = table({
 })
 
 /**
- * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts the row and its resources by one
+ * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts the row and its resources in one
  * statement. When a snapshot is restored, the resources already exist.
  */
 export const resourcesTrigger = `create trigger "activity_resources" after insert on "activity" begin

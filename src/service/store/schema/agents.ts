@@ -14,7 +14,7 @@ export const agents = table({
   tags: text,
   /** The agent's part of its handle. */
   slug: nullable(text),
-  /** JSON of `AgentLimits`: caps on the payments it starts on its owner's party; null without any. */
+  /** JSON of `AgentLimits`: caps on the payments that the agent makes from its owner's wallets; null if it has none. */
   limits: nullable(text),
   updatedBy: nullable(text),
   /** Null until its first change. */

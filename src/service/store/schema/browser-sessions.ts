@@ -6,7 +6,7 @@ export const signInSessions = table({
   userId: text,
   createdAtMs: bigint,
   expiresAtMs: bigint,
-  /** Begun without a password, as anyone at the sandbox's machine may. */
+  /** Whether it began without a password. Anyone at the sandbox's machine may sign in like this. */
   oneClick: flag,
   $key: ['idHash'],
   $indexes: ['expiresAtMs', 'userId'],
@@ -27,7 +27,7 @@ export const signInLinks = table({
 
 export type SignInLinkRow = RowOf<typeof signInLinks>
 
-/** A browser in which a user signed in once, by the hash of its cookie. Its times are real time. */
+/** A browser in which a user has signed in before, identified by the hash of its cookie. Its times are real time. */
 export const knownBrowsers = table({
   idHash: text,
   userId: text,

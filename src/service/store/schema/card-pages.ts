@@ -5,13 +5,13 @@ export const cardPages = table({
   /** SHA-256 of the token in its address, hexadecimal. The token itself is not stored. */
   tokenHash: text,
   cardId: text,
-  /** The party of the card. */
+  /** The party that owns the card. */
   partyId: text,
   /** The party of the agent that the card was issued to. */
   agentPartyId: text,
   createdAtMs: bigint,
   expiresAtMs: bigint,
-  /** Null: it has not shown the number yet. */
+  /** Null until the page has shown the number. */
   shownAtMs: nullable(bigint),
   $key: ['tokenHash'],
   $indexes: ['expiresAtMs'],

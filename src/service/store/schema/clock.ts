@@ -5,7 +5,7 @@ export const clock = table({
   id: integer as Column<1>,
   /** How far the sandbox's clock is ahead of real time. */
   offsetMs: bigint,
-  /** Rises with a reset or a restore of the sandbox, the only times at which the clock may go back. */
+  /** Rises with a reset or a restore of the sandbox. The clock may go back only then. */
   epoch: integer,
   /**
    * The latest real time that any process has seen. The clock never goes below it, whatever a machine's clock shows.

@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** A check of whether the service knows enough about a party. Only parties that were asked have a row. */
+/** A check of whether the service knows enough about a party. Parties without a started check have no row. */
 export const complianceCases = table({
   id: text,
   partyId: text,

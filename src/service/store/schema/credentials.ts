@@ -13,10 +13,10 @@ export const credentials = table({
   displayPrefix: text,
   /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
   scopes: nullable(text),
-  /** Created by the seed, so that a start can set its secret. */
+  /** Whether the seed created it. A start can set the secret of such a credential. */
   seeded: flag,
   revokedAtMs: nullable(bigint),
-  /** Set by a rotation: the end of the grace period. */
+  /** The end of the grace period after a rotation. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   /** The user that a token belongs to. */
@@ -25,7 +25,7 @@ export const credentials = table({
   tags: text,
   createdBy: nullable(text),
   revokedBy: nullable(text),
-  /** Up to a minute late. */
+  /** The recorded time may be up to a minute late. */
   lastUsedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['agentId id', 'id'],

@@ -8,7 +8,7 @@ export const customerInvitations = table({
   partyId: text,
   agentId: text,
   recipientType: text as Column<'email' | 'phone' | 'party_id'>,
-  /** Lower case, or E.164. */
+  /** An email address in lower case, a phone number in E.164, or a party id. */
   recipient: text,
   /** JSON array. */
   permissions: text,

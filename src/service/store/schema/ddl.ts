@@ -7,12 +7,12 @@ export type Dialect = 'sqlite' | 'postgres'
 
 const declared: readonly (readonly [name: string, table: Table])[] = Object.entries(tables)
 
-/** The number of the schema. The first release will have 1, and later ones migrate from it. */
+/** The version of the schema. The first release will have 1, and later releases migrate from it. */
 export const schemaVersion = 1
 
 /**
- * Tells a database with exactly these tables from one of another pre-release. Until the first release the schema has no
- * history: to change it, edit the declaration. A database with another digest is not used.
+ * Identifies a database with exactly these tables; other pre-releases have other tables. Until the first release the
+ * schema has no history: to change it, edit the declaration. A database with another digest is not used.
  */
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 

@@ -3,7 +3,7 @@ import { type RowOf, table, text } from './table.ts'
 /** A party's rows as they were before its last change. Kept while a rule of the kind `stale` is set. */
 export const earlierStates = table({
   partyId: text,
-  /** By table, as JSON. */
+  /** The rows by table, as JSON. */
   rows: text,
   $key: ['partyId'],
 })

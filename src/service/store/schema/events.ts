@@ -8,17 +8,18 @@ import { bigint, type Column, nullable, type RowOf, table, text } from './table.
 export const events = table({
   partyId: text,
   /**
-   * 1 is the party's first. No smaller number ever appears later, so a reader that has read up to one has missed none.
+   * The party's first event has 1. Events appear in the order of their numbers, so a reader that has read up to a
+   * number has missed none.
    */
   sequence: bigint,
   type: text as Column<EventType>,
   /** The record that changed. The event's type implies the kind of record. */
   resourceId: text,
-  /** The agent whose card or request it concerns. The party's other agents do not see the event. */
+  /** The agent whose card or request changed. The party's other agents do not see the event. */
   agentId: nullable(text),
   /** On the service's clock, which the sandbox moves. */
   createdAtMs: bigint,
-  /** In real time, by which old events are deleted. */
+  /** In real time; decides when the event is deleted. */
   recordedAtMs: bigint,
   /** The changing columns of the record at that time, as JSON; null if the event is older than this column. */
   state: nullable(text),

@@ -11,7 +11,10 @@ export const externalAccounts = table({
   accountName: text,
   accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
   lastFour: text,
-  /** The test bank's id for it. Linking it again repairs the connection and creates no second one. */
+  /**
+   * The test bank's id for the account. Linking the account again repairs the connection instead of adding a second
+   * row.
+   */
   bankAccountId: text,
   agentId: nullable(text),
   instanceId: nullable(text),

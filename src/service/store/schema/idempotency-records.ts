@@ -7,13 +7,16 @@ export const idempotencyRecords = table({
   key: text,
   /** The first half of the SHA-256 of method, path and canonical body. */
   fingerprint: text,
-  /** `unresolved`: accepted but answered 503, and to be repeated. `finished`: `status` and `answer` are replayed. */
+  /**
+   * `unresolved`: accepted but answered 503, so the caller must repeat the request. `finished`: `status` and `answer`
+   * are replayed.
+   */
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
   /**
-   * The text of the answer; if it may hold a secret, compressed, then sealed with the Idempotency-Key, so that only the key
-   * opens it.
+   * The text of the answer. If it may contain a secret, it is compressed and sealed with the Idempotency-Key, so that
+   * only the caller can read it.
    */
   answer: nullable(bytes),
   $key: ['partyId', 'key'],

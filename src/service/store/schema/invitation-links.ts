@@ -1,7 +1,7 @@
 import type { LinkStatus } from '../../rules/invitation-links.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer's link through which anyone who has it can connect its agents. */
+/** A developer's link. Anyone who has it can connect to the developer's agents. */
 export const invitationLinks = table({
   id: text,
   /** The developer's party, which owns the agents. */
@@ -17,7 +17,7 @@ export const invitationLinks = table({
   /** The token's first and last characters, for people to recognize it. */
   maskedToken: text,
   version: integer,
-  /** Null: it does not expire. */
+  /** Null if it does not expire. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

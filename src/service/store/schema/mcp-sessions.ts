@@ -34,7 +34,7 @@ export const mcpEvents = table({
 export const mcpMail = table({
   id: text,
   idHash: text,
-  /** Empty: all processes. */
+  /** The process that gets the message; empty for all processes. */
   addressee: text,
   message: text,
   sentAtMs: bigint,

@@ -5,7 +5,7 @@ export const oauthGrants = table({
   id: text,
   userId: text,
   partyId: text,
-  /** Null: it acts as the user. */
+  /** Null if the application acts as the user. */
   agentId: nullable(text),
   clientId: text,
   clientName: text,

@@ -2,7 +2,8 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
  * Temporary records of the authorization server: sessions, codes, refresh tokens, device codes, registered clients.
- * They hold no usable credential: such ids are hashed, both in the key and in the payload.
+ * They contain no usable credential, because ids that work as credentials are hashed, both in the key and in the
+ * payload.
  */
 export const oauthRecords = table({
   model: text,
@@ -17,7 +18,7 @@ export const oauthRecords = table({
   createdAtMs: bigint,
   $key: ['model', 'idHash'],
   $indexes: ['grantId', 'model uid', 'model userCodeHash', 'expiresAtMs'],
-  // For listing the records that are kept until they are known to be no longer needed.
+  // For listing the records that do not expire by themselves.
   $namedIndexes: { unending: '("model", "createdAtMs") where "expiresAtMs" is null' },
 })
 

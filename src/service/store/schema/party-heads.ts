@@ -8,9 +8,9 @@ export const partyHeads = table({
   partyId: text,
   /** The number of the last activity row, which is also the number of rows. */
   activitySequence: bigint,
-  /** The hash of that row; null before the first. */
+  /** The hash of the last activity row; null if there is none. */
   hash: nullable(text),
-  /** A root key's signature of the end of the chain, which reveals that rows were cut off. */
+  /** A root key's signature of the end of the chain. It reveals whether rows at the end were deleted. */
   seal: nullable(text),
   /** The number of the last event, deleted ones included. */
   eventSequence: bigint,

@@ -5,7 +5,7 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 /** A request for money from another party, or from a person who is not known yet. */
 export const paymentRequests = table({
   id: text,
-  /** The party that asks and is paid. */
+  /** The party that sent the request and receives the money. */
   partyId: text,
   walletId: text,
   agentId: nullable(text),

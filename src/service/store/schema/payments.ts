@@ -1,12 +1,12 @@
 import type { PaymentStatus } from '../../rules/payments.ts'
 import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Money that a party sends, and sandbox deposits. */
+/** The payments and transfers of parties, deposits included. */
 export const payments = table({
   id: text,
   /** `payment` is a payment in the API; the others are transfers, `internal` between two wallets of the party. */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
-  /** The owner of the wallet: the sender, or the receiver of a deposit. */
+  /** The owner of the wallet: the sender, or the recipient of a deposit. */
   partyId: text,
   walletId: text,
   actorType: text as Column<'agent' | 'user' | 'api'>,
@@ -30,7 +30,7 @@ export const payments = table({
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
-  /** Started by an agent of another party, under this party's grant. */
+  /** Whether an agent of another party started it, under this party's grant. */
   delegated: flag,
   version: integer,
   amountCents: bigint,

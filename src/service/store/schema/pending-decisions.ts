@@ -12,7 +12,7 @@ export const pendingDecisions = table({
   status: text as Column<'pending' | 'yes' | 'no'>,
   /** How often it was refused because the second factor was missing. */
   tries: integer,
-  /** The response to the executed call, sealed like the call; null if it was not executed, as far as is known. */
+  /** The response to the executed call, sealed like the call; null if no execution is known. */
   answer: nullable(text),
   decidedBy: nullable(text),
   createdAtMs: bigint,

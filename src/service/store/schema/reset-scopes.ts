@@ -70,7 +70,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   mcpSessions: 'kept',
   mcpEvents: 'kept',
   mcpMail: 'kept',
-  // They belong to the receivers, like sessions.
+  // Webhooks belong to their receivers, as sessions belong to their hosts.
   webhooks: 'kept',
   webhookDeliveries: 'kept',
   // The service's own tables. The clock and the faults are set separately.

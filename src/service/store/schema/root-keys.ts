@@ -8,8 +8,8 @@ export const rootKeys = table({
   /** Real time. */
   createdAtMs: bigint,
   /**
-   * The lasting secrets of a retired key (`lastingTexts`), sealed, prefixed with the key that sealed them. Null: it is
-   * in use.
+   * The lasting secrets of a retired key (`lastingTexts`), sealed, prefixed with the key that sealed them. Null while
+   * the key is in use.
    */
   lasting: nullable(text),
 })

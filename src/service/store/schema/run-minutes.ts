@@ -9,7 +9,7 @@ export const runMinutes = table({
   calls: bigint,
   refused: bigint,
   spentCents: bigint,
-  /** In real time, by which it is deleted. */
+  /** In real time; decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'minuteMs', 'runId'],
   $keyOnly: true,

@@ -1,12 +1,12 @@
 import type { RunEntryKind, RunOutcome } from '../../rules/runs.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Totals of one conversation of an agent: the calls with one instance id, or those of a party without any. */
+/** Totals of one conversation of an agent: the calls with one instance id, or the calls of a party without one. */
 export const runs = table({
   partyId: text,
   /** `run_` and the start of a hash of the party and the instance id, so that any id fits into an address. */
   id: text,
-  /** Null for the calls that came without one. */
+  /** Null if its calls had no instance id. */
   instanceId: nullable(text),
   /** The last agent that called; null if only users and API keys of the party called. */
   agentId: nullable(text),
@@ -22,9 +22,9 @@ export const runs = table({
   /** On the service's clock. */
   firstAtMs: bigint,
   lastAtMs: bigint,
-  /** The id of its newest entry, by which runs are listed. */
+  /** The id of its newest entry. Runs are listed in the order of these ids. */
   lastEntryId: text,
-  /** In real time, by which it is deleted. */
+  /** In real time; decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: [
@@ -55,18 +55,18 @@ export const runEntries = table({
   amountCents: nullable(bigint),
   /** The name or address of the merchant, payee or payer, masked; null if unknown. */
   counterparty: nullable(text),
-  /** The injected sandbox fault that hit it. */
+  /** The injected sandbox fault that hit the call. */
   fault: nullable(text),
   /** The duration in milliseconds of real time. */
   ms: nullable(integer),
   supportId: nullable(text),
-  /** The start of a hash of its Idempotency-Key, by which a repeat finds the original call. */
+  /** The start of a hash of its Idempotency-Key. It connects a repeated call with the original one. */
   keyHash: nullable(text),
   /** `RunDetail` as JSON. */
   detail: text,
   /** On the service's clock. */
   atMs: bigint,
-  /** In real time, by which it is deleted. */
+  /** In real time; decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: [

@@ -14,7 +14,7 @@ export const sandboxMessages = table({
   text: text,
   resourceId: text,
   createdAtMs: bigint,
-  /** Real time, by which it is deleted. */
+  /** In real time; decides when the message is deleted. */
   recordedAtMs: bigint,
   $tenant: 'partyId',
   $indexes: [

@@ -12,7 +12,7 @@ export const secondFactors = table({
   lastStep: nullable(bigint),
   /** The seed of the secret in the user's app, `<root key>.<nonce>`; null if the user has not enrolled. */
   seed: nullable(text),
-  /** The same for an enrollment whose first code is awaited. */
+  /** The same for an enrollment that still waits for its first code. */
   pendingSeed: nullable(text),
   $key: ['userId'],
 })

@@ -4,7 +4,7 @@ import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 export const snapshots = table({
   id: text,
   name: text,
-  /** The time on the service's clock; null if it begins as the world defines. */
+  /** The time on the service's clock; null for the start time that the world defines. */
   clockMs: nullable(bigint),
   /** The size of its rows in characters. */
   characters: bigint,

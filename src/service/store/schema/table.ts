@@ -21,7 +21,7 @@ export function nullable<Value>(column: Column<Value>): Column<Value | null> {
 
 /** The constraints and indexes of a table. An index is written as its columns and named after them. */
 interface Constraints {
-  /** The primary key: `id` unless it is given. */
+  /** The columns of the primary key; `id` by default. */
   readonly $key?: readonly string[]
   /**
    * The column that PostgreSQL's primary key begins with, before `$key`, so that a party's rows are stored together.
@@ -34,7 +34,9 @@ interface Constraints {
   readonly $uniqueIndexes?: readonly string[]
   /** Indexes that need more than a list of columns, by name. */
   readonly $namedIndexes?: Readonly<Record<string, string>>
-  /** The table has little more than its primary key. SQLite stores it once, in the order of the key. */
+  /**
+   * Set if the table has little more than its primary key. SQLite then stores each row once, in the order of the key.
+   */
   readonly $keyOnly?: true
 }
 

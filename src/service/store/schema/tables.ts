@@ -61,8 +61,8 @@ import { webhooks } from './webhooks.ts'
 import { world } from './world.ts'
 
 /**
- * The tables, alike on SQLite and PostgreSQL. Ids are text, amounts are integer cents, and times are milliseconds since
- * the epoch on the service's clock. Booleans are 0 or 1, and structured values are JSON as text.
+ * The tables, which are the same on SQLite and PostgreSQL. Ids are text, amounts are integer cents, and times are
+ * milliseconds since the epoch on the service's clock. Booleans are 0 or 1, and structured values are JSON as text.
  */
 export const tables = {
   parties,
@@ -138,7 +138,10 @@ export const tables = {
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
 
-/** The columns that hold keys, wrapped if the start was given a secret, and the column that identifies each row. */
+/**
+ * The columns that contain keys, each with the column that identifies its row. If PAYMENTS_SECRET is set, these keys
+ * are wrapped.
+ */
 export const keysAtRest = [
   { table: 'rootKeys', name: 'id', key: 'secret' },
   { table: 'signingKeys', name: 'kid', key: 'jwk' },

@@ -20,7 +20,7 @@ export const transactions = table({
   subscriptionId: nullable(text),
   /** The party whose books contain it: the payer, or the recipient if the payer is outside. */
   partyId: text,
-  /** When a bank took the money back, or returned it. */
+  /** When a bank took the money back or returned it. */
   returnedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['id'],

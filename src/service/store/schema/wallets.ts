@@ -14,10 +14,10 @@ export const wallets = table({
   version: integer,
   /** The money that can be spent now. */
   availableCents: bigint,
-  /** The money that authorizations hold. The wallet owns the sum of both. */
+  /** The money that authorizations hold. The wallet's total is the available and the held money together. */
   heldCents: bigint,
   createdAtMs: bigint,
-  /** The money that banks took back of deposits from them: the most by which the balance may be below zero. */
+  /** The money that banks took back from deposits. The balance may be below zero by at most this amount. */
   returnedCents: bigint,
   $tenant: 'partyId',
   $indexes: ['partyId id'],

@@ -12,7 +12,7 @@ export const webhooks = table({
   enabledEvents: text,
   /** JSON object of strings. */
   tags: text,
-  /** The number of its secret. The secret is derived from it and the root key with the id below, and is not stored. */
+  /** The number of its secret. The secret is derived from this number and the root key below, and is not stored. */
   secretNumber: integer,
   secretKeyId: integer,
   /** The root key of the previous secret. */

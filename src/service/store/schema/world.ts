@@ -3,7 +3,7 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** One row: the world that the sandbox was filled with, which a reset restores (docs/sandbox.md#worlds). */
 export const world = table({
   id: integer as Column<1>,
-  /** The world's name and a hash of its file, by which a start detects another world; null if not known. */
+  /** The world's name and a hash of its file; null if unknown. A start compares it to detect another world. */
   digest: nullable(text),
   /** The party whose credentials manage the sandbox. */
   firstPartyId: text,
@@ -11,7 +11,7 @@ export const world = table({
   isRehearsal: flag,
   /** The time on the service's clock when the world begins; null for real time. */
   startsAtMs: nullable(bigint),
-  /** The open shops, as JSON; null for those of the package. */
+  /** The open shops, as JSON; null for the built-in shops. */
   shops: nullable(text),
   $checks: { one_row: '"id" = 1' },
 })
