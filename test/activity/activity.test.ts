@@ -193,7 +193,7 @@ onEachDatabase('activity', (database) => {
       await expect(tampered).rejects.toEqual(new Found(at + 1))
     })
 
-    test('rows are cut off the end, even if others follow', async () => {
+    test('rows are deleted from the end, even if new rows follow', async () => {
       const last = await count()
       const cut = (further: (tx: Transaction) => Promise<unknown>) =>
         world.store.transaction(async (tx) => {
@@ -216,20 +216,20 @@ onEachDatabase('activity', (database) => {
       } as const
       const grounds = { system: world.system, nowMs: world.system.now() }
       await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
-      // With the database alone, somebody can write an end that matches, but cannot seal it.
-      const fitting = cut(async (tx) => {
+      // Somebody with access to the database alone can write a matching end of the chain, but cannot seal it.
+      const unsealed = cut(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }
         await tx.db.updateTable('partyHeads').set(end).where('partyId', '=', partyId).execute()
       })
-      await expect(fitting).rejects.toEqual(new Found(last - 1))
+      await expect(unsealed).rejects.toEqual(new Found(last - 1))
       const headless = cut((tx) => tx.db.deleteFrom('partyHeads').where('partyId', '=', partyId).execute())
       await expect(headless).rejects.toEqual(new Found(last - 1))
     })
   })
 })
 
-/** An error that rolls back the tampering, and contains the finding. */
+/** An error that rolls back the tampering, and has the number of the first tampered row. */
 class Found extends Error {
   constructor(sequence: number | null) {
     super(`found ${sequence}`)

@@ -4,11 +4,11 @@ import { actsAbout } from '../../src/service/store/activity.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
-/** Returns the hash that once ordered the rows of one second: 20 bits. */
+/** Returns the 20-bit hash by which earlier versions ordered the rows of one second. */
 const oldHash = (partyId: string, resourceId: string) =>
   Number.parseInt(sha256(JSON.stringify(['activity', partyId, null, null, resourceId])).slice(0, 13), 16) % 2 ** 20
 
-onEachDatabase('resources of two parties that once had the same key', (database) => {
+onEachDatabase('resources of two parties with the same old hash', (database) => {
   let world: World
   let [one, other]: OtherParty[] = []
   let cards: readonly [string, string]
@@ -17,12 +17,12 @@ onEachDatabase('resources of two parties that once had the same key', (database)
     world = await createWorld(database)
     one = await addParty(world)
     other = await addParty(world)
-    cards = colliding()
+    cards = findCollision()
   })
   afterEach(() => world.drop())
 
   /** Returns two card ids with the same time, whose old hashes collide for the two parties. */
-  const colliding = (): readonly [string, string] => {
+  const findCollision = (): readonly [string, string] => {
     const named = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
     const cardIdByHash = new Map<number, string>()
     for (let number = 0; ; number++) {
@@ -36,7 +36,7 @@ onEachDatabase('resources of two parties that once had the same key', (database)
   const about = async (party: OtherParty | undefined, resourceId: string) =>
     (await world.get(`/activity?resourceId=${resourceId}`, { key: String(party?.apiKey) })).json.data
 
-  test('are recorded at the same number of both chains', async () => {
+  test('are recorded under the same sequence number in both chains', async () => {
     for (const [at, party] of [one, other].entries()) {
       expect((await authorize(party, String(cards[at]))).status).toBe(404)
       const rows = await about(party, String(cards[at]))
@@ -44,7 +44,7 @@ onEachDatabase('resources of two parties that once had the same key', (database)
     }
   })
 
-  test('are distinguished in the activity of one of them', async () => {
+  test("are distinguished in one party's activity", async () => {
     const another = `pcd_${'f'.repeat(32)}`
     const acted = [await authorize(one, cards[0]), await authorize(one, another)]
     acted.push(await authorize(other, another), await authorize(other, cards[1]))

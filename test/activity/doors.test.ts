@@ -4,7 +4,7 @@ import { monthAndYear, sha256 } from '../../src/core/system.ts'
 import type { ActivityRow } from '../../src/service/store/schema/activity.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { doorGrounds, type Grounds } from '../adversary/doors.ts'
-import { leftBehind } from '../adversary/left-behind.ts'
+import { tracesOf } from '../adversary/traces.ts'
 import { codeAt, secretIn } from '../approvals/authenticator.ts'
 import { trust } from '../credentials/requests.ts'
 import { grounds, type Grounds as OperationGrounds } from '../isolation/places.ts'
@@ -21,8 +21,8 @@ import type { World } from '../support/world.ts'
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')
 
-/** Runs `act`, and returns the activity that it added. */
-async function listedBy({ store }: World, act: () => Promise<unknown>) {
+/** Runs `act`, and returns the activity rows that it added. */
+async function activityAddedBy({ store }: World, act: () => Promise<unknown>) {
   const activity = () =>
     store.transaction(({ db }) => db.selectFrom('activity').selectAll().orderBy('sequence').execute())
   const before = new Set((await activity()).map(({ id }) => id))
@@ -32,12 +32,12 @@ async function listedBy({ store }: World, act: () => Promise<unknown>) {
 
 /** Returns the tables that a change touched, except for the records that every request leaves. */
 async function tablesChangedBy(world: World, act: () => Promise<unknown>) {
-  const { made, gone } = await leftBehind(world, undefined, act)
+  const { made, gone } = await tracesOf(world, undefined, act)
   const tables = new Set([...made, ...gone].map((row) => row.slice(0, row.indexOf(':'))))
   return [...tables].filter((table) => !/^(activity\w*|idempotencyRecords)$/.test(table))
 }
 
-const who = ({ operation, actorType, userId, agentId, keyId }: ActivityRow) => ({
+const operationAndActor = ({ operation, actorType, userId, agentId, keyId }: ActivityRow) => ({
   operation,
   by: `${actorType} ${userId ?? agentId ?? keyId}`,
 })
@@ -57,7 +57,7 @@ describe('every operation that changes something', () => {
     const asAgent = sample.who === 'agents'
     const credential = on.credentials[asAgent ? 'agent key' : 'party key with all scopes']
     const { keyId } = await on.world.whoami(credential)
-    const listed = await listedBy(on.world, async () => {
+    const listed = await activityAddedBy(on.world, async () => {
       const answer = await send(on, operation, sample, { key: credential, ids })
       expect(answer.status, answer.text).toBe(permittedStatus(operation, sample))
     })
@@ -128,8 +128,8 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
   })
 }
 
-/** The secret of the person's authenticator app, once one is enrolled. */
-const kept = { secret: '' }
+/** The person's authenticator app; its secret is empty until the app is enrolled. */
+const authenticator = { secret: '' }
 
 const visitor = (id: string) => `visitor ${id}`
 
@@ -156,7 +156,7 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /connect/links/:token': {
-    'somebody joins by a link': formOf(
+    'a visitor joins through a link': formOf(
       ({ links }) => links.invitationLink,
       { decision: 'accept' },
       'join_invitation_link',
@@ -167,7 +167,7 @@ const changes: Record<string, Record<string, Change>> = {
     'a recipient claims a payment': formOf(({ links }) => links.claim, { decision: 'claim' }, 'claim_payment', visitor),
   },
   'POST /request/:token': {
-    'somebody pays a payment request by card': formOf(
+    'a visitor pays a payment request by card': formOf(
       ({ links }) => links.paymentRequest,
       { decision: 'card', ...card },
       'pay_payment_request',
@@ -232,17 +232,17 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /second-factor': {
-    'a person begins to set an app up': async ({ site }) => {
+    'a person begins to set up an authenticator app': async ({ site }) => {
       const visitor = await site.visitor(site.owner)
       await visitor.open('/second-factor')
       const act = () => visitor.send('/second-factor', { step: 'begin' })
       return { act, listed: [['begin_second_factor', `user ${site.owner.id}`]] }
     },
-    'a person has set an app up': async ({ site }) => {
+    'a person finishes setting up an authenticator app': async ({ site }) => {
       const visitor = await site.visitor(site.owner)
       await visitor.open('/second-factor')
       const secret = secretIn(await visitor.send('/second-factor', { step: 'begin' }))
-      kept.secret = secret
+      authenticator.secret = secret
       const code = codeAt(secret, site.world.system.now() - 30_000)
       const act = () => visitor.send('/second-factor', { code })
       return { act, listed: [['enrol_second_factor', `user ${site.owner.id}`]] }
@@ -253,7 +253,7 @@ const changes: Record<string, Record<string, Change>> = {
       const user = site.owner
       const visitor = await site.visitor(user)
       await visitor.open(links.challenge)
-      const act = () => visitor.send(links.challenge, { code: codeAt(kept.secret, site.world.system.now()) })
+      const act = () => visitor.send(links.challenge, { code: codeAt(authenticator.secret, site.world.system.now()) })
       return { act, listed: [['verify_second_factor', `user ${user.id}`]] }
     },
   },
@@ -266,7 +266,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /sign-in/once/:code': {
-    'a person signs in by a one-time link': async ({ site }) => {
+    'a person signs in with a one-time link': async ({ site }) => {
       const { pathname } = new URL(String(await site.world.service.signInLink('/console')))
       const visitor = await site.visitor()
       const act = () => visitor.post(pathname, { next: '/console' })
@@ -325,7 +325,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/checkouts/:token': {
-    'whoever has the address pays': async (on) => {
+    'a visitor with the address of a checkout pays': async (on) => {
       const { month, year } = monthAndYear(on.site.world.system.now() + 60 * 60_000)
       const typed = { number: '4242424242424242', cvv: '123', expirationMonth: `${month}`, expirationYear: `${year}` }
       const fields = { action: 'pay', key: formKey(1), amount: '1800', ...typed }
@@ -338,7 +338,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/orders/:token': {
-    'whoever has the address sends it back': async (on) => {
+    'a visitor with the address of an order returns it': async (on) => {
       const { world } = on.site
       const { agentId } = await world.whoami()
       const { id, path } = await shopCart(on)
@@ -351,7 +351,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/:shopId': {
-    'somebody at this machine starts a checkout of the only party that has agents': async ({ site: { world } }) => {
+    'a visitor on this machine starts a checkout for the only party with agents': async ({ site: { world } }) => {
       const { partyId } = await world.whoami()
       await world.store.transaction(({ db }) =>
         db.updateTable('agents').set({ status: 'REVOKED' }).where('partyId', '<>', partyId).execute(),
@@ -390,18 +390,18 @@ async function shopCart({ site: { world } }: Grounds): Promise<{ id: string; pat
 /** The other entry points, which change nothing that belongs to a party. */
 const harmless: Record<string, string> = {
   'POST /checkout/session': 'reads a checkout',
-  'POST /oauth/register': 'keeps what a client says of itself; it has no party yet',
+  'POST /oauth/register': 'stores the description of a client that belongs to no party yet',
   'POST /oauth/introspect': 'reads a token',
-  'POST /oauth/device/authorize': 'begins a request that nobody has decided on',
-  'POST /oauth/device': 'finds that request by its code',
+  'POST /oauth/device/authorize': 'begins a device sign-in that nobody has approved yet',
+  'POST /oauth/device': 'finds that sign-in by its code',
 }
 
-describe('every entry point besides operations that changes something', () => {
+describe('every entry point that changes something and is not an operation', () => {
   let on: Grounds
 
   beforeAll(async () => {
     on = await doorGrounds(sqlite)
-    // One-click sign-in uses the first owner, and owners of the same millisecond have no order.
+    // One-click sign-in uses the first owner. Owners created in the same millisecond have no order.
     await on.site.world.store.transaction(({ db }) =>
       db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', on.stranger.id).execute(),
     )
@@ -424,10 +424,10 @@ describe('every entry point besides operations that changes something', () => {
   test.each(cases)('%s: %s', async (_door, _name, change) => {
     const { act, listed: expected } = await change(on)
     let changed: string[] = []
-    const listed = await listedBy(on.site.world, async () => {
+    const listed = await activityAddedBy(on.site.world, async () => {
       changed = await tablesChangedBy(on.site.world, act)
     })
-    expect(listed.map(who)).toEqual(expected.map(([operation, by]) => ({ operation, by })))
+    expect(listed.map(operationAndActor)).toEqual(expected.map(([operation, by]) => ({ operation, by })))
     expect(changed).not.toEqual([])
   })
 })

@@ -4,8 +4,8 @@ import { postgres } from '../support/databases.ts'
 import { addParty, createWorld } from '../support/world.ts'
 
 const parties = 64
-/** The number of purchases of each party. Each is two requests. */
-const purchasesOfEach = 157
+/** The number of purchases per party. Each purchase takes two requests. */
+const purchasesPerParty = 157
 
 test("64 parties issue and authorize simultaneously, within one second of the service's time, and nothing fails", async () => {
   const world = await createWorld(postgres, { keepsRuns: false })
@@ -14,15 +14,15 @@ test("64 parties issue and authorize simultaneously, within one second of the se
   const count = ({ status }: { status: number }) => statuses.set(status, (statuses.get(status) ?? 0) + 1)
   const attributes = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
   const buy = async (key: string) => {
-    for (let made = 0; made < purchasesOfEach; made++) {
+    for (let made = 0; made < purchasesPerParty; made++) {
       const issued = await world.post('/agent-cards', attributes, { key })
       count(issued)
       count(await world.authorize(issued.json.data.id, 100, { key }))
     }
   }
   await Promise.all(buyers.map(({ agentKey }) => buy(agentKey)))
-  expect([...statuses]).toEqual([[200, 2 * parties * purchasesOfEach]])
+  expect([...statuses]).toEqual([[200, 2 * parties * purchasesPerParty]])
   const { transactions } = await proveBooks(world.store)
-  expect(transactions).toHaveLength(parties * purchasesOfEach)
+  expect(transactions).toHaveLength(parties * purchasesPerParty)
   await world.drop()
 }, 3_600_000)

@@ -12,35 +12,33 @@ export interface Attacker {
   credential: string | null
   /** The cookie that it sends with every request. */
   cookie?: string
-  /** The party whose activity records its requests; `undefined` if the service cannot know one. */
+  /** The party whose activity records its requests; `undefined` if the service cannot identify a party. */
   partyId?: string
   /** The customer named in requests that can act for one. */
   customerPartyId?: string
-  /**
-   * Returns the statuses with which the request may be refused, by the permissions table; `undefined` if it is allowed.
-   */
+  /** Returns the statuses that may refuse the request by the permissions table; `undefined` if it is allowed. */
   refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Returns whether the request names a record. Without an id it concerns the caller's own party; shops are public. */
-const namesSomething = ({ params }: OperationDefinition) =>
+/** Returns whether the request names a private record. Without an id it concerns the caller's party. Shops are public. */
+const namesRecord = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 
-const strangers: Attacker['refusedWith'] = (operation, sample) =>
-  namesSomething(operation) || sample.reach === 'connected' ? [403, 404] : undefined
+const refusalsOfStranger: Attacker['refusedWith'] = (operation, sample) =>
+  namesRecord(operation) || sample.reach === 'connected' ? [403, 404] : undefined
 
-const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
+const refusalsByPolicy: Attacker['refusedWith'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
-/** Returns the refusals of an agent that has the permission on another wallet only. */
-const ofAnothersWallet = (operation: OperationDefinition) => {
-  // An agent may read its party, wallets and bank accounts, whichever wallet it spends from
+/** Returns the refusals for an agent whose permissions cover only another wallet. */
+const refusalsOnOtherWallet = (operation: OperationDefinition) => {
+  // An agent may read all wallets and bank accounts of its party, even those that it cannot spend from
   // (docs/service.md#agent-policy).
   const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
   const heldOnWallet = heldByAgent(operation.permission) !== null && !isRead
-  return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
+  return namesRecord(operation) && heldOnWallet ? [403, 404] : undefined
 }
 
 export async function attackersOf(on: Grounds): Promise<Attacker[]> {
@@ -66,7 +64,7 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
     return (await addGrant(world, { partyId: places.stranger.partyId, userId, agentId: actor, scopes })).token
   }
   const [userGrant, agentGrant] = [await grantOf(null), await grantOf(places.stranger.agentId)]
-  const session = await ownersSession(world)
+  const session = await startOwnerSession(world)
   const singles = scopes.map(
     async (scope): Promise<Attacker> => ({
       name: `a key with only ${scope}`,
@@ -81,7 +79,7 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   return [
     { name: 'nobody', credential: null, refusedWith: () => [401] },
     { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusedWith: () => [401] },
-    { name: 'a grant that was ended', credential: credentials['ended grant'], refusedWith: () => [401] },
+    { name: 'an ended grant', credential: credentials['ended grant'], refusedWith: () => [401] },
     { name: "the owner's browser, by its session alone", credential: null, cookie: session, refusedWith: () => [401] },
     { name: "a session of the owner's browser as a key", credential: session, refusedWith: () => [401] },
     { name: 'a revoked key', credential: credentials['revoked key'], refusedWith: () => [401] },
@@ -91,19 +89,19 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
       credential: places.own.agentKey,
       partyId,
       customerPartyId: withdrawn.partyId,
-      refusedWith: (operation, sample) => (sample.reach === 'acting' ? [403] : policyOfAgents(operation, sample)),
+      refusedWith: (operation, sample) => (sample.reach === 'acting' ? [403] : refusalsByPolicy(operation, sample)),
     },
     {
       name: 'an exchanged token of the agent',
       credential: credentials['exchanged token'],
       partyId,
-      refusedWith: policyOfAgents,
+      refusedWith: refusalsByPolicy,
     },
     {
-      name: 'another agent of the party, with a wallet of its own only',
+      name: 'another agent of the party, with only its own wallet',
       credential: colleague.agentKey,
       partyId,
-      refusedWith: (operation, sample) => policyOfAgents(operation, sample) ?? ofAnothersWallet(operation),
+      refusedWith: (operation, sample) => refusalsByPolicy(operation, sample) ?? refusalsOnOtherWallet(operation),
     },
     ...[
       { name: "another party's key", credential: places.stranger.apiKey },
@@ -111,12 +109,12 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
       { name: "another party's user", credential: userToken },
       { name: "an application of another party's user", credential: userGrant },
       { name: "an application that another party's user connected as an agent", credential: agentGrant },
-    ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusedWith: strangers })),
+    ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusedWith: refusalsOfStranger })),
   ]
 }
 
 /** Returns the secret of a session in which the sandbox's owner is signed in by one click. */
-async function ownersSession({ store, system }: World): Promise<string> {
+async function startOwnerSession({ store, system }: World): Promise<string> {
   const begun = await new SignIn({ store, system }).asOwner({ address: undefined, browser: undefined })
   if (begun === undefined) throw new Error('The seed has an owner.')
   return begun.session

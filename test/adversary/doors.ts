@@ -86,7 +86,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const [member] = await post('/party-invitations', joining)
   const cardId = await world.issueCard({ merchant: { name: 'A private shop' } })
   const card = await post(`/agent-cards/${cardId}/details-page`, {}, { key: world.agentKey })
-  const { shopCheckout, shopOrder } = await atShop(world)
+  const { shopCheckout, shopOrder } = await startShopCheckouts(world)
   await world.store.transaction(async ({ db }) => {
     await db
       .updateTable('parties')
@@ -156,8 +156,8 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   }
 }
 
-/** Returns the addresses of a checkout that the agent started at a shop, and of one that it paid. */
-async function atShop({ post, issueCard, get }: World) {
+/** Starts two checkouts at a shop as the agent, and pays one. Returns the addresses of both. */
+async function startShopCheckouts({ post, issueCard, get }: World) {
   const shopId = 'plain-goods'
   const start = async (productId: string) => {
     const { json, text } = await post(`/simulations/shops/${shopId}/checkouts`, { items: [{ productId }] })
@@ -175,8 +175,8 @@ async function atShop({ post, issueCard, get }: World) {
   return { shopCheckout: open.attributes.url as string, shopOrder: paid.attributes.url as string }
 }
 
-/** Returns the address with another secret of the same form. */
-export function spoilt(link: string): string {
+/** Returns the address with a wrong secret of the same form. */
+export function replaceSecret(link: string): string {
   const end = link.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'
   return /[0-9a-f]{8}$/.test(link) ? `${link.slice(0, -4)}${end === 'AAAA' ? '0000' : '1111'}` : link.slice(0, -4) + end
 }

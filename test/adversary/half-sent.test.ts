@@ -15,9 +15,7 @@ interface HalfSent {
   sent: number
 }
 
-/**
- * Sends that many requests at once. `answers` has the status of each answer, or `lost` if the connection was cut first.
- */
+/** Sends `count` requests at once. `answers` has each status, or `lost` if the connection was cut before an answer. */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
   const head = [
@@ -57,13 +55,13 @@ function memoryOf(pid: number | undefined): { now: number; peak: number } {
 }
 
 /** Resets the peak of the process's memory. */
-function forgetPeak(pid: number | undefined): void {
+function resetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
 
 /**
- * The limit for growth: 16 MiB are one key's share, and the rest is for connections, and for code and heap that the
- * first burst needs.
+ * The most that memory may grow: 16 MiB are one key's share; the rest is for connections, and for the code and heap
+ * that the first burst needs.
  */
 const maxMegabytes = 60
 
@@ -72,7 +70,7 @@ const bursts = [
   { count: 300, path: '/mcp', length: 3_100_000, sent: 3_000_000 },
 ]
 
-/** Sends a few ordinary requests, after which the process has the least memory that a serving process can have. */
+/** Sends a few ordinary requests, because a process needs more memory once it has served any. */
 async function warmUp(url: URL): Promise<void> {
   for (let count = 0; count < 5; count++) expect(await whoami(url)).toBe(200)
 }
@@ -83,8 +81,8 @@ async function whoami({ origin }: URL): Promise<number> {
   return response.status
 }
 
-/** Sends a burst, waits until every request beyond the share is refused, and ends it. Returns the answers. */
-async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
+/** Sends a burst, waits until every request beyond the share is refused, and disconnects. Returns the answers. */
+async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
   const { answers, end } = sendAll(url, count, half)
   await expect.poll(() => answers.length).toBeGreaterThanOrEqual(count - fitting)
@@ -94,8 +92,8 @@ async function burst(url: URL, { count, ...half }: (typeof bursts)[number]): Pro
   return refused
 }
 
-/** Sends the largest body that is accepted. Returns its status. */
-async function wholeBody(url: URL): Promise<string | undefined> {
+/** Sends the largest body that the service accepts. Returns the status. */
+async function sendWholeBody(url: URL): Promise<string | undefined> {
   const { answers, end } = sendAll(url, 1, { path: '/mcp', length: 4 * mebibyte, sent: 4 * mebibyte })
   await expect.poll(() => answers.length).toBe(1)
   end()
@@ -103,22 +101,22 @@ async function wholeBody(url: URL): Promise<string | undefined> {
 }
 
 describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodies of one key at $path', (one) => {
-  test('take little memory of a fresh process, which is freed afterwards', async () => {
+  test('take little memory in a fresh process, and free their share afterwards', async () => {
     const served = await serveOn('sqlite::memory:')
     const url = new URL(served.url)
     const { pid } = served.process
     try {
       await warmUp(url)
-      forgetPeak(pid)
+      resetPeak(pid)
       const before = memoryOf(pid).now
-      const answers = await burst(url, one)
+      const answers = await sendBurst(url, one)
       const { peak } = memoryOf(pid)
       console.info(`${one.count} × ${one.sent} bytes at ${one.path}: ${before} MB before, ${peak} MB at most`)
       expect(answers.filter((answer) => !['429', '503', 'lost'].includes(answer))).toEqual([])
       // A refusal reaches the client even though the service did not read the body.
       expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(one.count * 0.05)
       expect(peak - before).toBeLessThanOrEqual(maxMegabytes)
-      await expect.poll(() => wholeBody(url)).toBe('400')
+      await expect.poll(() => sendWholeBody(url)).toBe('400')
     } finally {
       await served.stop()
     }

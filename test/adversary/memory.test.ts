@@ -6,7 +6,7 @@ import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 setFlagsFromString('--expose_gc')
-const collect = runInNewContext('gc') as () => void
+const collectGarbage = runInNewContext('gc') as () => void
 
 let world: World
 beforeAll(async () => {
@@ -14,17 +14,17 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns a text of 900 characters that differs in each of a stranger's requests. */
-const words = (count: number) => `${count}`.padStart(6, '0').repeat(150)
+/** Returns a different text of 900 characters for each number. */
+const textOf = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
-/** Requests of strangers that are refused. Each request has another text. */
+/** Refused requests of strangers, each with the given text. */
 const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
   'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
   'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],
-  'an operation that there is not': (text) => [`/${text}`],
+  'an unknown operation': (text) => [`/${text}`],
   'a command without a credential': (text) => [
     '/payments',
     { method: 'POST', headers: { ...json, 'Idempotency-Key': text.slice(0, 255) }, body: JSON.stringify({ text }) },
@@ -35,7 +35,7 @@ const requests: Record<string, (text: string) => [path: string, init?: RequestIn
     '/checkout/session',
     { method: 'POST', headers: json, body: JSON.stringify({ clientSecret: text }) },
   ],
-  'an application that nobody knows': (text) => [`/oauth/authorize?client_id=${text}&response_type=code`],
+  'an unknown application': (text) => [`/oauth/authorize?client_id=${text}&response_type=code`],
   'a made-up code': (text) => [
     '/oauth/token',
     { method: 'POST', headers: form, body: `grant_type=authorization_code&client_id=${text}&code=${text}` },
@@ -47,7 +47,7 @@ const rounds = 500
 
 async function sendAll(request: (text: string) => [string, RequestInit?], from: number): Promise<void> {
   for (let count = from; count < from + rounds; count++) {
-    const [path, init] = request(words(count))
+    const [path, init] = request(textOf(count))
     const answer = await world.service.fetch(new Request(`http://127.0.0.1:4010${path}`, init))
     await answer.arrayBuffer()
     world.logged.length = 0
@@ -56,7 +56,7 @@ async function sendAll(request: (text: string) => [string, RequestInit?], from: 
 
 async function heapBytes(): Promise<number> {
   for (let count = 0; count < 4; count++) {
-    collect()
+    collectGarbage()
     // The garbage collector frees some objects only in a later turn.
     await setImmediate()
   }

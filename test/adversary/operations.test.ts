@@ -7,10 +7,10 @@ import { samples } from '../isolation/samples.ts'
 import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { type Attacker, attackersOf } from './attackers.ts'
-import { leftBehind, nothing } from './left-behind.ts'
+import { noTraces, tracesOf } from './traces.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** The activity is listed first, before it contains the failed requests of its readers. */
+/** `listActivity` runs first. Later, the attackers' own activity would contain their failed requests. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
 /** The attackers on each database: all on SQLite; on the slower PostgreSQL, those that differ most. */
@@ -19,14 +19,12 @@ const tables = [
   { database: postgres, of: /nobody|withdrew|another/ },
 ] as const
 
-/**
- * Returns the party in which a refusal leaves a record. A refusal by permission leaves none; one after the resource was
- * looked up is in the caller's own party.
- */
-const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
+/** Returns the party that records a refusal: the caller's own if the resource is looked up first, otherwise none. */
+const recordingParty = ({ partyId }: Attacker, expected: readonly number[]) =>
+  expected.includes(404) ? partyId : undefined
 
 /** Returns whether every agent of a party may read its records (docs/service.md#agent-policy). */
-const readByAllAgents = ({ permission }: OperationDefinition) =>
+const isReadByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
@@ -61,21 +59,21 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
       const wrong: string[] = []
       for (const [ownPartyId, group] of Map.groupBy(refused, (attacker) =>
-        writesFor(attacker, attacker.refusedWith(operation, sample) ?? []),
+        recordingParty(attacker, attacker.refusedWith(operation, sample) ?? []),
       )) {
-        const left = await leftBehind(on.world, ownPartyId, async () => {
+        const left = await tracesOf(on.world, ownPartyId, async () => {
           for (const attacker of group) {
             const answer = await attack(attacker)
             const expected = attacker.refusedWith(operation, sample) ?? []
             if (!expected.includes(answer.status)) wrong.push(`${attacker.name}: ${answer.status} ${answer.text}`)
           }
         })
-        expect(left, group.map(({ name }) => name).join(', ')).toEqual(nothing)
+        expect(left, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
-      // All keys of the first party share the operations that manage the sandbox.
-      const isOfAll = operation.permission === 'sandbox.manage' || readByAllAgents(operation)
-      if (operation.result !== 'page' || operation.params !== undefined || isOfAll) return
+      // Every key of the first party may list what manages the sandbox.
+      const isShared = operation.permission === 'sandbox.manage' || isReadByAllAgents(operation)
+      if (operation.result !== 'page' || operation.params !== undefined || isShared) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
         const { text } = await attack(attacker)
         for (const id of Object.values(ids)) expect(text, attacker.name).not.toContain(id)

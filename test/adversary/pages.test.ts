@@ -4,8 +4,8 @@ import { sha256 } from '../../src/core/system.ts'
 import { type ByAnswer, type Level, pageNeeds } from '../../src/service/rules/page-needs.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { doorGrounds, type Grounds, spoilt } from './doors.ts'
-import { leftBehind, nothing } from './left-behind.ts'
+import { doorGrounds, type Grounds, replaceSecret } from './doors.ts'
+import { noTraces, tracesOf } from './traces.ts'
 
 /** A request that should be refused. */
 type Attempt = [path: string, init?: RequestInit]
@@ -27,12 +27,12 @@ const json = (attributes: object): RequestInit => ({
   headers: { ...sameOriginHeaders, 'Content-Type': 'application/json' },
   body: JSON.stringify({ data: { attributes } }),
 })
-const opened =
+const openWithWrongSecret =
   (link: keyof Grounds['links']) =>
-  (on: Grounds): Attempt[] => [[spoilt(on.links[link])]]
-const sent =
+  (on: Grounds): Attempt[] => [[replaceSecret(on.links[link])]]
+const sendWithWrongSecret =
   (link: keyof Grounds['links'], fields: Record<string, string>) =>
-  (on: Grounds): Attempt[] => [[spoilt(on.links[link]), form(fields)]]
+  (on: Grounds): Attempt[] => [[replaceSecret(on.links[link]), form(fields)]]
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
@@ -42,7 +42,7 @@ const doors: Record<string, Door> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },
   'GET /openapi.json': { public: 'the document' },
-  'GET /': { public: 'what this is, and how a host connects' },
+  'GET /': { public: 'the description of the service, and how a host connects' },
   'GET /mcp/server-card': { public: 'how a host connects' },
   'OPTIONS /mcp/server-card': { public: 'says what other sites may send' },
   'GET /.well-known/ai-catalog.json': { public: 'what this site has' },
@@ -63,57 +63,59 @@ const doors: Record<string, Door> = {
   'GET /checkout/library.js': { public: 'an asset' },
   'GET /checkout/form': { public: 'an empty form' },
   'POST /checkout/session': {
-    guessed: ({ clientSecret }) => [['/checkout/session', json({ clientSecret: spoilt(clientSecret) })]],
+    guessed: ({ clientSecret }) => [['/checkout/session', json({ clientSecret: replaceSecret(clientSecret) })]],
   },
   'POST /checkout/pay': {
     guessed: ({ clientSecret }) => [
-      ['/checkout/pay', json({ clientSecret: spoilt(clientSecret), payerKey: 'k'.repeat(43), ...card })],
+      ['/checkout/pay', json({ clientSecret: replaceSecret(clientSecret), payerKey: 'k'.repeat(43), ...card })],
     ],
   },
   'POST /checkout/stop': {
     guessed: ({ clientSecret, links }) => [
-      ['/checkout/stop', json({ manageToken: spoilt(links.manage).split('/').at(-1) })],
+      ['/checkout/stop', json({ manageToken: replaceSecret(links.manage).split('/').at(-1) })],
       // The secret for paying does not end a subscription that somebody else paid.
       ['/checkout/stop', json({ clientSecret })],
     ],
   },
-  'GET /checkout/manage/:manageToken': { guessed: opened('manage') },
-  'GET /checkout/:subscriptionId/:pageToken': { guessed: opened('checkout') },
+  'GET /checkout/manage/:manageToken': { guessed: openWithWrongSecret('manage') },
+  'GET /checkout/:subscriptionId/:pageToken': { guessed: openWithWrongSecret('checkout') },
   'GET /checkout/:subscriptionId': { guessed: ({ links }) => [[links.checkout.split('/').slice(0, 3).join('/')]] },
-  'GET /connect/:token': { guessed: opened('invitation') },
-  'POST /connect/:token': { guessed: sent('invitation', { answer: 'accept' }) },
-  'GET /connect/links/:token': { guessed: opened('invitationLink') },
-  'POST /connect/links/:token': { guessed: sent('invitationLink', { name: 'Mallory' }) },
-  'GET /claim/:token': { guessed: opened('claim') },
-  'POST /claim/:token': { guessed: sent('claim', { decision: 'claim' }) },
-  'GET /request/:token': { guessed: opened('paymentRequest') },
+  'GET /connect/:token': { guessed: openWithWrongSecret('invitation') },
+  'POST /connect/:token': { guessed: sendWithWrongSecret('invitation', { answer: 'accept' }) },
+  'GET /connect/links/:token': { guessed: openWithWrongSecret('invitationLink') },
+  'POST /connect/links/:token': { guessed: sendWithWrongSecret('invitationLink', { name: 'Mallory' }) },
+  'GET /claim/:token': { guessed: openWithWrongSecret('claim') },
+  'POST /claim/:token': { guessed: sendWithWrongSecret('claim', { decision: 'claim' }) },
+  'GET /request/:token': { guessed: openWithWrongSecret('paymentRequest') },
   'POST /request/:token': {
     guessed: (on) => [
-      ...sent('paymentRequest', { decision: 'card', ...card })(on),
-      ...sent('paymentRequest', { decision: 'decline' })(on),
+      ...sendWithWrongSecret('paymentRequest', { decision: 'card', ...card })(on),
+      ...sendWithWrongSecret('paymentRequest', { decision: 'decline' })(on),
       // Neither the link alone, nor a form that the page never showed, opens a wallet of the payer.
       [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
       [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
       [on.links.paymentRequest, form({ decision: 'decline' })],
     ],
   },
-  'GET /join/:token': { guessed: opened('partyInvitation') },
+  'GET /join/:token': { guessed: openWithWrongSecret('partyInvitation') },
   'POST /join/:token': {
     guessed: (on) => [
-      ...sent('partyInvitation', { decision: 'accept', name: 'Mallory', password: 'mallory mallory' })(on),
+      ...sendWithWrongSecret('partyInvitation', { decision: 'accept', name: 'Mallory', password: 'mallory mallory' })(
+        on,
+      ),
       [on.links.partyInvitation, form({ decision: 'accept', name: 'Mallory', password: 'mallory mallory' })],
       [on.links.partyInvitation, form({ decision: 'decline', formToken: `1.${'0'.repeat(64)}` })],
     ],
   },
-  'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [spoilt(links.challenge)]] },
+  'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [replaceSecret(links.challenge)]] },
   'POST /verify/:challenge': { signedIn: ({ links }) => [[links.challenge, form({ code: '000000' })]] },
   'GET /second-factor': { signedIn: () => [['/second-factor']] },
   'POST /second-factor': { signedIn: () => [['/second-factor', form({ code: '000000' })]] },
-  'GET /cards/:token': { signedIn: ({ links }) => [[links.card], [spoilt(links.card)]] },
+  'GET /cards/:token': { signedIn: ({ links }) => [[links.card], [replaceSecret(links.card)]] },
   'POST /cards/:token': {
     signedIn: ({ links }) => [
       [links.card, form({})],
-      [spoilt(links.card), form({})],
+      [replaceSecret(links.card), form({})],
     ],
   },
   'GET /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval]] },
@@ -136,7 +138,7 @@ const doors: Record<string, Door> = {
   'GET /console/*': { signedIn: () => [['/console/nothing']] },
   'GET /console/stream': { signedIn: () => [[`/console/stream?topic=run:run_${'0'.repeat(32)}`]] },
   'GET /decisions': { signedIn: () => [['/decisions']] },
-  'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [spoilt(paths.decision)]] },
+  'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [replaceSecret(paths.decision)]] },
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
@@ -144,12 +146,17 @@ const doors: Record<string, Door> = {
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
-  'GET /shops/checkouts/:token': { guessed: opened('shopCheckout') },
+  'GET /shops/checkouts/:token': { guessed: openWithWrongSecret('shopCheckout') },
   'POST /shops/checkouts/:token': {
-    guessed: sent('shopCheckout', { ...shopCard, action: 'pay', amount: '1', key: `idk_${'0'.repeat(32)}` }),
+    guessed: sendWithWrongSecret('shopCheckout', {
+      ...shopCard,
+      action: 'pay',
+      amount: '1',
+      key: `idk_${'0'.repeat(32)}`,
+    }),
   },
-  'GET /shops/orders/:token': { guessed: opened('shopOrder') },
-  'POST /shops/orders/:token': { guessed: sent('shopOrder', { key: `idk_${'0'.repeat(32)}` }) },
+  'GET /shops/orders/:token': { guessed: openWithWrongSecret('shopOrder') },
+  'POST /shops/orders/:token': { guessed: sendWithWrongSecret('shopOrder', { key: `idk_${'0'.repeat(32)}` }) },
   'GET /connections': { signedIn: () => [['/connections']] },
   'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
   'GET /connections/new/application': { signedIn: () => [['/connections/new/application']] },
@@ -166,7 +173,7 @@ const doors: Record<string, Door> = {
   'POST /sign-in': {
     guessed: ({ site: { owner } }) => [['/sign-in', form({ email: owner.email, password: 'made up, and wrong' })]],
   },
-  'POST /sign-out': { public: 'ends the session of whoever asks' },
+  'POST /sign-out': { public: "ends the caller's own session" },
   'OPTIONS /.well-known/*': { public: 'says what other sites may send' },
   'OPTIONS /oauth/*': { public: 'says what other sites may send' },
   'GET /.well-known/oauth-authorization-server': { public: 'metadata' },
@@ -196,14 +203,14 @@ const operations = new Set(
   ),
 )
 
-onEachDatabase('every page, requested without access,', (database) => {
+onEachDatabase('pages requested without access', (database) => {
   let on: Grounds
   beforeAll(async () => {
     on = await doorGrounds(database)
   })
   afterAll(() => on.site.world.drop())
 
-  test('has an entry for every route', () => {
+  test('every route has an entry', () => {
     // Routes for every method are middleware.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
@@ -211,7 +218,7 @@ onEachDatabase('every page, requested without access,', (database) => {
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test('lists the requirements of every route for people, and a session for those of users', () => {
+  test('every route for people is in pageNeeds, with a session if only users may open it', () => {
     // Applications use these routes, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))
@@ -252,10 +259,10 @@ onEachDatabase('every page, requested without access,', (database) => {
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
       // proof.test.ts covers the owner's own pages and their need for proof.
-      ...('guessed' in door ? { 'the owner, by one click': await oneClickOf(on) } : {}),
+      ...('guessed' in door ? { 'the owner, by one click': await signInByOneClick(on) } : {}),
     }
     const wrong: string[] = []
-    const left = await leftBehind(world, undefined, async () => {
+    const left = await tracesOf(world, undefined, async () => {
       for (const [browser, Cookie] of Object.entries(browsers)) {
         for (const [path, init = {}] of attempts) {
           const headers = { ...init.headers, ...(Cookie === '' ? {} : { Cookie }) }
@@ -276,26 +283,26 @@ onEachDatabase('every page, requested without access,', (database) => {
       }
     })
     expect(wrong).toEqual([])
-    expect({ ...left, made: left.made.filter((row) => !isBounded(row)) }).toEqual(nothing)
+    expect({ ...left, made: left.made.filter((row) => !isBounded(row)) }).toEqual(noTraces)
   })
 })
 
-/** Returns the cookie of a session that any program on the sandbox's machine can begin. */
-async function oneClickOf({ site: { world } }: Grounds): Promise<string> {
+/** Begins a session by one click, as any program on the sandbox's machine can. Returns its cookie. */
+async function signInByOneClick({ site: { world } }: Grounds): Promise<string> {
   const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/sign-in', form({ as: 'owner' })))
   return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 }
 
 /**
- * Returns whether strangers may leave the row behind, because there is a limit. The form for a device's code creates an
- * hour-long session, and their number is limited (src/service/oauth/clients.ts). Wrong passwords are counted.
+ * Returns whether strangers may create the row because the number of such rows is limited: wrong passwords are counted,
+ * and the form for a device's code creates one of a limited number of sessions (src/service/oauth/clients.ts).
  */
 const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages about the caller, and searches in what is the caller's, with the same address for everyone. */
-const aboutOneself: ReadonlySet<string> = new Set([
+/** Pages that show or search only the caller's own records, at the same address for everyone. */
+const ownPages: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /connections/new/application',
   'GET /connections/new/identity-provider',
@@ -309,11 +316,11 @@ const aboutOneself: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns whether the answer is the one that reveals nothing about a record: RFC 7009 (revocation), RFC 7662
- * (introspection).
+ * Returns whether the answer reveals nothing about a record. RFC 7009 (revocation) and RFC 7662 (introspection) require
+ * such answers.
  */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'
-  return aboutOneself.has(route)
+  return ownPages.has(route)
 }

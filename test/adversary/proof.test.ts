@@ -10,7 +10,7 @@ import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { doorGrounds, type Grounds } from './doors.ts'
-import { leftBehind, nothing } from './left-behind.ts'
+import { noTraces, tracesOf } from './traces.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 type RoutesAt<One extends Level> = {
@@ -37,7 +37,7 @@ interface Proving {
 }
 
 /** A request for each route that needs proof. A new route does not compile without an entry. */
-const yes: Record<RoutesAt<'proven'>, Prepare> = {
+const actsWithProof: Record<RoutesAt<'proven'>, Prepare> = {
   'GET /second-factor': () => ({ path: '/second-factor' }),
   'POST /second-factor': () => ({ path: '/second-factor', fields: { step: 'begin' }, purpose: '/second-factor' }),
   'GET /cards/:token': ({ grounds }) => ({ path: grounds.links.card }),
@@ -82,8 +82,8 @@ const yes: Record<RoutesAt<'proven'>, Prepare> = {
   }),
 }
 
-/** The requests that say no, which a session without proof may send. */
-const no: Record<string, Prepare> = {
+/** The requests by which a person refuses something. A session without proof may send them. */
+const refusals: Record<string, Prepare> = {
   'denying a payment': ({ grounds: { paths } }) => ({
     path: paths.approval,
     fields: { decision: 'deny' },
@@ -112,7 +112,7 @@ const no: Record<string, Prepare> = {
 }
 
 /** Pages that a session without proof may look at. */
-const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
+const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
   'GET /verify/:challenge': ({ links }) => links.challenge,
   'GET /approvals/:approvalId/review': ({ paths }) => paths.approval,
   'GET /decisions': () => '/decisions',
@@ -134,7 +134,7 @@ const looks: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => stri
   'GET /console/*': () => '/console/nothing',
 }
 
-/** Returns the page that asks this visitor to allow an application. */
+/** Returns the path of the page that asks this visitor to allow an application. */
 async function consentPage({ grounds }: Proving, visitor: Visitor): Promise<string> {
   const known = pages.get(visitor)
   if (known !== undefined) return known
@@ -147,7 +147,7 @@ async function consentPage({ grounds }: Proving, visitor: Visitor): Promise<stri
 }
 const pages = new WeakMap<Visitor, string>()
 
-async function prove(database: TestDatabase): Promise<Proving> {
+async function createProving(database: TestDatabase): Promise<Proving> {
   const grounds = await doorGrounds(database)
   const { world, owner, visitor } = grounds.site
   const other = await addParty(world)
@@ -169,8 +169,8 @@ interface Person {
 
 let sessions = 0
 
-/** Opens a browser in which the owner signed in, by one click or with proof, with the tokens of its forms. */
-async function ownerBy(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
+/** Signs the owner in, by one click or with proof. Returns the browser and a function for its form tokens. */
+async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`
   const nowMs = world.system.now()
@@ -187,29 +187,32 @@ async function perform(on: Proving, prepare: Prepare, { visitor, formToken }: Pe
   return visitor.post(path, { ...fields, [tokenField]: formToken(purpose) })
 }
 
-onEachDatabase('an action of a page for a person', (database) => {
+onEachDatabase("an action on a person's page", (database) => {
   let on: Proving
   beforeAll(async () => {
-    on = await prove(database)
+    on = await createProving(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
-  test.each(Object.entries(looks))('can be viewed, but not approved, after a one-click sign-in: %s', async (_, at) => {
-    const path = at(on.grounds)
-    const seen = await (await ownerBy('one click', on)).visitor.open(path)
-    expect(String(seen.location)).not.toMatch(/^\/sign-in/)
-    expect(seen.text).not.toMatch(/name="decision" value="(?:approve|yes|allow|wallet)"/)
-    const unknown = await (await on.grounds.site.visitor()).open(path)
-    expect([303, 401]).toContain(unknown.status)
-  })
+  test.each(Object.entries(viewablePages))(
+    'can be viewed, but not taken, after a one-click sign-in: %s',
+    async (_, at) => {
+      const path = at(on.grounds)
+      const seen = await (await signInOwner('one click', on)).visitor.open(path)
+      expect(String(seen.location)).not.toMatch(/^\/sign-in/)
+      expect(seen.text).not.toMatch(/name="decision" value="(?:approve|yes|allow|wallet)"/)
+      const unknown = await (await on.grounds.site.visitor()).open(path)
+      expect([303, 401]).toContain(unknown.status)
+    },
+  )
 
-  test.each(Object.entries(yes))('needs proof: %s', async (_, prepare) => {
+  test.each(Object.entries(actsWithProof))('needs proof: %s', async (_, prepare) => {
     const { site } = on.grounds
-    const clicked = await ownerBy('one click', on)
+    const clicked = await signInOwner('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
     // The application's request must begin before the attempt is measured.
     for (const { visitor } of [clicked, unknown]) await prepare(on, visitor)
-    const left = await leftBehind(site.world, undefined, async () => {
+    const left = await tracesOf(site.world, undefined, async () => {
       const lead = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }
       expect(await perform(on, prepare, unknown)).toMatchObject(lead)
       const refused = await perform(on, prepare, clicked)
@@ -219,11 +222,11 @@ onEachDatabase('an action of a page for a person', (database) => {
         expect(refused.text).toContain(words)
       }
     })
-    expect(left).toEqual(nothing)
+    expect(left).toEqual(noTraces)
   })
 
-  test.each(Object.entries(yes))('is done with proof: %s', async (_, prepare) => {
-    const done = await perform(on, prepare, await ownerBy('proof', on))
+  test.each(Object.entries(actsWithProof))('succeeds with proof: %s', async (_, prepare) => {
+    const done = await perform(on, prepare, await signInOwner('proof', on))
     expect([200, 201, 303]).toContain(done.status)
     expect(String(done.location)).not.toMatch(/^\/sign-in/)
     expect(done.text).not.toContain('role="alert"')
@@ -233,14 +236,14 @@ onEachDatabase('an action of a page for a person', (database) => {
 onEachDatabase('a refusal', (database) => {
   let on: Proving
   beforeAll(async () => {
-    on = await prove(database)
+    on = await createProving(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
-  test.each(Object.entries(no))('needs no proof: %s', async (_, prepare) => {
-    const clicked = await ownerBy('one click', on)
+  test.each(Object.entries(refusals))('needs no proof: %s', async (_, prepare) => {
+    const clicked = await signInOwner('one click', on)
     await prepare(on, clicked.visitor)
-    const left = await leftBehind(on.grounds.site.world, undefined, async () => {
+    const left = await tracesOf(on.grounds.site.world, undefined, async () => {
       const done = await perform(on, prepare, clicked)
       expect(done).toMatchObject({ status: 303, location: expect.not.stringMatching(/^\/sign-in/) })
     })

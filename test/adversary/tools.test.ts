@@ -9,7 +9,7 @@ import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { relationshipsFor } from '../support/relationships.ts'
 import { type Attacker, attackersOf } from './attackers.ts'
-import { leftBehind, nothing } from './left-behind.ts'
+import { noTraces, tracesOf } from './traces.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 
@@ -68,10 +68,10 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         expected.includes(404) ? attacker.partyId : undefined,
       )
       for (const [ownPartyId, group] of writers) {
-        const left = await leftBehind(on.world, ownPartyId, async () => {
+        const left = await tracesOf(on.world, ownPartyId, async () => {
           for (const { attacker, expected } of group) await attack(attacker, expected)
         })
-        expect(left, group.map(({ attacker }) => attacker.name).join(', ')).toEqual(nothing)
+        expect(left, group.map(({ attacker }) => attacker.name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
     })

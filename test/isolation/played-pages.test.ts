@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
-import { leftBehind, nothing } from '../adversary/left-behind.ts'
+import { noTraces, tracesOf } from '../adversary/traces.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -127,10 +127,10 @@ onEachDatabase('a page that is sent to a party', (database) => {
     for (const [name, visitor] of Object.entries(strangers)) {
       const page = await visitor.open(path)
       expect(page.text, name).not.toContain(`action="${path}"`)
-      const left = await leftBehind(site.world, undefined, async () => {
+      const left = await tracesOf(site.world, undefined, async () => {
         expect((await visitor.post(path, form)).status, name).toBe(403)
       })
-      expect(left, name).toEqual(nothing)
+      expect(left, name).toEqual(noTraces)
     }
     if (isYes) {
       const setOneClick = (oneClick: 0 | 1) =>
@@ -138,10 +138,10 @@ onEachDatabase('a page that is sent to a party', (database) => {
           await db.updateTable('signInSessions').set({ oneClick }).where('userId', '=', user.id).execute()
         })
       await setOneClick(1)
-      const left = await leftBehind(site.world, undefined, async () => {
+      const left = await tracesOf(site.world, undefined, async () => {
         expect((await person.post(path, form)).status).toBe(403)
       })
-      expect(left).toEqual(nothing)
+      expect(left).toEqual(noTraces)
       await setOneClick(0)
     }
     expect((await person.post(path, form)).status).toBe(303)

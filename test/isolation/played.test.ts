@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { permissions } from '../../src/core/permissions.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
-import { leftBehind, nothing } from '../adversary/left-behind.ts'
+import { noTraces, tracesOf } from '../adversary/traces.ts'
 import { exchanged } from '../credentials/requests.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -56,12 +56,12 @@ onEachDatabase('a party that answers for itself', (database) => {
       const { path, attributes } = await play(stage)
       const sent = { key: await keyOf(stage), ...(attributes === undefined ? {} : { attributes }) }
       const answers: Answer[] = []
-      const left = await leftBehind(site.world, player.partyId, async () => {
+      const left = await tracesOf(site.world, player.partyId, async () => {
         answers.push(await site.world.send('POST', path, sent))
       })
       for (const { status, json } of answers) {
         const refusal = status === 409 ? String(json.errors[0].detail) : ''
-        if (status === 409) expect(left, name).toEqual(nothing)
+        if (status === 409) expect(left, name).toEqual(noTraces)
         answered[name] = / cannot be simulated: .*( [Ss]end |To end it|sign in and do it at )/.test(refusal)
           ? 'refused'
           : `${status} ${refusal}`.trim()
