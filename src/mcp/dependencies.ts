@@ -103,9 +103,9 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 
 /** The source of change notifications for the host. */
 export interface Changes {
-  /** Calls back with the ids of changed records, regardless of who changed them, from the moment it resolves. */
+  /** Once it resolves, calls `onChange` with the ids of changed records, no matter who changed them. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Whether another component notifies the host, as when requests have no connection. */
+  /** Whether another component notifies the host, for example because requests have no connection. */
   areAnnouncedElsewhere: boolean
 }
 
@@ -124,7 +124,7 @@ export interface RunNote {
   arguments?: Record<string, unknown>
   /** The reason for a refusal or failure. */
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined }
-  /** The question to the person, one fact a line. */
+  /** The question to the person, one fact per line. */
   facts?: readonly string[]
   amountCents?: number | undefined
   /** How the person was asked, who answered, or another remark. */
@@ -153,12 +153,12 @@ export interface Held {
 
 export interface PendingPage {
   id: string
-  /** The address of the page that the model may see. It is not enough to approve the call. */
+  /** The page's address for the model. It is not enough to approve the call. */
   url: string
   /** The address that the host opens for its person; the model never sees it. */
   address: string
   endsAtMs: number
-  /** Whether the same call was not already pending. */
+  /** False if the same call was already pending. */
   isNew: boolean
 }
 
@@ -167,17 +167,17 @@ export interface Decisions {
   /** Whether the page is served by this process, to the person at this machine. */
   readonly isLocal: boolean
   /**
-   * Keeps a call, only once while it is pending. `by` opens the page: the host, or the person through a link. If the
-   * call cannot be kept or shown to anybody, returns a sentence with the reason and the remedy.
+   * Stores a call until the person decides. The same call is stored only once. `by` is who opens the page: the host, or
+   * the person through a link. If the call cannot be stored or shown, returns a text with the reason and the remedy.
    */
   keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }>
   find(id: string): Promise<Held | undefined>
   /** Resolves when the person may have decided, after `ms` at the latest. @throws the reason of the signal */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
-  /** Notes that a try was refused until the person verifies. Changes nothing if another call has done so already. */
+  /** Records that a try was refused until the person verifies. Does nothing if that is already recorded. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
-  /** Runs calls by one decision in sequence, so that each sees the outcome of the previous one. */
+  /** Runs the calls with one decision in sequence, so that each sees the outcome of the previous one. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
@@ -193,14 +193,11 @@ export interface CallFaults {
 
 export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {} }
 
-/**
- * The settings that keep a repeated call from paying twice: the time window, the calls to compare, and the memory of
- * calls.
- */
+/** The settings that keep a repeated call from paying twice. */
 export interface RepeatSettings {
-  /** In real time; 0 means that nothing is remembered. */
+  /** How long a call is remembered, in real time; 0 means that nothing is remembered. */
   windowMs: number
-  /** The run of the connection's calls; if undefined, all calls of the credential count. */
+  /** The run whose calls are compared; if undefined, all calls of the credential are. */
   run: string | undefined
   /** Opens the memory, at the first call that has to be remembered. */
   memory: () => Promise<CallMemory>
@@ -213,11 +210,11 @@ export const nothingRemembered: RepeatSettings = {
 }
 
 /**
- * The sent calls of one credential, shared by all its processes. It stores no arguments. It stores an answer, sealed,
- * only for an operation whose API takes no idempotency key.
+ * The calls sent with one credential, shared by all processes that use it. No arguments are stored. An answer is
+ * stored, sealed, only if the API takes no idempotency key for the operation.
  */
 export interface CallMemory {
-  /** The answers, if they stay in this process; if undefined, each is stored with its call. */
+  /** The answers, if they are kept in this process; if undefined, each is stored with its call. */
   answers?: Map<string, string>
   /** The secret that the names and seals of this credential's calls are derived from. */
   secret: string

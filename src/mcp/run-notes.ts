@@ -43,7 +43,7 @@ export function noteQuestion(
   note(dependencies, context, { kind: 'question', outcome: 'asked', remark: ways[way], ...question })
 }
 
-/** Records the person's answer at their host to the question sealed in that state, once even if the host repeats it. */
+/** Records the person's answer to the question sealed in that state, only once even if the host repeats the answer. */
 export function noteAnswer(
   dependencies: Dependencies,
   context: ServerContext,

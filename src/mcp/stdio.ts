@@ -85,7 +85,7 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
     new Promise<void>((resolve, reject) => {
       const isTaken = stdout.write(text, (error) => (error ? reject(error) : resolve()))
       if (isTaken || stdin.isPaused()) return
-      // No further requests are read from a host that does not read its answers.
+      // Reads no further requests from a host that does not read its answers.
       stdin.pause()
       stdout.once('drain', () => {
         if (!closed) stdin.resume()

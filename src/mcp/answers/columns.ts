@@ -1,7 +1,6 @@
 /**
- * The main fields of each resource, in order. They form the first line of a single record. In a list they are the
- * columns, if a tool of the connection can read a single record. A name is an attribute (with dots before inner ones)
- * or a relationship.
+ * The main fields of each resource, in order. They form the first line of a single record, and the columns of a list.
+ * Each is an attribute, a dotted path to an inner attribute, or a relationship.
  */
 export const columns: Readonly<Record<string, readonly string[]>> = {
   activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],

@@ -7,7 +7,7 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
 import { money, quoted, quotedWhole } from './quoted-text.ts'
 
-/** The values of a record in words, by name: an attribute (with dots before inner ones) or a relationship. */
+/** A record's values in words. Each key is an attribute, a dotted path to an inner attribute, or a relationship. */
 export type Fields = ReadonlyMap<string, string>
 
 /** The length of texts. A single record is shown whole; a row of a list has short texts, and times to the minute. */
@@ -30,7 +30,7 @@ interface Kinds {
    */
   serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>
-  /** Fields whose inner names are free text. */
+  /** Objects whose keys are free text. */
   free: ReadonlySet<string>
 }
 
@@ -63,7 +63,7 @@ export function metaFields(operation: OperationDefinition, meta: object): Fields
   return new Map(entriesIn(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
 }
 
-/** Renders an id for a text. */
+/** Renders an id, in quotation marks if needed. */
 export const idInWords = (id: unknown) => (ownForm.test(String(id)) ? String(id) : quotedWhole(id))
 
 function related(name: string, one: unknown, place: Place): [string, string][] {
@@ -140,7 +140,7 @@ const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   }
 })
 
-/** Returns whether the value is a word of a list, an id, a time or an address. */
+/** Returns whether the schema allows only values of the service: words of a fixed list, ids, times or addresses. */
 function isOwn({ def }: z.ZodType): boolean {
   const { type, checks = [], format } = def as { type: string; checks?: readonly z.core.$ZodCheck[]; format?: string }
   if (type !== 'string') return type === 'enum' || type === 'literal'

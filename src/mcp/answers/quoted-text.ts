@@ -10,7 +10,7 @@ export function quoted(text: unknown, longest = 80): string {
   return `“${shortened(maskSecrets(visibleText(String(text))), longest)}”${hintOf(String(text))}`
 }
 
-/** Quotes the name of a payee whole, because a shortened or masked name could be another's. */
+/** Quotes the name of a payee whole, because a shortened or masked name could be mistaken for another payee's. */
 export function quotedWhole(text: unknown): string {
   return `“${visibleText(String(text))}”${hintOf(String(text))}`
 }

@@ -37,8 +37,8 @@ export interface Repeated {
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 
 /**
- * Returns the service's answer as a result: complete for a program, as structured content, and in words for a model.
- * The same content as JSON would cost the model several times as much.
+ * Returns the service's answer as a result. A program gets all of it as structured content; a model gets it in words,
+ * because JSON would cost the model several times as much.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
   const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes

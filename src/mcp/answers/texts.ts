@@ -53,7 +53,7 @@ function linesOfRecord(record: Sent, { operation, withHashes }: TextOptions): st
     .filter(Boolean)
 }
 
-/** Renders a table. Fields with one value for all records come first, only once. */
+/** Renders a table. A value that all records share is shown once, above the table. */
 function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']

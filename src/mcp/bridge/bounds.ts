@@ -1,7 +1,7 @@
 /** The largest event of a stream, and the largest answer of any other kind. Our own endpoint stays far below it. */
 export const largestBytes = 8 * 1024 * 1024
 
-/** The largest text of a refusal that is read, more than anybody needs. */
+/** How much of a refusal's text is read. Real refusals are far shorter. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
@@ -16,7 +16,7 @@ interface Reader {
 
 /** Returns whether the body is read event by event, for as long as the endpoint keeps it open. */
 export function isEventStream(response: Response): boolean {
-  // Compares only the media type, as the transport does: parameters must not switch from one limit to the other.
+  // Compares only the media type, as the transport does: its parameters must not change which limit applies.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
 }

@@ -44,7 +44,7 @@ const maxResumptions = 1_000
 /** How many streams without a waiting request the endpoint may keep open. */
 const maxIdle = 32
 
-/** The endpoint's side of the bridge. Each request gets the endpoint's answer, or an error from here if none came. */
+/** The endpoint's side of the bridge. If the endpoint does not answer a request, the bridge answers with an error. */
 export class Endpoint {
   /** Sends to the host; resolves once the host has taken the message. */
   sendToHost: (message: JSONRPCMessage) => Promise<void> = async () => {}
@@ -53,7 +53,7 @@ export class Endpoint {
   readonly #open = new Map<unknown, Exchange>()
   /** Requests that are over for the host, but may still have a stream or a connection, oldest first. */
   readonly #idle = new Set<Exchange>()
-  /** The request that the transport is working on, also while it resumes a stream. */
+  /** The request that the transport is working on, even while it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
   /** The promise of the last message to the host. Messages are taken in order, so it covers all earlier ones. */
@@ -111,7 +111,7 @@ export class Endpoint {
     if (posted !== undefined) {
       posted.status = response.status
       posted.streams = isEventStream(response)
-      // The body of a 202 promises nothing, and may never end.
+      // A 202 promises no answer, and its body may never end.
       if (response.status === 202) this.#end(posted)
     }
     return boundedResponse(response, {

@@ -1,5 +1,5 @@
 const encoder = new TextEncoder()
-/** A comment, which hosts skip. */
+/** A comment of the event stream, which hosts skip. */
 const heartbeat = ': \n\n'
 
 /**
@@ -129,7 +129,7 @@ export function messageEvent(message: string, id?: string): string {
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`
 }
 
-/** Formats an event without a message, which gives the host an id to resume after before the first message. */
+/** Formats an event without a message. With its id, the host can resume even if the first message is lost. */
 export function firstEvent(id: string): string {
   return `id: ${id}\ndata: \n\n`
 }

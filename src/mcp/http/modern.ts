@@ -133,7 +133,7 @@ class Connection {
   }
 }
 
-/** Bounds the bytes of the SDK's response that its reader leaves unread. `over` learns when the response is over. */
+/** Bounds the bytes of the SDK's response that its reader leaves unread. Calls `over` when the response is over. */
 async function carryRequest(
   response: Response,
   { unreadBytes }: Limits,

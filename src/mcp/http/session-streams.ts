@@ -63,7 +63,7 @@ export class SessionStreams {
     return streamResponse(response.body)
   }
 
-  /** Returns the stream for unrelated messages. A request to the host needs one that is being read. */
+  /** Returns the stream for unrelated messages. With `isRead`, returns only a stream that the host is reading. */
   listened(isRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
     return read ?? (isRead ? undefined : this.#listening.at(-1))
@@ -118,7 +118,7 @@ export class SessionStreams {
   }
 }
 
-/** Resumes a request's stream of another process, or one already answered; undefined if nothing more will come. */
+/** Resumes from the store the stream of a request that another process runs, or that is already answered. */
 async function resumeFromStore(
   open: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },
@@ -130,7 +130,7 @@ async function resumeFromStore(
   const missed = events.filter((event) => event.sequence > sequence)
   const foundEvent = events.find((event) => event.sequence === sequence)
   if (foundEvent !== undefined && isLast(foundEvent.message)) return undefined
-  // The events were delivered to the end or too old, so they were deleted.
+  // All events were deleted, because they were delivered or too old.
   if (sequence > 0 && events.length === 0) return undefined
   if (missed.length > 0 && missed.every(({ message }) => message === '')) return undefined
   const response = open()

@@ -48,7 +48,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   }
   timer = deadline(0, tick)
   return {
-    /** Notes that the events of a stream up to that one were delivered to the end. */
+    /** Records that a stream was delivered up to an event. */
     delivered: (...stream: Delivered) => {
       if (delivered.length < maxDelivered) delivered.push(stream)
     },

@@ -27,7 +27,7 @@ import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision 
 import type { Question as Drafted } from './question.ts'
 import { questions } from './questions.ts'
 
-/** A question without the facts that could not be read. */
+/** A question whose unreadable facts were left out. */
 type Question = Drafted & { facts: string[] }
 
 export interface ToolCall {
@@ -183,8 +183,8 @@ function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolC
 }
 
 /**
- * Returns the key of the next try. A refusal for a missing second factor is recorded, so each try has a key derived for
- * it.
+ * Returns the key of the next try. A refusal for a missing second factor is recorded under its key, so each try derives
+ * another key.
  */
 function keyOf({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`

@@ -105,7 +105,7 @@ export async function askToFulfill(
   const acting = onlyParty(rest)
   const { data } = await read(paymentRequests.getPaymentRequest, { paymentRequestId, ...acting })
   const { status, amount, currency, requesterName, requesterHandle, initiatorParty, description } = data.attributes
-  // The request has ended, and the service will say so.
+  // The request has ended, so the service will refuse the call and say why.
   if (status !== 'OPEN') return undefined
   const { walletId, externalAccountId } = paymentSource
   return {

@@ -6,7 +6,7 @@ import { quoted, word } from '../answers/quoted-text.ts'
 
 /** The question to a person before a call is carried out. */
 export interface Question {
-  /** The facts, one a line, from the service and from the arguments of the call. */
+  /** The facts, one per line, from the service and from the arguments of the call. */
   facts: (string | undefined)[]
   /** The effect of approving. */
   effect: string
@@ -15,7 +15,7 @@ export interface Question {
 }
 
 export interface QuestionRule {
-  /** The argument in cents above which it asks; without it, it always asks. */
+  /** The argument with the amount in cents, if only calls above a set amount need a decision. */
   amount?: string
   /** Returns undefined if there is nothing to decide, because the service will refuse the call with the reason. */
   ask(input: Arguments, read: Read): Promise<Question | undefined>

@@ -80,7 +80,7 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
 async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
   const { data } = await read(approvals.getApproval, { approvalId })
   const { status, payment, wire, customer, initiator, reasons } = data.attributes
-  // Already decided, and the service will say so.
+  // The payment is already decided, so the service will refuse the call and say why.
   if (status !== 'pending') return undefined
   const amount = money(payment?.amount, payment?.currency)
   const limits = reasons.map(

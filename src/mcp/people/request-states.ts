@@ -7,11 +7,11 @@ const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * Secrets of 32 characters or more, newest first, the same in every process that may get the answer. Without them,
-   * this process generates one.
+   * Returns secrets of 32 characters or more, newest first. Every process that may get the answer needs the same ones.
+   * Without this function, the process generates a secret.
    */
   secrets?: () => Promise<readonly string[]>
-  /** The key or grant of the connection: only the principal that was asked can answer. */
+  /** The id of the connection's key or grant: an answer counts only from the principal that was asked. */
   principal?: string
   system: Pick<System, 'randomBytes'>
 }

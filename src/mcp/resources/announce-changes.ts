@@ -18,7 +18,7 @@ export function announceChanges(
   { customerPartyId }: Record<string, unknown>,
   { data }: CallResult<OperationDefinition>,
 ): void {
-  // Most hosts watch nothing. Finding out first which addresses changed costs 4 % of the CPU of such a call.
+  // Most hosts watch nothing. For them, finding the changed addresses would waste 4 % of the call's CPU.
   if (changes.areAnnouncedElsewhere || subscriptions.areNone) return
   const touched = touchedBy(data, customerPartyId)
   const runId = run.id()
@@ -36,8 +36,8 @@ export function announceChanges(
 }
 
 /**
- * Returns the addresses of the answered resources and of the resources they refer to: a purchase uses up its card, and
- * a refund changes its purchase.
+ * Returns the addresses of the resources in an answer and of those that they refer to. For example, a purchase uses up
+ * its card.
  */
 function touchedBy(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as Answered[]

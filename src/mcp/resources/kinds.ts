@@ -8,7 +8,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 /** A kind of resource to read, list and watch by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
-  /** The attributes that distinguish one from another: an amount, and a free text. */
+  /** The attributes that form a title: an amount and a free text. */
   titleFields: { amount: readonly string[]; text: readonly string[] }
   read: OperationDefinition
   /** The parameter of `read` that takes the id. */
@@ -56,10 +56,7 @@ export const resourceKinds = {
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
 
-/**
- * Builds an address. It names the customer, if any: a customer's resource differs from the caller's own with the same
- * id.
- */
+/** Builds an address. It names the customer, if any, because the caller's own resource may have the same id. */
 export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
   const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
   return `payments://${kind}/${encodeURIComponent(id)}${query}`
@@ -74,7 +71,7 @@ export function watchable(id: string, customerPartyId?: unknown): string[] {
 export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPartyId}`
 
 /**
- * The template of a run's activity. Its instance id is not the service's, so it may contain any printable character.
+ * The template of a run's activity. The caller chooses the instance id, so it may contain any printable character.
  */
 export const activityTemplate = 'payments://activity/{instanceId}'
 

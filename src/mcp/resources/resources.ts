@@ -19,7 +19,7 @@ import { longestAddress } from '../subscriptions.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
 import { readSkill, skillResources, scheme as skillScheme } from './skills.ts'
 
-/** How many of each kind are listed: the newest. Older ones can still be read by their address. */
+/** How many resources of each kind are listed, newest first. Older ones can still be read by their address. */
 const listedOfEach = 10
 
 /** Lists the views, this run's activity, the newest of each kind, and the skills. */
@@ -58,7 +58,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
   return { resourceTemplates: page, ...next }
 }
 
-/** Reads a resource, and shows it as a tool would. It never reads an operation that shows a card's number. */
+/** Reads a resource, and shows it as a tool would. It never calls an operation that shows a card's number. */
 export async function readResource(
   dependencies: Dependencies,
   uri: string,
@@ -133,7 +133,7 @@ function readableKinds({ choice }: Pick<Reader, 'choice'>) {
   return kindEntries.filter(([, { read, list }]) => mayCall(choice, read) && mayCall(choice, list))
 }
 
-/** Lists the newest of a kind. Titles use words of fixed lists, except for one free text, which is quoted and short. */
+/** Lists the newest resources of a kind. The only free text in a title is quoted and short. */
 async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
   return (await newestIds(dependencies, found, listedOfEach)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''

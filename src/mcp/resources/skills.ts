@@ -52,7 +52,7 @@ export async function readSkill(reader: Reader, uri: string): Promise<ReadResour
 export const scheme = 'skill://'
 const mimeType = 'text/markdown'
 
-/** Lists the skills that the connection can follow: it offers each tool that the skill needs. */
+/** Lists the skills for which the connection offers every tool that they need. */
 async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
   return (await entries()).filter(({ frontmatter }) =>
     neededTools(frontmatter).every((name) => {
@@ -76,7 +76,7 @@ function entries(): Promise<readonly Skill[]> {
   return loading
 }
 
-/** Returns the attributes that a list has in the 2026 era. Permissions may change, so no answer may be cached. */
+/** Returns the cache attributes that a list needs in the 2026 era. Permissions may change, so they forbid caching. */
 function cacheFields({ server }: Reader) {
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   return isModern ? { ttlMs: 0, cacheScope: 'private' } : {}

@@ -24,9 +24,9 @@ export interface TakenArguments {
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**
- * Tolerates the usual deviations of models and hosts. null and "" of an optional argument count as not given, a number
- * may be a text, and a read ignores unknown arguments. A change does not: a misspelt `customerPartyId` would pay from
- * the wrong wallet. @throws {WrongArguments} naming all mistakes
+ * Tolerates the usual deviations of models and hosts. For an optional argument, null and "" count as omitted. A number
+ * may be a text. A read ignores unknown arguments, but a change refuses them: with a misspelt `customerPartyId`, it
+ * would pay from the wrong wallet. @throws {WrongArguments} naming all mistakes
  */
 export function takeArguments(
   dependencies: Dependencies,
@@ -95,7 +95,7 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-/** Made once for each operation, because making it compiles it: for each guarded call, a tenth of the call's CPU. */
+/** Cached for each operation: compiling the schema takes a tenth of a guarded call's CPU. */
 export const schemaOf = memoize((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {

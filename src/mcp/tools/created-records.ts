@@ -36,7 +36,7 @@ interface Call {
   signal: AbortSignal
 }
 
-/** Reads the records that a call created. A record that the connection may not read counts as unchanged. */
+/** Reads the current state of the records that a call created. An unreadable record counts as unchanged. */
 export async function readRecordStates(dependencies: Dependencies, call: Call, { data }: Pick<Result, 'data'>) {
   const answered = [data].flat() as unknown as CreatedRecord[]
   const states: RecordState[] = []
@@ -104,7 +104,8 @@ async function whyObsolete(dependencies: Dependencies, call: Call, answered: Cre
 }
 
 /**
- * Returns the deleted agent behind a key, an invitation or a link; of several agents, the first if all were deleted.
+ * Returns the deleted agent of a key, an invitation or a link. If it has several agents, returns the first, and only if
+ * all of them were deleted.
  */
 async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: CreatedRecord) {
   if (!ofAgents.has(record.type)) return undefined
@@ -174,7 +175,7 @@ async function orNull(read: () => Promise<Result>): Promise<Result | null> {
   }
 }
 
-/** Returns the parties on whose behalf the record may have been created, likeliest first. */
+/** Returns the arguments that name the party for which the record may have been created, likeliest first. */
 function actingOf({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
   const acting = customerPartyId ?? partyId
   if (acting !== undefined) return [{ customerPartyId: acting }]

@@ -67,8 +67,8 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      // A setting overwrites the previous one. Operations that exist only in the sandbox merely simulate what others
-      // do.
+      // An operation that sets a state destroys the previous one. Operations that exist only in the sandbox are
+      // simulations, and destroy nothing.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
       // Two equal purchases count as one only for a while (PAYMENTS_REPEAT_WINDOW), so no host may rely on it.

@@ -18,7 +18,7 @@ export const unguarded = ({ input }: Pick<ToolCall, 'input'>): Guard => ({
   wasDecided: async () => false,
   send: async (idempotencyKey, _decided, send) => {
     const result = await send({ idempotencyKey })
-    // Under a key that this very call generated, a replay is the answer to its own first attempt.
+    // If this call generated the key, a replay is only the answer to its own first attempt.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   },
 })

@@ -6,12 +6,12 @@ import { answersList, inputParts, type OperationDefinition, onlyReads } from '..
 import type { Dependencies as AllDependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
-/** The choice of tools is all that is needed of a connection. */
+/** The only part of a connection's dependencies that is needed here. */
 type Dependencies = Pick<AllDependencies, 'choice'>
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
-/** Returns the kind of record with such ids, with its article, from the title of the tool that reads one: `a card`. */
+/** Returns the kind of record that has such ids, with its article, such as `a card`: part of its read tool's title. */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]

@@ -10,16 +10,16 @@ import { questions } from '../people/questions.ts'
 type Json = Record<string, unknown>
 
 /**
- * Returns the schema of a tool's arguments. Models read it with every request, so it contains only the facts that they
- * need to fill it in; the client checks the rest.
+ * Returns the schema of a tool's arguments. Models read it with every request, so it contains only facts that help them
+ * to fill in the arguments. The client checks the rest.
  */
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
-  // One of two names for the same thing is enough; the other is accepted too.
+  // Both names mean the same. The tool accepts both, but lists only one.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
-  // These are filled in, and still listed, because some hosts drop a call with an unlisted argument.
+  // They are filled in automatically, but still listed, because some hosts drop a call with an unlisted argument.
   const filledIn = onlyValues(operation)
   for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
   const clearable = clearableOf(operation)
@@ -39,8 +39,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
 }
 
 /**
- * Returns whether the tool takes a key. If the API takes none, the MCP server still does: a new key marks a deliberate
- * new call, which is not a repeat.
+ * Returns whether the tool takes a key. Some tools take one although the API does not: a new key tells a deliberate new
+ * call from a repeat.
  */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
@@ -70,7 +70,7 @@ export const shapeOf = memoize(
     Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
 )
 
-/** A model reads each record of a page, so its pages are shorter than a program's. */
+/** The page size for models. It is smaller than for programs, because a model reads every record. */
 const recordsOfPage = 10
 
 function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
@@ -101,8 +101,8 @@ function onlyValue(operation: OperationDefinition, name: string, value: unknown)
 }
 
 /**
- * Returns the fields that the argument `clear` may name, because over MCP null means not given. These are the fields
- * that a change can set to null and that can be null in the answer, and nullable fields with another default.
+ * Returns the fields that the argument `clear` may name. It exists because over MCP null means omitted. The fields are
+ * those that a change may set to null, if the answer may contain null too, and nullable fields with a default.
  */
 export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -146,7 +146,7 @@ function refuse(name: string, index: number, wrong: string): never {
 /** A longer enum is left out of the schema, since a model reads it with every request. The description names the usual values. */
 const maxWords = 16
 
-/** The largest length limit that the schema states: models never write texts as long as that. */
+/** The schema states no length limit above this one, because models do not write longer texts. */
 const longestStated = 200
 
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */

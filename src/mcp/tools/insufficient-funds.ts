@@ -8,9 +8,9 @@ import type { Dependencies } from '../dependencies.ts'
 import { related } from '../people/question.ts'
 
 /**
- * Returns a remark on a card whose maximum exceeds the balance of its wallet. The service issues such cards, and a
- * purchase then needs more money. Returns undefined if there is enough, or if the balance cannot be read. A service in
- * this process tells beside its answer whether there is enough. Reading the wallet then costs half as much CPU again.
+ * Returns a remark if a new card's maximum exceeds the balance of its wallet: a purchase above the balance is declined.
+ * Returns undefined if the balance suffices or cannot be read. A service in this process sets `isCovered`, which saves
+ * reading the wallet.
  */
 export async function insufficientFundsRemark(
   { api, log }: Dependencies,
@@ -30,7 +30,7 @@ export async function insufficientFundsRemark(
     if (available >= card.attributes.maximumAmount) return undefined
     return `The wallet has ${withMoney(available)} available, less than this card's maximum: a purchase above that is declined unless money comes in first.`
   } catch (error) {
-    // The card exists, whatever the balance is: its answer must not be lost over a remark.
+    // The card was issued, so a failure here must not replace the answer.
     if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance beside a card was not read')
     return undefined
   }

@@ -27,7 +27,7 @@ interface RecordedResult {
   next: string | null
 }
 
-/** The client repeats a call after these, so the model saw a later answer. */
+/** The client repeats a call after these statuses, so the model saw the answer to a later attempt. */
 const repeatedStatuses: readonly number[] = [408, 429, 502, 503]
 
 const ways: Ways = {
@@ -37,8 +37,8 @@ const ways: Ways = {
 }
 
 /**
- * Returns the result that the host got for a recorded call, as a connection with all tools renders it. Undefined if the
- * record is not enough: the answer was cut, the call was repeated, or the number of a card was masked for the model.
+ * Returns the result that the host got for a recorded call, as rendered for a connection with all tools. Returns
+ * undefined if the record is incomplete: the answer was cut, the call was repeated, or a card's number was masked.
  */
 export function recordedResult(call: RecordedCall): RecordedResult | undefined {
   const dependencies = { choice: everyTool(call.environment), api: { ways } }

@@ -7,9 +7,8 @@ export function runsStill(error: unknown): error is ApiError {
 }
 
 /**
- * Returns whether nothing was done under the key, nor ever will be, because the refusal is recorded. Refusals of access
- * or rate are not recorded, so an equal call may have succeeded. A failure inside the service may come after the
- * effect.
+ * Returns whether the refusal is recorded, so that a call under the same key never has an effect. Refusals of access or
+ * rate are not recorded, so an equal call may have succeeded. A failure inside the service may come after the effect.
  */
 export function isRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false

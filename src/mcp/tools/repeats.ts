@@ -22,7 +22,7 @@ export type Sent = Result & {
   remark?: string
 }
 
-/** Sends the request under a key. */
+/** Sends the request once, with the given key. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
 /** The memory of a call, stored sealed. */
@@ -53,7 +53,7 @@ export class RepeatGuard {
   readonly #repeats: RepeatSettings
   readonly #call: ToolCall
   readonly #signal: AbortSignal
-  /** A text that is equal for equal calls. */
+  /** A text that is the same for equal calls. */
   readonly #text: string
   /** The same text without the call's own key, for operations whose key only the memory knows. */
   readonly #plainText: string
@@ -83,8 +83,8 @@ export class RepeatGuard {
   }
 
   /**
-   * Sends the call, under the given key unless an equal one was sent. A call with its own key always uses that one, and
-   * is remembered. @throws {RefusedBefore}
+   * Sends the call. If an equal call was sent, uses its key instead of `suppliedKey`. A key among the call's own
+   * arguments always wins, and is remembered. @throws {RefusedBefore}
    */
   async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
     const { equalCall, ...result } = this.#knowsKeys
@@ -94,7 +94,7 @@ export class RepeatGuard {
     return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStanding(result) : result
   }
 
-  /** Sends the call under its key. `equalCall` is the call that got the answer, if it is not this one. */
+  /** Sends the call under its key. Returns `equalCall` if the answer belongs to that earlier call. */
   async #sendByKey(
     suppliedKey: string | undefined,
     decided: boolean,
@@ -144,7 +144,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Returns the answer of the equal call while it is useful. @throws {ObsoleteAnswer} */
+  /** Returns the answer to the equal call, with its records' current values. @throws {ObsoleteAnswer} */
   async #asItStands(equalCall: EqualCall, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
@@ -156,8 +156,8 @@ export class RepeatGuard {
   }
 
   /**
-   * Adds a remark on the current state. The recorded answer itself stays unchanged for a program that repeats by its
-   * key.
+   * Adds a remark on the current state. The recorded answer itself stays unchanged, because a program that repeats a
+   * key expects the same answer.
    */
   async #withStanding(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
@@ -245,7 +245,7 @@ export class RepeatGuard {
   }
 
   /**
-   * Looks a call up. A call that cannot be remembered is not sent, because a model without an answer would repeat it.
+   * Runs a step on the memory. If the memory fails, the call is not sent, because a repeat could not be recognized.
    */
   async #useMemory<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
@@ -277,7 +277,7 @@ export class RepeatGuard {
     return hmac(secret, `name of ${text}`)
   }
 
-  /** Returns the key of the seal, so that only the whole call opens its own memory. */
+  /** Derives the key of the seal from the call's text, so that only an equal call can open it. */
   #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
     return hmac(secret, `seal of ${text}`)
   }
