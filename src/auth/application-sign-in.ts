@@ -22,7 +22,10 @@ export interface ApplicationProof {
   company?: Company | undefined
 }
 
-/** Signs in as an application (RFC 6749 section 4.4, or RFC 7523 for a company's person), and stores the login with the path of its secret or key. */
+/**
+ * Signs in as an application (RFC 6749 section 4.4), or as an application for a company's person (RFC 7523). Stores the
+ * login with the path of its secret or key.
+ */
 export async function signInAsApplication(options: SignInOptions, proof: ApplicationProof): Promise<void> {
   const { resource, issuer } = await readResourceMetadata(options.baseUrl, options.fetch)
   const { config, tokens } = await requestToken({ issuer, resource, ...proof }, options.fetch)
@@ -55,5 +58,5 @@ async function authenticationBy(proofFile: string): Promise<ClientAuth> {
   })
 }
 
-/** One algorithm for each kind of key. The first with which the key can be imported is the right one. */
+/** One algorithm for each kind of key. The right one is the first that can import the key. */
 const algorithms = ['ES256', 'Ed25519', 'PS256']

@@ -86,7 +86,7 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
 
 /**
  * Returns whether the server still knows the client. A server answers a known client 200 for revoking a token that
- * never existed (RFC 7009 section 2.2). Ask before opening a browser, where an unknown client ends on a dead page.
+ * never existed (RFC 7009 section 2.2). Call this before opening a browser: an unknown client would get an error page.
  */
 export async function knowsClient(config: Configuration): Promise<boolean> {
   const { issuer, revocation_endpoint } = config.serverMetadata()

@@ -8,7 +8,7 @@ import { smallPage } from '../display/small-page.ts'
 interface Callback {
   /** The redirect address, on a free port of this machine. */
   address: string
-  /** Waits for the browser to bring the answer, and shows there how `finish` went. Throws what `finish` throws. */
+  /** Waits until the browser brings the answer, and shows there whether `finish` succeeded. Rethrows its error. */
   answered(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
 }

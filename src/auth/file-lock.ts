@@ -8,7 +8,7 @@ const holdMs = 60_000
 const longestWaitMs = 45_000
 
 /**
- * Runs `work` under a lock between processes. A process first creates its own claim file beside `path`, then looks for
+ * Runs `work` under a lock between processes. A process first creates its own claim file next to `path`, then looks for
  * other claims. If two come at once, at least one sees the other and steps back. The claim of a dead process can be
  * removed without taking the lock from a live one.
  */

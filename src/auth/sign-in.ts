@@ -60,8 +60,8 @@ export async function keepLogin(
 }
 
 /**
- * The default lifetime, 15 minutes (docs/service.md#short-lived-tokens): a server may leave it out (RFC 6749 section
- * 5.1).
+ * The lifetime of a token, 15 minutes, if the server does not state it (docs/service.md#short-lived-tokens, RFC 6749
+ * section 5.1).
  */
 const defaultLifetimeSeconds = 900
 

@@ -4,12 +4,12 @@ import { openAuthorizationServer, reaching } from './authorization-server.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
-/** The outcome of a sign-out: nobody was signed in; it ended everywhere; or only here, with the reason. */
+/** The outcome of a sign-out: nobody was signed in, the login ended everywhere, or it ended only here for a reason. */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
 /** Revokes the login at the server (RFC 7009), and deletes it here even if the server does not answer. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
-  // No process may renew the tokens in between, because then the stored tokens would not be the revoked ones.
+  // No other process may renew the tokens meanwhile: the renewed ones would not be revoked.
   return await store.exclusively(async (stored, write) => {
     const { [baseUrl]: login, ...others } = stored.logins
     if (login === undefined) return { kind: 'none' }

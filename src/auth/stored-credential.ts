@@ -18,9 +18,9 @@ interface StoredCredential {
   refused(accessToken: string): void
 }
 
-/** A call takes less time than this: a token with this much left lasts to its end. */
+/** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
 const renewedBeforeEndMs = 2 * 60_000
-/** How long a token that is still valid is used after a failed renewal, before the next try. */
+/** The pause after a failed renewal, during which a still valid token is used. */
 const pauseMs = 30_000
 
 /**

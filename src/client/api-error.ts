@@ -27,7 +27,7 @@ export interface ApiErrorFields {
   outcomeUnknown: boolean
   /** Whether nothing listens at the address, or the host has no address. */
   unreached: boolean
-  /** Whether the answer exceeds the limit, as the answer to a retry would too. */
+  /** Whether the answer exceeds the size limit. The answer to a retry would exceed it too. */
   tooLarge: boolean
   /** The delay that the service asks for in Retry-After (RFC 9110), in seconds. */
   retryAfterSeconds: number | undefined
@@ -94,7 +94,7 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   })
 }
 
-/** Refusals that come before the service looks at the key, or that may mean that the first request still runs. */
+/** Refusals that the service sends before it looks up the key, or while the first request may still be running. */
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
@@ -109,7 +109,7 @@ function settles(answer: Answer): boolean {
   // An answer without a code comes from a proxy in front of the API, which knows nothing of the request.
   if (code === undefined) return false
   if (!unsettledCodes.has(code)) return true
-  // The key was used for another request: this request was not made under it, and never can be.
+  // The key belongs to another request, so this request was never carried out under it, and never will be.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
 

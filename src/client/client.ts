@@ -46,11 +46,11 @@ export interface Log {
 export interface CallOptions {
   /** The key of an earlier call to repeat: 1 to 255 printable ASCII characters. Default: a new key. */
   idempotencyKey?: string | undefined
-  /** Whether `idempotencyKey` was never sent before. Default: false, so the outcome of an earlier call is unknown. */
+  /** Whether `idempotencyKey` was never sent before. Default: false, so an earlier call may have had an effect. */
   isNewKey?: boolean
   /** Whether an equal call was sent before with this key. */
   isRepeat?: boolean
-  /** Whether a model called a tool, and gets the answer as its result. */
+  /** Whether the call carries out a model's tool call. */
   isToolCall?: boolean
   /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
@@ -112,7 +112,7 @@ export interface Client {
   operations: Operations
 }
 
-/** `call` for each operation of the catalogue, by its key. */
+/** `call` for each operation, under its name in the catalogue. */
 export type Operations = {
   [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
 }

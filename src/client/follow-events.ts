@@ -26,7 +26,7 @@ const longestPauseMs = 30_000
 const pageSize = 100
 /** The most pages read at once: beyond a hundred thousand events, following fails. */
 const maxPages = 1_000
-/** How many events are still recognized after the sandbox is restored to an earlier state of its world. */
+/** How many event ids are remembered. If the sandbox is restored to an earlier state, they show where to continue. */
 const maxKnown = 10_000
 
 /**
@@ -59,7 +59,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
   }
 }
 
-/** Returns the ids of the last known events, oldest first. */
+/** Returns the ids of the events to continue after, oldest first. */
 async function firstKnown({ client, since, signal }: FollowOptions): Promise<string[]> {
   if (since === 'oldest') return []
   if (since !== undefined) return [(await client.operations.getEvent({ eventId: since }, { signal })).data.id]
@@ -94,7 +94,7 @@ async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: A
     if (cursors.push(oldest.nextCursor) === maxPages) throw tooMany()
     oldest = await read(oldest.nextCursor)
   }
-  // The newest page is not read again: without a cursor, the list would start with another page by now.
+  // The newest page is kept, because by now a read without a cursor may return newer events.
   if (cursors.pop() !== undefined) yield oldest.events
   for (const cursor of cursors.reverse()) yield (await read(cursor)).events
   yield newest.events

@@ -6,7 +6,7 @@ import { inputParts, type OperationDefinition } from '../core/operation.ts'
 
 /** A validated flat input, with each argument in the place that the operation declares. */
 interface PreparedInput {
-  /** With the query, relative to the base address. */
+  /** The path with the query, relative to the base address. */
   path: string
   /** The ids in the path, not encoded. */
   params: Record<string, string>
@@ -17,7 +17,7 @@ interface PreparedInput {
 type Part = (typeof inputParts)[number]
 type Values = Record<string, unknown>
 
-/** Validates a flat input by the operation's schemas. Throws `Failure` invalid_value that names the mistake. */
+/** Validates a flat input by the operation's schemas. @throws {Failure} `invalid_value`, which names the mistake */
 export function prepare(operation: OperationDefinition, input: unknown): PreparedInput {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     fail('invalid_value', { detail: `${operation.name} takes an object of arguments; got ${show(input)}.` })
@@ -79,7 +79,7 @@ function split(operation: OperationDefinition, input: Values) {
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
       wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => argumentAt(operation, part, found)))
-    // Only the arguments that the caller passed: the service fills in defaults.
+    // Sends only the arguments that the caller passed, because the service fills in defaults.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
   return { parts, wrong }

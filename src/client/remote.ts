@@ -18,7 +18,7 @@ export function createRemoteFetch() {
     fetch: async (request: Request) => {
       loading ??= load()
       const { undici, agent } = await loading
-      // undici's own fetch does not know Node's Request class, so its parts are passed.
+      // undici's own fetch does not accept Node's Request, so the parts of the request are passed.
       const response = await undici.fetch(request.url, {
         method: request.method,
         headers: [...request.headers],
@@ -51,7 +51,7 @@ async function read(response: Response): Promise<Response> {
   return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers: [...headers] })
 }
 
-/** The error for an answer that is too large after decompression, with undici's code for one too large before. */
+/** The error for an answer that is too large after decompression. It has undici's code for an oversized answer. */
 class AnswerTooLarge extends Error {
   readonly code = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
 }

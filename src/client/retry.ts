@@ -8,7 +8,7 @@ const firstDelayMs = 250
 const longestDelayMs = 20_000
 
 /**
- * The statuses with which the service or its proxy asks to retry later. Only 429 is sure to mean that nothing was done.
+ * The statuses with which the service or its proxy asks to retry later. Only 429 guarantees that nothing was done.
  */
 export const transientStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
@@ -23,7 +23,7 @@ export interface AttemptProgress {
 }
 
 interface RetryOptions {
-  /** Whether it only reads, or the service recognizes a retry by its key. */
+  /** Whether the request only reads, or the service recognizes a retry by its key. */
   repeatable: boolean
   attemptTimeoutMs: number
   system: System
@@ -81,7 +81,7 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   return undefined
 }
 
-/** Returns whether the answer was too large, as the next one would be. */
+/** Returns whether the answer was too large. A retry does not help then. */
 export function isTooLarge(answer: Answer): boolean {
   return answer.kind === 'broken' && answer.reason === tooLarge
 }
@@ -98,8 +98,8 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
 }
 
 /**
- * Returns a delay of 0.25 s, doubled each time. Half of it is random, so that clients that failed together do not
- * return together.
+ * Returns a delay of 0.25 s, doubled each time. Half of it is random, so that clients that failed at the same time do
+ * not retry at the same time.
  */
 function backoffMs(attempts: number, system: System): number {
   const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1))

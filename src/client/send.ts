@@ -90,7 +90,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-/** The reason for an aborted answer that would be as large the next time. */
+/** The reason if an answer was cut off because of its size. A retry does not help then. */
 export const tooLarge = 'the answer is too large'
 
 const networkReasons: Record<string, string> = {
