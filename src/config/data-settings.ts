@@ -33,7 +33,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: parsePath,
   },
-  /** A standby of that database, which lists are read from; undefined if there is none. */
+  /** A standby of the PostgreSQL database, from which lists are read; undefined if there is none. */
   databaseReadUrl: {
     placeholder: 'url',
     meaning: 'A standby of that PostgreSQL database, to read lists from',

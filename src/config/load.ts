@@ -49,7 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config
 }
 
-/** Reads the settings of a command. Throws ConfigError for a flag that it does not read, and reports such variables. */
+/** Reads a command's settings. Warns of a variable that the command ignores. @throws ConfigError for such a flag */
 export function configFor(command: CommandName, sources: ConfigSources, warn: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))

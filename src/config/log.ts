@@ -11,7 +11,7 @@ export type Severity = 'debug' | 'info' | 'warn' | 'error'
 /** The logger of the service and the MCP server. The fields of a line come first, then its message. */
 export type Logger = Readonly<Record<Severity, (fields: LogFields, message: string) => void>>
 
-/** The process's own logger. Its `flush` resolves when all lines so far are written, for an end by `process.exit`. */
+/** The process's own logger. `flush` resolves when all lines so far are written; await it before `process.exit`. */
 export interface ProcessLogger extends Logger {
   flush(): Promise<void>
 }
@@ -19,8 +19,8 @@ export interface ProcessLogger extends Logger {
 interface LoggerOptions {
   level: LogLevel
   /**
-   * Whether a person reads the log. Its lines are then words instead of JSON, and every call has one; in JSON, only
-   * changes and refusals have lines.
+   * Whether a person reads the log. Lines are then words instead of JSON, and every call gets a line. In JSON, only
+   * changes and refusals get one.
    */
   terminal?: boolean
 }

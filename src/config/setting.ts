@@ -33,8 +33,8 @@ export interface Setting {
   /** Completes "it accepts …". */
   accepts: string
   /**
-   * The text used if none is given. If there is no such text: the behavior in words, and the value that leads to it,
-   * which may be undefined.
+   * The text that is used if none is given. If there is no such text, `otherwise` describes the default behavior, and
+   * `value` returns the value that causes it.
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean

@@ -18,7 +18,7 @@ import {
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
+/** All settings, validated. The object is frozen, and created once, in the composition root. */
 export type Config = { readonly [K in SettingKey]: Parsed<(typeof table)[K]> | Fallback<(typeof table)[K]> }
 
 export type SettingKey = keyof typeof table
@@ -172,7 +172,7 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
-  /** Whether a small identity provider listens beside the service, at the next port. */
+  /** Whether a small identity provider also runs, at the next port. */
   withIdp: {
     placeholder: 'boolean',
     meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, at the next port',

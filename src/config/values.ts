@@ -67,8 +67,8 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Parses a secret. If the text looks like a whole key, it must be of the right kind: a bare secret may contain the same
- * characters.
+ * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although its characters are those
+ * of a secret.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`

@@ -52,7 +52,7 @@ export async function worldOf({ world }: SandboxOptions): Promise<ParsedFile<Wor
   return (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
 }
 
-/** Tells a path from the text of a world, which always has line breaks, or the braces of JSON. */
+/** Returns whether the text is a path. A world's own text always contains line breaks or the braces of JSON. */
 function isPath(world: SandboxOptions['world']): world is string {
   return typeof world === 'string' && !/[\n{]/.test(world)
 }

@@ -4,7 +4,7 @@ import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
 
-/** Checks the parts of a world file against each other. Filling the database checks whether money and time suffice. */
+/** Checks the parts of a world file against each other. Balances and times are checked when the database is filled. */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
   const reporterAt = (base: readonly PropertyKey[]): ReportMistake => {

@@ -37,7 +37,7 @@ export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & 
   return z.preprocess((value) => listItems(value, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
-/** Returns the items of a list, or those of a map, whose keys become a field of each. */
+/** Returns the items of a list or a map. Each item of a map gets its key as a field. */
 export function listItems(input: unknown, keyField: string): unknown {
   if (!isMap(input)) return input
   return Object.entries(input).map(([name, value]) => {

@@ -2,7 +2,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 
 type AgentOf = NonNullable<WorldParty['agents']>[number]
 
-/** An object of the file, with the index of its party and its index among the objects of its kind there. */
+/** An object of the file, with the index of its party, and its own index among the party's objects of that kind. */
 export interface Placed<Thing> {
   thing: Thing
   party: number
@@ -52,7 +52,7 @@ export class Names {
     return at === undefined || thing === undefined ? undefined : { thing, party, at }
   }
 
-  /** Finds a recipient: a party, an agent, or an e-mail address or phone number, which may be a party's. */
+  /** Finds a recipient: a party, an agent, or an e-mail address or phone number, which may belong to a party. */
   recipientOf(ownParty: number, name: string): Recipient | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
@@ -82,8 +82,8 @@ export class Names {
 }
 
 /**
- * Returns the secrets that the file gives to the keys that startup prints: the first party's first key, and the first
- * agent's.
+ * Returns the secrets that the file sets for the two keys that startup prints: the first party's first API key, and the
+ * first agent's first key.
  */
 export function seededSecretsOf({ parties }: Pick<WorldShape, 'parties'>): {
   api_key?: [string]

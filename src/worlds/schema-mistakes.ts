@@ -13,7 +13,7 @@ import { pathInFile } from './fields.ts'
 export interface Mistake {
   /** The path to it in the file. */
   path: readonly PropertyKey[]
-  /** Names the field, what it got and what it accepts. */
+  /** The message, with the field, its value and the accepted values. */
   says: string
 }
 
@@ -99,7 +99,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
-  // Only a bad name of a map's entry is a mistake without a value.
+  // A missing value without this code can only be an invalid name in a map.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }

@@ -9,8 +9,8 @@ interface Part {
 }
 
 /**
- * Renders the commented world file that `payments-mcp init` writes. Every field of a party must have a section here, or
- * this does not compile.
+ * Renders the commented world file that `payments-mcp init` writes. The compiler requires a section for every field of
+ * a party.
  * @param whole whether examples are active, for a test that loads all sections
  */
 export function worldTemplate(file: string, whole = false): string {
