@@ -6,7 +6,7 @@ import { bridgeOverStdio } from '../mcp/bridge/bridge.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { orExplain } from './explain.ts'
 
-/** Bridges MCP over stdio, for hosts that only start servers: passes each message on to an HTTP endpoint unchanged. */
+/** Bridges MCP over stdio to an HTTP endpoint, for hosts that can only start local servers. Messages stay unchanged. */
 export async function bridge(flags: Flags, addressText?: string): Promise<void> {
   await orExplain(async () => {
     const { key, logLevel } = commandConfig('bridge', flags)

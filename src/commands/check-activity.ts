@@ -7,7 +7,7 @@ import { bad, type Finding, note, ok } from './finding.ts'
 /** The most broken chains that are listed; more are only counted. */
 const maxListed = 3
 
-/** The chain of one party's activity, as found. */
+/** The result of checking the chain of one party's activity. */
 interface Chain {
   partyId: string
   /** The number of entries recorded in its sealed end. */
@@ -17,8 +17,8 @@ interface Chain {
 }
 
 /**
- * Checks every entry of every party's activity. Entries are read page by page, so that a large database takes time but
- * no memory. Each party's entries are read in one snapshot, so the database may be in use meanwhile.
+ * Checks every entry of every party's activity. Entries are read page by page, so memory use does not grow with the
+ * database. Each party's entries are read in one snapshot, so the database may be in use meanwhile.
  */
 export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
   const reading = await openReadOnly(url, secrets)

@@ -41,9 +41,7 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   return ok(host.title, `set up in ${path}`)
 }
 
-/**
- * Returns a file that the server's start needs and that is missing. The host itself looks up a command without a path.
- */
+/** Returns the first missing file in the command. Names without a path are skipped, because the host looks them up. */
 async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
   const words = [command, args].flat().filter((word) => typeof word === 'string')
   for (const word of words.filter(isAbsolute)) {

@@ -117,7 +117,7 @@ function keyIn({ key }: Inspection): Finding {
   return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', another) : ok('Key', 'known to the sandbox')
 }
 
-/** Checks whether `serve` runs at its port, or could. */
+/** Checks whether `serve` is running on its port, or could start there. */
 async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config
   const address = servedAddress(config)
@@ -135,7 +135,7 @@ async function checkPort(config: Config): Promise<Finding> {
   return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
 }
 
-/** Returns the error code of listening there; undefined if it succeeds. */
+/** Returns the error code if this process cannot listen there; otherwise undefined. */
 function bindFailure(host: string, port: number): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer()

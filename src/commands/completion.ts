@@ -3,7 +3,7 @@ import { ConfigError } from '../config/load.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 
-/** A command with the flags that it reads. The MCP server, which has no name, is `''`. */
+/** A command with the flags that it reads. The MCP server over stdio has no command, so its name is `''`. */
 interface Completion {
   name: string
   description: string

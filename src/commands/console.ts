@@ -23,7 +23,8 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Fills an empty database with its world. The first command that shows keys and the password creates them.
+    // Fills an empty database with its world. Secrets of keys and the password are set by the first command that shows
+    // them.
     await service.localAgentKey()
     // The setting is the port of serve, which may be running.
     const port = flags.port === undefined ? 0 : config.port
@@ -45,7 +46,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
 }
 
 interface Opened {
-  /** The one-time link that the browser opens, which signs the person in with proof. */
+  /** The one-time link that the browser opens to sign the person in. */
   link?: string | undefined
   more?: string
 }

@@ -23,7 +23,7 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 
 /**
  * Merges a new entry with a person's additions to the old one, such as variables and the tools that the host may use
- * without asking. An entry that used a URL and now starts the server, or the reverse, replaces the old one.
+ * without asking. If only one of the two entries is a URL, the additions are dropped, because they may not fit.
  */
 export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -35,7 +35,7 @@ export function mergedEntry(before: Table | undefined, entry: Table): Table {
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
 
-/** Optional members of an entry, in which the person's own choice stays. */
+/** Optional members of an entry whose values the person may have chosen, so they stay. */
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /**
@@ -57,7 +57,7 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
-/** Puts the server into a list of servers with names. */
+/** Adds the server to a list whose entries have names. */
 function withListedServer({ servers, needs }: HostSetup, text: string, entry: Table, block: string): string {
   const whole = content('yaml', text)
   const list = listOf(whole[servers] ?? [], `${servers} is not a list of servers`)
@@ -77,7 +77,7 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
-/** Returns the server of that name in a list, without its name. */
+/** Returns our server's entry in such a list, without its name. */
 function namedIn(list: readonly unknown[]): Table | undefined {
   const item = list.find((one) => isTable(one) && one.name === serverName)
   if (!isTable(item)) return undefined
@@ -99,7 +99,7 @@ function editJson(text: string, path: string[], before: Table | undefined, entry
   return mark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
 }
 
-/** Edits TOML. Appends a table, as people write it; if the file has another form, the library finds the place. */
+/** Edits TOML. Appends a table if that gives the expected content; otherwise the library patches the text. */
 function editToml(text: string, expected: Table, block: string | undefined): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   if (block !== undefined) {

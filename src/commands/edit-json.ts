@@ -1,13 +1,13 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 
-/** The style of a file, which stays as the person chose it. */
+/** The formatting of a file, which an edit keeps. */
 interface Style {
   indent: string
   eol: string
 }
 
 /**
- * Returns a JSON text, comments allowed, with a value at a path of names. Not one other character changes: the existing
+ * Sets the value at a path of names in a JSON text, which may contain comments. No other character changes: existing
  * content is neither reformatted nor moved.
  */
 export function withValue(text: string, path: readonly string[], value: unknown): string {

@@ -36,8 +36,8 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
 }
 
 /**
- * Opens the payments service in this process, on the configured database. Its pages are at the address of `serve` on
- * the same database. The world is the given one, or comes from the file in the settings.
+ * Opens the payments service in this process, on the configured database. By default, its links lead to pages of
+ * `serve`. The world is the given one, or comes from the file in the settings.
  * @throws ConfigError if it cannot be used.
  */
 export async function openEmbedded(
@@ -78,7 +78,7 @@ export async function openEmbedded(
     await created.runLog.flush()
     await store.close()
   }
-  /** Closes everything if the world cannot be loaded, so that the process ends, or opens it again. */
+  /** Closes everything if the world cannot be loaded, so that the process can end or try again. */
   const closeOnFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await orExplainWorld(config, file, work)

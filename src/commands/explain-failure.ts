@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
 import { orExplain } from './explain.ts'
 
-/** Runs a command. A refusal is also reported in one line, with exit code 1. */
+/** Runs a command. If the API refuses a call, reports that in one line and exits with 1. */
 export async function orExplainFailure(command: () => Promise<void>): Promise<void> {
   await orExplain(async () => {
     try {

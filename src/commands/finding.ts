@@ -17,7 +17,7 @@ export const bad = (about: string, says: string, advice: string): Finding => ({ 
 /** The largest difference between two clocks that both count as correct. */
 const clockToleranceMs = 60_000
 
-/** Compares the clock of this machine with another; `apartMs` is how far this one is ahead. */
+/** Compares the clock of this machine with another; `apartMs` is how far this machine's clock is ahead. */
 export function clockFinding(apartMs: number, other: string): Finding {
   const apart = Math.round(apartMs / 1000)
   if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)

@@ -60,7 +60,7 @@ export async function openHostedSandbox({
         listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
-        // Answers requests that wait for a status first.
+        // First answers the requests that are waiting for a status.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

@@ -11,8 +11,8 @@ type Call = Client['call']
 
 /**
  * Reads the limits of a call that spends, as far as the API shows them to an agent: the balance of the wallet, and the
- * amount that a customer granted. An agent sees neither its own limits nor how much is spent. Unreadable ones are left
- * out.
+ * limits that a customer set. An agent sees neither its own limits nor how much is spent. Limits that cannot be read
+ * are left out.
  */
 export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
   const customerId = textOf(callArguments.customerPartyId) ?? textOf(callArguments.partyId)

@@ -50,15 +50,15 @@ interface Entry extends StoredDecision {
   held: Omit<Held, 'state'>
   /** Whether this process opened a window for the person. */
   isOpened: boolean
-  /** The cookies of browsers, by the ticket in the address of a window; undefined until a browser opens the window. */
+  /** The session of each window, by the ticket in its address; undefined until a browser opens the window. */
   windows: Map<string, string | undefined>
   /** Resolves when the person has decided. */
   decided: PromiseWithResolvers<void>
 }
 
 /**
- * Decisions on pages that this process serves to its own machine, and opens there itself. A ticket, which no answer
- * contains, admits the person's browser once. The address without a ticket only shows the question.
+ * Decisions on pages that this process serves to its own machine, and opens there itself. The address of a window has a
+ * ticket, which the model never sees. It admits one browser. The address without a ticket only shows the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
@@ -229,7 +229,7 @@ export class LoopbackDecisions implements Decisions {
     return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
   }
 
-  /** Returns the facts beside the question: the caller, its host, and the known limits. */
+  /** Returns the facts next to the question: the caller, its host, and the known limits. */
   async #contextFacts(call: HeldCall, asks: boolean): Promise<ContextFact[]> {
     const host = hostWords(call.host)
     return [
@@ -253,12 +253,12 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 }
 
 const cookie = 'payments_decision'
-/** The name of the session in the context of the request that admits a browser, which has no cookie yet. */
+/** The context variable with the session, for the request that admits a browser: it has no cookie yet. */
 const entered = 'session'
 
 /**
- * Admits one browser by the ticket in the address, and no other later. Its cookie is limited to this one path: browsers
- * send cookies to every port of a machine, and a server on another port must not receive it.
+ * Admits the first browser that opens the address with the ticket, and no other. The cookie is limited to this path,
+ * because browsers send cookies to every port of a machine, and a server on another port must not receive it.
  */
 function admitBrowser(c: Context, system: System, entry: Entry): void {
   const { windows } = entry

@@ -88,7 +88,7 @@ function withSignIn(program: Command): void {
     .action(runAction(async () => (await import('./whoami.ts')).whoami))
 }
 
-/** Adds the commands for the service's operator, on its database. */
+/** Adds the commands with which an operator changes the database. */
 function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Create new keys in the database. Everything made with older keys stays valid.')

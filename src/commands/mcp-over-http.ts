@@ -111,7 +111,7 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
 
 /** Creates clients of the API in this process, each for the credential of a host. */
 function clientsOf({ service, system, log }: McpOverHttp) {
-  // The rate limit counted each request of a host on arrival, whatever it calls in the API.
+  // The rate limit already counted the host's request on arrival, so its calls to the API are not counted again.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })

@@ -4,7 +4,7 @@ import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 
-/** Listens; `named` names the settings of the port and the host. @throws ConfigError if that fails */
+/** Starts to listen. Errors name the settings of the port and the host by `named`. @throws ConfigError */
 export async function listenOrExplain(named: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)
@@ -25,7 +25,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
   }
 }
 
-/** The longest time that a stop takes: after it, a supervisor may kill the process. */
+/** The time limit of a stop. Supervisors often kill a process that takes longer. */
 const stopWithinMs = 9_500
 
 /** Calls `end` when a signal stops this process. */

@@ -18,7 +18,7 @@ interface MutantFlags {
   required: number | undefined
 }
 
-/** Prints the mutants of a correct agent, each with one mistake, that the scenarios would miss. */
+/** Runs mutants of a correct agent, each with one mistake, and prints those that the scenarios do not catch. */
 export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
   if (agent !== 'careful') {
     const got = agent === undefined ? 'nothing' : show(agent)

@@ -68,7 +68,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     const { agent, seed } = flags
     return rehearseMutants({ agent, scenarios, seed, concurrency: concurrencyOf(flags), required })
   }
-  // Read before the report is written, which may have the same path.
+  // Reads the older results first, because the new report may have the same path.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
   const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
@@ -185,7 +185,7 @@ function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: num
   return of > 0 && passed.passed / of >= required
 }
 
-/** The last line for people who expect an exit code: without a requirement, the command only measures. */
+/** The last line if trials failed, because people may expect a failing exit code. */
 const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
 
 /** Grades the answers. After an interruption, the remaining answers have no opinion. */
@@ -204,7 +204,7 @@ function withComparison(results: Results, older: KeptResults, { scenarios, isStr
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
 }
 
-/** Reports a mistake in a file as one in an option. */
+/** Reports a mistake in a scenario file in the same way as a mistake in an option. */
 async function explainingFiles(work: () => Promise<void>): Promise<void> {
   try {
     await work()

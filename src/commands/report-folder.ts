@@ -69,7 +69,7 @@ export async function readUnfinishedTrials(folder: string): Promise<KeptResults 
   return readTrials(text, path)
 }
 
-/** Writes all files of a report, or leaves those of the previous one as they are. */
+/** Writes all files of a report, or none of them: then the previous report stays. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
   // Functions, so that only one file's text is in memory at a time.
   const files = {

@@ -55,7 +55,7 @@ export async function openToRead(config: Config) {
 const isShown = ({ format, output }: ReportFlags) =>
   format === undefined && output === undefined && process.stdout.isTTY === true
 
-/** Removes the backslashes by which Markdown shows foreign text as text, which a terminal does anyway. */
+/** Removes the backslashes that keep foreign text from being read as Markdown. A terminal does not need them. */
 export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const part of markdown) yield part.replace(/\\([!-/:-@[-`{-~])/g, '$1')
 }
@@ -71,7 +71,7 @@ function formatOf(flags: ReportFlags): ReportFormat {
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
   const found = await store.read((tx) => runsNamed(tx, name, party))
-  // Prefers the run with that id to one whose instance id equals it.
+  // Prefers the run with this id to a run with an equal instance id.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {

@@ -34,7 +34,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
-    // The rules of an earlier start's file do not survive this start.
+    // Replaces the rules that an earlier start loaded from a file.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const isShown = flags.json !== true && process.stdout.isTTY === true
     const owner = await service.seedPassword(config.sandboxPassword, isShown)

@@ -10,7 +10,7 @@ interface ServedDecisions {
   store: Store
   system: System
   publicUrl: () => string
-  /** Wakes a waiting call when the person decided, in any process. */
+  /** Wakes a waiting call when the person has decided, no matter in which process. */
   waits: Service['waits']
   owner: DecisionOwner
   /** One queue per decision for the calls of this process. */

@@ -20,8 +20,8 @@ export interface Place {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the place from the settings, by default a new database for this run. With `processes` each agent is a
- * process.
+ * Returns the place from the settings, by default a new database for this run. With `processes`, each agent has its own
+ * server process.
  */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
@@ -50,7 +50,7 @@ function ownMemory(config: Config): Target {
   return { isolated: true, open: () => openInProcess(settings, { isolated: true }) }
 }
 
-/** Uses a file that several processes open. */
+/** Uses a file, because several processes must open the database. */
 function ownFile(config: Config): Target {
   const open = async () => {
     const { directory, remove } = await ownDirectory()

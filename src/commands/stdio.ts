@@ -57,7 +57,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .then((opened) => opened.note(runNote))
       .catch(() => {})
   const { decisions, close } = decideWhenAsked(config, { client, note, log })
-  // A generated instance id ends with this process, and the host may start another one and repeat a call there.
+  // A generated instance id ends with this process. A host that restarts the server may repeat a call under another id.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
   const repeats = { windowMs: config.repeatWindow * 1000, run, memory }

@@ -12,7 +12,7 @@ interface TokenExchange {
 
 /** How many exchanged tokens are cached; beyond it the oldest is dropped. */
 const maxKept = 10_000
-/** A call takes less time than this: a token with this much left lasts to its end. */
+/** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
 const renewedBeforeEndMs = 60_000
 
 /**

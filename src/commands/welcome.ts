@@ -14,7 +14,7 @@ export interface Welcome {
   owner: { email: string | null; password: string | null }
   /** A one-time link for signing in, for a terminal only. */
   link: string | undefined
-  /** The identity provider beside the service, with the command by which a party trusts it. */
+  /** The identity provider at the next port, with the command that makes a party trust it. */
   company: { url: string; trust: string } | undefined
 }
 
@@ -44,7 +44,7 @@ ${commandLine('doctor')} finds problems. Calls appear below. Stop with Ctrl+C.
 `
 }
 
-/** Returns the text for a start of production on an empty database: how to begin. */
+/** Returns the text for a start of production on an empty database. It explains how to create the first party. */
 function empty({ config, url }: Welcome): string {
   const file = /^sqlite:/.test(config.databaseUrl) ? absoluteDatabase(config.databaseUrl) : undefined
   const database = file === undefined ? [] : ['--database-url', file]
@@ -66,7 +66,7 @@ export function ready({ url, credentials, company }: Pick<Welcome, 'url' | 'cred
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: company?.url })}\n`
 }
 
-/** Returns three lines for a pipe or a file, which may be stored: where everything is, and no secret. */
+/** Returns three lines for a pipe or a file. They contain addresses but no secrets, because they may be stored. */
 export function printed(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, company } = welcome
   if (credentials.isEmpty) return empty(welcome)

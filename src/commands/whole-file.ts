@@ -12,8 +12,8 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces a file as a whole or not at all, also through a link. Its mode stays; a new file is readable only by the
- * user.
+ * Replaces a file as a whole or not at all, even if the path is a link. Its mode stays; a new file is readable only by
+ * the user.
  * @returns the path of a copy of the file as it was; undefined if there was none
  */
 export async function writeWhole(
@@ -39,7 +39,7 @@ export async function writeWhole(
   throw Object.assign(new Error('it has changed in the meantime: run this again'), { code: 'ECHANGED' })
 }
 
-/** Copies a file with its mode, replacing an earlier copy: only the server's own entry differs. */
+/** Copies a file with its mode. Replaces an earlier copy, which differs only in the server's own entry. */
 async function copyBeside(target: string): Promise<string> {
   const copy = `${target}.payments-mcp-backup`
   await rm(copy, { force: true })
