@@ -31,12 +31,12 @@ interface PagesDependencies extends Dependencies, PageDependencies {
   interactions: Interactions
 }
 
-/** Mounts everything that people see of the service. */
+/** Mounts all pages of the service. */
 export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  // Declines are counted across both pages.
+  // Checkouts and payment requests share one counter of declined cards.
   const declines = new DeclinesByAddress(dependencies.system)
   mountCheckout(app, dependencies, declines)
   mountPaymentRequests(app, dependencies, declines)

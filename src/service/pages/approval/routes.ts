@@ -25,7 +25,7 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
 /** The size limit of a form in bytes. It fits the longest reason, at up to nine bytes for a character. */
 const maxBytes = 8 * 1024
 
-/** Mounts the page where a person, and not a model, decides on a payment in review. */
+/** Mounts the page where a person decides on a payment in review. A model cannot use it. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
   const takeForm = ownForm(purposeOf, takeDecision)

@@ -11,9 +11,9 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A page that shows a card's number once, as its visitor sees it. */
+/** The state of a page that shows a card's number once. */
 export interface CardPage {
-  /** `ready`: it can still show the number. */
+  /** `ready` means that the page can still show the number. */
   state: 'ready' | 'shown' | 'expired'
   expiresAtMs: number
   card: {
@@ -26,11 +26,14 @@ export interface CardPage {
   }
 }
 
-/** The pages of card numbers, for a signed-in visitor who has the token in the page's address. */
+/**
+ * The visitor's access to the page of a card number. The visitor must be signed in and have the token in the page's
+ * address.
+ */
 export interface CardPages {
   /** Returns undefined to everyone except users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Returns the details to the first caller before the page expires, and to nobody else. `page` is its prior state. */
+  /** Returns the card's details to the first caller before the page expires, and to nobody else. */
   show(token: string, user: UserRow): Promise<CardContent | undefined>
 }
 

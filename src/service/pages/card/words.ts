@@ -49,7 +49,7 @@ const statuses = {
   expired: 'Expired',
 } as const satisfies Record<CardPage['card']['status'], string>
 
-/** A card's details, in the form that a merchant's page requests. */
+/** A card's details, in the format that a merchant's payment form asks for. */
 export interface DetailsWords {
   /** The digits in groups of four. */
   number: string[]

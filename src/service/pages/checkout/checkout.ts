@@ -28,7 +28,7 @@ export interface CheckoutSession {
   amount: number
   taxAmount: number
   currency: 'USD'
-  /** The time when payment 1 can no longer be paid. */
+  /** The time after which payment 1 can no longer be paid. */
   expiresAt: string | null
   nextDueAt: string | null
 }
@@ -50,7 +50,7 @@ export type Opener = { clientSecret: string } | { manageToken: string }
 export interface Checkout {
   /** Returns the service's time. */
   now(): Promise<number>
-  /** Opens the page at `checkoutUrl`. `clientSecret` is null unless payment 1 can still be paid. */
+  /** Opens the page at `checkoutUrl`. `clientSecret` is null once payment 1 can no longer be paid. */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
@@ -58,7 +58,7 @@ export interface Checkout {
   session(by: Opener): Promise<CheckoutSession>
   /**
    * Pays payment 1. Once it is paid, a repeat returns `paid` again.
-   * @throws 404, 409 when ended, 422 on a field, 429.
+   * @throws 404, 409 if the checkout has ended, 422 for an invalid field, 429.
    */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
   /** Ends the agreement for the payer: all future payments stop. @throws 404, 409. */
@@ -150,7 +150,8 @@ const resultDetails = {
 
 interface Paying extends ChangeContext {
   /**
-   * A random key that the payer's browser creates for this checkout. A repeat with the same key comes from the payer.
+   * A random key that the payer's browser creates for this checkout. The same key proves that a repeat comes from the
+   * payer.
    */
   payerKey: string | undefined
 }
@@ -158,7 +159,7 @@ interface Paying extends ChangeContext {
 async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = paying
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // A double click or a second tab finds the payment made, so nothing is charged twice.
+  // After a double click or in a second tab, the payment is already made, so nothing is charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

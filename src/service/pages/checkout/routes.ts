@@ -36,7 +36,7 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   }
   serve('GET /checkout/manage/:manageToken', showManagePage)
   serve('GET /checkout/:subscriptionId/:pageToken', showPage)
-  // An id is not a secret: alone it opens nothing and does not reveal whether the subscription exists.
+  // An id is not a secret, so this address opens nothing. It does not even reveal whether the subscription exists.
   serve('GET /checkout/:subscriptionId', notFound)
 }
 
@@ -99,7 +99,10 @@ const actions = {
   ) => Promise<object>
 >
 
-/** Logs a warning, once for each checkout and once for each address, when cards are being tested there. */
+/**
+ * Logs a warning when so many cards are declined that somebody may be testing stolen cards. It warns once for each
+ * checkout and once for each client address.
+ */
 function warnOfTries(
   { declines, log }: CheckoutDependencies,
   { address, waits }: { address: string | undefined; waits: string | null },

@@ -48,7 +48,10 @@ ${
   return pageDocument({ title, styles, scripts, body })
 }
 
-/** Renders the card form that the library frames. It names the purchase, so the page around it can't misrepresent it. */
+/**
+ * Renders the card form that the library shows in a frame. The form names the purchase, so that the embedding page
+ * can't misrepresent it.
+ */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
   const body = html`<main class="form" aria-label="Card details">
@@ -72,13 +75,13 @@ ${field({ id: 'cvv', label: 'Security code', autocomplete: 'cc-csc', placeholder
 ${sandbox ? testCardList() : ''}
 </form>
 </main>`
-  // The page around the frame says that it is the sandbox; the frame's own notice is next to the price.
+  // A framed page has no sandbox banner. The form's own notice is next to the price.
   return pageDocument({ title: 'Card payment', styles, scripts, framed: true, body })
 }
 
 const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const
 
-/** Fields have no name: without the script the browser has nothing to send. */
+/** Renders a field without a `name`, so that the browser sends no card data if the script does not run. */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
   return html`<div class="field">
 <label for="${of.id}">${of.label}</label>

@@ -25,12 +25,15 @@ export interface Claim {
   sender: string
   /** The address that the payment was sent to. */
   claimant: string
-  /** The visitor's relation to the recipient: an account with that address may have been created since. */
+  /** The visitor's relation to the recipient, who may have created an account since the payment. */
   answerer: Answerer
   amountCents: number
   description: string | null
   status: PaymentRow['status']
-  /** A token that the page's form sends back. It fits only this payment in this state, so the form counts once. */
+  /**
+   * A token that the page's form sends back. It is valid only for this payment in its current state, so that the form
+   * takes effect once.
+   */
   formToken: string
 }
 
@@ -78,7 +81,7 @@ async function take(
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
-  // The second of two clicks waits for this lock; by then the payment may also have been canceled.
+  // While this waits for the lock, another click may claim the payment, or the sender may cancel it.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))

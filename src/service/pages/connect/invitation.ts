@@ -40,7 +40,10 @@ export interface Invitation {
   /** The limit of one payment in cents; null without a limit. */
   perTransactionCents: number | null
   expiresAtMs: number
-  /** A token that the page's form sends back. It fits only this invitation in this state, so the form counts once. */
+  /**
+   * A token that the page's form sends back. It is valid only for this invitation in its current state, so that the
+   * form takes effect once.
+   */
   formToken: string
 }
 
@@ -54,8 +57,8 @@ interface Sent {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's access to an invitation, by the token in its address instead of a credential. An invited party
- * that answers for itself does so through a signed-in user.
+ * The invited person's access to an invitation, by the token in its address instead of a credential. For an invited
+ * party that can act on its own, one of its users must sign in to answer.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
@@ -99,7 +102,8 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Waits for changes to the developer's agents and customers. After the lock, an agent deleted meanwhile is not found.
+  // Waits for pending changes to the developer's agents and customers. If one of them deleted the agent, it is not
+  // found below.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

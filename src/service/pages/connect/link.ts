@@ -23,7 +23,7 @@ export interface OpenedLink {
   expiresAtMs: number | null
   /**
    * The id of the customer that the visitor would become, signed for this link. The page's form sends it back, and the
-   * address of the result contains it. Repeats of a form create only one customer.
+   * address of the result page contains it. A form that is sent twice creates only one customer.
    */
   formToken: string
 }

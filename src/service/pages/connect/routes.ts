@@ -67,7 +67,10 @@ type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promis
 
 const orFailed = failingAs({ page: 'a connect page', headers })
 
-/** Shows with `refuse` why the service refused an answer. Any other failure is reported without details. */
+/**
+ * Returns a wrapper for the pages' handlers. If the service refuses an answer, `refuse` shows the reason. Any other
+ * failure is shown without details.
+ */
 export function orRefusal(refuse: Refuse) {
   return (c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> =>
     orFailed(c, pages, async () => {

@@ -8,7 +8,7 @@ import { momentOf } from '../frame/texts.ts'
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** Whether it signs in by itself: then its name is the party's own word. */
+  /** Whether it signs in by itself, without a user. Its name was then entered by a user of the party. */
   signsInItself: boolean
   /** The identity provider that signs its agents in; null for all other connections. */
   vouchedBy: string | null

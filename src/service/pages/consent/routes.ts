@@ -107,7 +107,7 @@ function purposeOf({ uid }: ConsentRequest): string {
   return `consent ${uid}`
 }
 
-/** Adds the headers of all pages here to the response that leads back to the application. */
+/** Adds the headers of these pages to the redirect to the application. */
 function withHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)

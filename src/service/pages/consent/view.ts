@@ -18,7 +18,7 @@ interface ConsentShown {
   action: string
   formToken: string
   account: Account
-  /** Whether this session may allow it. */
+  /** Whether this session may allow the request. */
   mayAgree: boolean
   entry: ConsentEntry
   problem: ConsentProblem | null
@@ -63,7 +63,7 @@ ${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
 </form>`
 }
 
-/** Renders the form for a session that must prove itself before it may allow anything: it can only deny. */
+/** Renders the form for an unproven session, which can only deny the request. */
 function denialForm({ action, formToken }: ConsentShown): Html {
   return html`${askForProof('allow it', action)}
 <form method="post" action="${action}">

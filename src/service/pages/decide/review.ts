@@ -54,7 +54,7 @@ export interface ShownCap {
 
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-/** Creates the functions by which a party's users read pending calls and decide on them. */
+/** Creates the functions that read a party's pending calls and record its users' decisions. */
 export function createDecisionReviews(dependencies: Opening & { reportEntry: ReportEntry }) {
   return {
     open: (id: string, user: UserRow) =>
@@ -63,7 +63,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
-    /** Reads the user's pending calls, the first to expire first. */
+    /** Reads the user's pending calls in order of expiry. */
     waiting: (user: UserRow, limit: number) =>
       runSettled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
@@ -127,7 +127,7 @@ async function reviewOf(
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
-/** Returns the payee's name: the model named the payee by an id or a handle, but a person knows them by name. */
+/** Returns the payee's name, because the call may only have the payee's id or handle. */
 async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments }: HeldCall): Promise<string | null> {
   const counterparty = (callArguments.counterparty ?? {}) as Partial<Counterparty>
   const { type, value } = counterparty

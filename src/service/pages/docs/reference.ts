@@ -3,7 +3,7 @@ import type { openApiDocument } from '../../../openapi/document.ts'
 
 type OpenApi = ReturnType<typeof openApiDocument>
 
-/** A parameter, or a member of a body. The name of a nested member has the names of its parents before it. */
+/** A parameter, or a member of a body. The name of a nested member starts with the names of its parents. */
 export interface Field {
   name: string
   type: string
@@ -106,7 +106,10 @@ function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Fiel
   })
 }
 
-/** Returns the objects that a value may be or contain, each with the suffix for its name (`[]` for each level of list). */
+/**
+ * Returns the objects that a value may be or contain. Each has the suffix for its name: one `[]` for each list around
+ * it.
+ */
 function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
   const { anyOf, oneOf, items, properties } = resolveRef(schema)
   const choices = anyOf ?? oneOf
@@ -115,7 +118,7 @@ function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, stri
   return properties === undefined ? [] : [[schema, '']]
 }
 
-/** Describes the values that a schema accepts, in few words. */
+/** Describes briefly which values a schema accepts. */
 function typeText(schema: JsonSchema, resolveRef: ResolveRef): string {
   const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = resolveRef(schema)
   const choices = anyOf ?? oneOf

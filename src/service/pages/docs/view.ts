@@ -88,7 +88,7 @@ const fieldColumns: readonly [Column<Field>, ...Column<Field>[]] = [
   { name: 'Meaning', cell: ({ description }) => description },
 ]
 
-/** Answers have all of their members, so none is marked. */
+/** Responses always have all of their members, so this table marks none as required. */
 const answerColumns: typeof fieldColumns = [
   fieldColumns[0],
   { name: 'Type', cell: ({ type }) => type },

@@ -36,7 +36,10 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 </form>`
 }
 
-/** Renders a page for a missing address. The link may be for another person, who can sign in from here. */
+/**
+ * Renders a page for a missing address. The link may be meant for a different user, so the page has a button to sign in
+ * as one.
+ */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'
   const main = html`<h1>${heading}</h1>

@@ -19,7 +19,7 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Wraps `take` so that it gets a form only if this site showed the form to this person for this purpose. */
+/** Wraps `take` so that it handles a form only if this site showed the form to this person for this purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,
@@ -32,7 +32,7 @@ export function ownForm<Pages extends PageDependencies>(
   }
 }
 
-/** Redirects to a page by GET, so that a reload repeats nothing. */
+/** Redirects to a page, which the browser requests by GET. A reload then does not send the form again. */
 export function leadTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }

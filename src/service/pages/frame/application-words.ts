@@ -10,7 +10,8 @@ export interface ApplicationWords {
 
 /**
  * Returns the texts of an application.
- * @param id If the client id is an address, the application's description was read from it, so its host is certain.
+ * @param id If the client id is an https address, the application's metadata was read from that address, so its host is
+ * verified.
  */
 export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
   const address = URL.parse(id)
@@ -18,7 +19,7 @@ export function applicationWords({ id, name }: { id: string; name: string }): Ap
   return { name: foreignName(name, host ?? `An application without a name (${shortForeignText(id)})`), host }
 }
 
-/** Returns the destination of the answer in words. */
+/** Describes where the person's answer is sent, such as a host name or `This computer`. */
 export function destinationWords(redirectUri: string | null): string {
   if (redirectUri === null) return 'The device that showed you the code'
   const address = URL.parse(redirectUri)

@@ -14,9 +14,9 @@ export interface Part {
 /** The texts of an approval, for the person who decides. Plain text, not HTML. */
 export interface ApprovalWords {
   heading: string
-  /** The outcome; empty while it waits. */
+  /** The outcome; empty while the payment is pending. */
   outcome: string[]
-  /** Whether it can be decided. */
+  /** Whether the payment can be decided. */
   asks: boolean
   amount: string
   payee: Part[]

@@ -25,7 +25,7 @@ export const assets = {
 
 export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css'
 
-/** One day: the mark seldom changes, and browsers request it with each page. */
+/** Browsers may cache the logo for one day, because it seldom changes and each page requests it. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Serves the files. Each is read once, at its first request. */

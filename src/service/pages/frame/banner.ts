@@ -35,7 +35,7 @@ export async function bannerNow({
     const time = `<time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time>`
     return sandboxBanner.replace('</p>', `<br><span class="moved">Clock moved: it is now ${time}</span></p>`)
   } catch (error) {
-    // The page that reports the failure must still be shown.
+    // A page must still be shown if the clock cannot be read.
     log.debug({ err: error }, 'the clock could not be read for a page')
     return sandboxBanner
   }

@@ -8,20 +8,20 @@ import { accountOf, signOutForm } from './account.ts'
 import type { PageDependencies } from './dependencies.ts'
 import { barPlace, filledIn, type Html } from './document.ts'
 
-/** The mark and the product name of the site's pages. They lead home. */
+/** The logo and the product name at the top of each page. Both link to the home page. */
 export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
 
 interface Place {
   name: string
   path: string
-  /** The beginnings of the addresses that belong to this place. */
+  /** The path prefixes of the pages that belong to this place. */
   under: readonly string[]
   only?: Environment
 }
 
 const decisions = '/decisions'
 
-/** The places that the bar leads to. Production has no Sandbox. */
+/** The pages that the bar links to. Production has no Sandbox page. */
 const places: readonly Place[] = [
   { name: 'Runs', path: '/console', under: ['/console'] },
   { name: 'Money', path: '/console/money', under: ['/console/money'] },
@@ -30,7 +30,7 @@ const places: readonly Place[] = [
   { name: 'Connections', path: '/connections', under: ['/connections'] },
 ]
 
-/** The bar shows no larger number. */
+/** The largest count that the bar shows. A larger count appears as `99+`. */
 const maxCounted = 99
 
 /** Inserts the bar at its placeholder, for the signed-in user of a page. */
@@ -63,7 +63,7 @@ function countText(count: number): Html | '' {
   return html` <span class="count">${count > maxCounted ? `${maxCounted}+` : count}<span class="unseen"> pending</span></span>`
 }
 
-/** Counts the pending decisions. A page is shown without the number rather than not at all. */
+/** Counts the pending decisions. If that fails, the page is shown without the number. */
 async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
     return await pendingCount(store, partyId, maxCounted + 1)

@@ -24,7 +24,10 @@ export async function proveSession(c: Context, pages: PageDependencies): Promise
   if (session !== undefined) await pages.signIn.prove(session)
 }
 
-/** Returns the place for which wrong passwords are counted. Signing out does not change it. */
+/**
+ * Returns the client address and the browser's cookie, for which wrong passwords are counted. The cookie stays after
+ * signing out.
+ */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
 }
@@ -40,8 +43,9 @@ export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
 }
 
 /**
- * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so at this machine
- * the holder of a link is its recipient. Both the listener and the address that the browser used must be local.
+ * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so anyone at this
+ * machine who has a link counts as its recipient. The client's connection and the address that the browser used must
+ * both be local.
  */
 export function mayBeAnybody(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)

@@ -9,8 +9,8 @@ interface CardField {
 }
 
 /**
- * Returns a function that renders a card's fields in the order of `fields`, with their problems. Typed values are not
- * put back, so a saved page contains no card.
+ * Returns a function that renders a card's fields in the order of `fields`, with their problems. Typed values are never
+ * filled in again, so a saved page contains no card number.
  */
 export function cardFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, CardField>>,

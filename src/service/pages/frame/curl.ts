@@ -3,7 +3,7 @@ import { escaped } from './texts.ts'
 
 /**
  * Returns the request as a shell command. The key comes from the caller's environment. The command gets a new
- * Idempotency-Key, because the old one would return the recorded answer. Invisible characters in the body are JSON
+ * Idempotency-Key, because the old one would return the recorded response. Invisible characters in the body are JSON
  * escapes.
  */
 export function curlOf(

@@ -5,9 +5,9 @@ import { momentOf } from './texts.ts'
 /** The texts of a call that waits for a person. Plain text, not HTML. */
 export interface DecisionWords {
   heading: string
-  /** The outcome; empty while it waits. */
+  /** The outcome; empty while the call is pending. */
   outcome: string[]
-  /** Whether it can be decided. */
+  /** Whether the call can be decided. */
   asks: boolean
   facts: Fact[]
   /** The effect of approving. */
@@ -63,7 +63,10 @@ const outcomes = {
   ended: () => ['This request has expired. If you still want it, ask your assistant again.'],
 } as const satisfies Record<HeldState, (ends: string) => string[]>
 
-/** Splits a fact into label and text if it has a label. The facts were made safe to show when they were recorded. */
+/**
+ * Splits a fact into label and text, if it has a label. The facts need no escaping here, because they were made safe to
+ * show when they were recorded.
+ */
 function factOf(fact: string): Fact {
   const [, label, text] = /^([A-Z][^:“]{1,50}): (.+)$/.exec(fact) ?? []
   return label === undefined || text === undefined ? { label: '', text: fact } : { label, text }

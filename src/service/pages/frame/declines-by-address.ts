@@ -2,7 +2,10 @@ import type { System } from '../../../core/system.ts'
 import { Tries } from '../../../core/tries.ts'
 import { declinesWaitMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
-/** The limit allows for a company or a phone network behind one address, whose payers occasionally mistype. */
+/**
+ * The limit is this high because all payers of a company or phone network may share one address, and some of them
+ * mistype.
+ */
 export const maxDeclinesPerAddress = 30
 
 /** A counter of declined cards for each client address, on all pages of this process. */
@@ -20,7 +23,7 @@ export class DeclinesByAddress {
     if (tries >= maxDeclinesPerAddress) throw tooManyTries(leftMs)
   }
 
-  /** Counts a decline; true for the one that reaches the limit. */
+  /** Counts a decline. Returns true only for the decline that reaches the limit. */
   count(address: string | undefined): boolean {
     return address !== undefined && this.#tries.count(address) === maxDeclinesPerAddress
   }

@@ -36,9 +36,9 @@ export const pageHeaders = {
 } as const
 
 /**
- * The headers of a page with a form and no script. It loads only style sheets and the mark, its form goes to this site,
- * and no page frames it. The referrer is sent within the site: without it, browsers send `Origin: null` with a form,
- * which looks like another site's.
+ * The headers of a page with a form and no script. It may load only style sheets and the logo, its form may go only to
+ * this site, and no page may frame it. The referrer is sent within the site. Without it, browsers send `Origin: null`
+ * with a form, so the form would seem to come from another site.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -64,8 +64,8 @@ export const scriptedPageHeaders = {
 } as const
 
 /**
- * The headers of the console. Its script redraws parts of the page: only its Trusted Types policy `console`, which gets
- * nothing but this service's own responses, may turn text into HTML.
+ * The headers of the console. Its script redraws parts of the page. Only its Trusted Types policy `console` may turn
+ * text into HTML, and that policy gets only responses of this service.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html } from './document.ts'
 
-/** An id of the API, or an entry of the ledger. Keys of requests (`idk_`) identify no record. */
+/** The id of a record, or of a ledger entry in a posting. Ids with `idk_` are keys of requests and have no page. */
 const idForm = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
 
 /** Returns whether a text is an id of the API. */
@@ -14,7 +14,7 @@ export const recordAddress = (id: string) => `/console/records/${encodeURICompon
 export const idLink = (id: string): Html =>
   isId(id) ? html`<a href="${recordAddress(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`
 
-/** Renders an id as a link in a table: its kind and its end, which differ. */
+/** Renders an id in a table as a link. The link's text is short: the prefix and the last characters. */
 export const shortIdLink = (id: string): Html =>
   isId(id)
     ? html`<a href="${recordAddress(id)}" title="${id}"><code>${id.slice(0, 4)}…${id.slice(-8)}</code></a>`
@@ -23,6 +23,6 @@ export const shortIdLink = (id: string): Html =>
 /** Renders a text in which each id is a link to its record. */
 export function withLinkedIds(text: string): Html {
   const parts = text.split(new RegExp(`(${idForm.source})`, 'g'))
-  // Every second part is an id.
+  // The pattern is a capture group, so every second part is an id.
   return html`${parts.map((part, at) => (at % 2 === 0 ? part : html`<a href="${recordAddress(part)}">${part}</a>`))}`
 }

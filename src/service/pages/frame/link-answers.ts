@@ -10,8 +10,7 @@ import type { PageForm } from './document.ts'
 /** The form of a page whose address was sent to a person. */
 export interface LinkForm extends PageForm {
   /**
-   * A token for the signed-in user of the recipient party; null if the visitor plays a party that has no users to sign
-   * in.
+   * A token for the signed-in user of the recipient party; null if the visitor acts as a recipient who has no account.
    */
   personToken: string | null
   /** Whether the visitor may agree. */

@@ -23,7 +23,10 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     notFound: (c: Context): Answer => c.html(messagePage('Not found', missing), 404, headers),
     refused: refusalPage,
     refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
-    /** Returns the fields of a form of this site with an offered decision, or the response that refuses it. */
+    /**
+     * Returns the fields of a form that this site sent with one of `decisions`. For any other request, returns the
+     * response that refuses it.
+     */
     sentForm: async (
       c: Context,
       { publicUrl }: PageDependencies,
@@ -41,7 +44,7 @@ export function tokenOf(c: Context): string {
   return c.req.param('token') ?? ''
 }
 
-/** Redirects to a page by GET, so that a reload repeats nothing. */
+/** Redirects to a page, which the browser requests by GET. A reload then does not send the form again. */
 export function lead(c: Context, path: string = c.req.path): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

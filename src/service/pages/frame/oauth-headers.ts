@@ -16,8 +16,8 @@ export function consentHeaders(redirectUri: string | null): Readonly<Record<stri
 }
 
 /**
- * Returns the address as a source of the policy; only its scheme if the policy cannot express the host (for example
- * IPv6).
+ * Returns the address as a source for the Content-Security-Policy. If the policy cannot express the host (for example
+ * IPv6), it is only the scheme.
  */
 function sourceOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri)

@@ -13,7 +13,7 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The person at a route. Their session is certain if every level of the route needs one. */
+/** The person at a route. If every level of the route needs a session, it is never undefined. */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -42,8 +42,8 @@ export type Serve<Pages> = <Route extends PageRoute>(
 ) => void
 
 /**
- * Returns the function that mounts the routes of pages. Each route is named by its key in `pageNeeds` and answers only
- * a person who meets its requirements. No other place checks them.
+ * Returns the function that mounts the routes of pages. A route is a key of `pageNeeds` and answers only a person who
+ * meets the requirements listed there. Only this function checks them.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
@@ -77,7 +77,7 @@ interface PageVisit {
   leadIn(): Response
 }
 
-/** Admits a person who meets the route's requirement for the submitted answer. Others are told how to meet it. */
+/** Admits a person who meets the route's requirement for the submitted answer. Other people see how to meet it. */
 async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
   const isSent = route.startsWith('POST ')
   const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')

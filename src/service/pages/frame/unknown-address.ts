@@ -14,12 +14,12 @@ export function acceptsPage(c: Context): boolean {
   return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
 }
 
-/** Returns whether a request for an unknown address comes from a browser's address line or from a link. */
+/** Returns whether a person requested the address in a browser, by typing it or following a link. */
 export function isBrowsing(c: Context): boolean {
   return c.req.method === 'GET' && c.req.header('authorization') === undefined && acceptsPage(c)
 }
 
-/** Answers a person at an address without a page with links to the pages that exist. */
+/** Shows a person at an unknown address links to existing pages. */
 export function showUnknownAddress(c: Context, pages: PageDependencies): Promise<Response> {
   return orFailure(c, pages, async () => {
     const response = await c.html(unknownPage, 404, headers)

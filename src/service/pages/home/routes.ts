@@ -31,14 +31,14 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // The service is up if its database answers.
+  // This read fails if the database is down, so that the home page then reports a failure too.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({
     environment,
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
-    // Only a visitor at this machine may see the path of its folder.
+    // The command contains a local path, which only a visitor at this machine may see.
     start: mayBeAnybody(c, pages) ? about.start : undefined,
     host: hostNames.find((name) => name === hostId) ?? firstHost,
   })

@@ -18,7 +18,7 @@ interface HomeShown {
   version: string
   mcpUrl: string
   /**
-   * The command with which a host on this machine starts the MCP server; undefined if there is none or the visitor is
+   * The command that starts the MCP server for a host on this machine; undefined if there is none or the visitor is
    * remote.
    */
   start: Start | undefined
@@ -27,8 +27,8 @@ interface HomeShown {
 }
 
 /**
- * Renders the page at the root address. Without its script, hosts are still chosen by links, and blocks are copied by
- * hand.
+ * Renders the page at the root address. The page works without its script: the person chooses a host by a link, and
+ * copies the texts by hand.
  */
 export function homePage(state: HomeShown): Html {
   const { environment, version, mcpUrl } = state

@@ -30,15 +30,17 @@ export interface PartyInvitationSeen {
   role: 'ADMIN' | 'MEMBER'
   /** The invited address, which becomes the sign-in. */
   email: string
-  /** Whether the address already signs in to an account: it cannot join a second one. */
+  /** Whether the address already signs in to an account. It then cannot join a second one. */
   isTaken: boolean
-  /** Whether the visitor may decline: if the address has a user, only that user may. */
+  /** Whether the visitor may decline. If the address belongs to a user, only that user may. */
   mayDecline: boolean
-  /** A token that the form sends back: it fits only this invitation in this state. */
+  /** A token that the form sends back. It is valid only for this invitation in its current state. */
   formToken: string
 }
 
-/** The result of a form; `stale`: the state changed in between, so it did nothing. */
+/**
+ * The result of a form. `stale` means that the invitation had changed since the page was shown, so nothing was done.
+ */
 export type Outcome = 'joined' | 'declined' | 'stale'
 
 /** The invited person's access to an invitation to a party, by the token in its address instead of a credential. */
@@ -104,7 +106,10 @@ function partyAt(token: string): FindParty {
   return async (tx) => (await invitationAt(tx, token))?.partyId
 }
 
-/** Applies a form if the invitation is unchanged since its page was shown. A second click waits for the first. */
+/**
+ * Applies a form if the invitation is unchanged since its page was shown. The lock makes a second click wait for the
+ * first.
+ */
 async function whenShown(
   context: ChangeContext,
   { token, formToken }: { token: string; formToken: string },

@@ -6,7 +6,7 @@ import { isolatedText } from '../frame/texts.ts'
 import type { PartyInvitationSeen } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
-/** The values filled in before, and their problem. A password is never put back. */
+/** The values from the previous attempt, and their problem. A password is never filled in again. */
 export interface Filled {
   name: string
   problem: string | null

@@ -30,7 +30,7 @@ export interface ProviderEntry {
 
 type Field<Entry> = keyof Entry | 'form'
 
-/** The problems of a form, by field; `form` has a problem of no single field. */
+/** The problems of a form, by field. `form` has a problem that belongs to no single field. */
 export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
 
 /** The most rules that the form takes. update_trusted_issuer takes more. */
@@ -62,14 +62,14 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
   }
 }
 
-/** The body of an operation, or the problems of the form that it is made from. */
+/** The operation's body that a form leads to, or the problems of an invalid form. */
 type Asked<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
 
 const noScope = 'Choose at least one permission.'
 
-/** Returns the request that registers the application. The operation checks the rest. */
+/** Returns the body that registers the application. The operation itself checks everything else. */
 export function askedApplication(entry: ApplicationEntry, agents: readonly Agent[]): Asked<ApplicationEntry> {
   const { name, agentId, scopes, proof } = entry
   const keys = proof === 'key' ? keysIn(entry.keys) : { publicKeys: undefined }
@@ -84,7 +84,7 @@ export function askedApplication(entry: ApplicationEntry, agents: readonly Agent
   return { attributes: { name, scopes, publicKeys: keys.publicKeys }, relationships }
 }
 
-/** Returns the request that trusts the provider. Rules that are empty are left out. */
+/** Returns the body that trusts the provider, without the empty rules. */
 export function askedProvider(entry: ProviderEntry, agents: readonly Agent[]): Asked<ProviderEntry> {
   const { name, issuer, jwksUri, rules, scopes } = entry
   const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
@@ -106,7 +106,7 @@ const keyForm = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS)
 /** The members of private and shared keys (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Returns the keys of a JWK, a JWKS or a list, with the members that count. */
+/** Returns the public keys in a JWK, a JWKS or a list. Other members than those of a public key are left out. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyForm }
   const value = parseJson(text)
@@ -119,7 +119,7 @@ function keysIn(text: string): { publicKeys: object[] } | { problem: string; isS
   return { publicKeys: keys.map(withKnownMembers) }
 }
 
-/** Returns the entry as the form may show it again. */
+/** Returns the entry without private keys, so that the form can show it again. */
 export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
   const keys = keysIn(entry.keys)
   return 'isSecret' in keys ? { ...entry, keys: '' } : entry

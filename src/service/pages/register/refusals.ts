@@ -28,7 +28,7 @@ export function providerProblems(reply: Reply): Problems<ProviderEntry> {
   return problemsOf(reply, providerFields)
 }
 
-/** Puts the refusal of an operation beside the field that it names. */
+/** Assigns an operation's refusal to the form field that it names. */
 function problemsOf<Entry>(reply: Reply, fields: Fields<Entry>): Problems<Entry> {
   const { errors } = JSON.parse(reply.body) as { errors: { source?: { pointer?: string } }[] }
   const detail = detailOf(reply)

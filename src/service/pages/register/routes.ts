@@ -137,7 +137,7 @@ function askProvider(c: Context, { formToken }: SignedIn, asking: Asking<Provide
 
 const answer = (c: Context, page: Html, status: Status) => c.html(page, status, headers)
 
-/** Returns the agents to choose from, newest first: as many as a list has at most. */
+/** Returns the agents to choose from, newest first. There are at most as many as on one page of the API's list. */
 async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promise<Agent[]> {
   const query = { status: 'ACTIVE', limit: '100' }
   const { body } = await readAsUser(pages, user, 'listAgents' satisfies OperationKey, { params: {}, query })

@@ -105,7 +105,7 @@ function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
   return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
 }
 
-/** Says that nothing was done. The problems themselves are beside their fields. */
+/** Renders the message that nothing was changed. The problems are shown next to their fields. */
 function summary<Entry>(problems: Problems<Entry>): Html | '' {
   if (Object.keys(problems).length === 0) return ''
   const text =

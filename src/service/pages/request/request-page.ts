@@ -39,7 +39,7 @@ export interface AskedPayment {
   expiresAtMs: number
   /** The visitor's relation to the payer. */
   answerer: Answerer
-  /** Whether the payer has no account yet and gets one by paying. */
+  /** Whether the payer has no account yet. Paying then creates one. */
   joins: boolean
   /** Whether a card may still be tried. */
   takesCards: boolean
@@ -47,7 +47,7 @@ export interface AskedPayment {
   lastDecline: CardDecline | null
   /** Whether a payment of this request waits for a decision. */
   inReview: boolean
-  /** A token that the form sends back: it fits only this request in this state. */
+  /** A token that the form sends back. It is valid only for this request in its current state. */
   formToken: string
   viewer: Viewer | null
 }
@@ -68,7 +68,7 @@ export interface CardEntry {
   cvv: string
 }
 
-/** The result of a form; `stale`: the state changed in between, so it did nothing. */
+/** The result of a form. `stale` means that the request had changed since the page was shown, so nothing was done. */
 export type Outcome = 'paid' | 'declined' | 'stale'
 
 /** The payer's access to a payment request, by the token in its address instead of a credential. */
@@ -77,11 +77,11 @@ export interface PaymentRequestPages {
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
   /**
    * Pays a request by card.
-   * @throws 403 for a form from another page, or if the payer answers for itself; 409 if the request cannot be paid;
-   * 422 on a field of the card; 429.
+   * @throws 403 for a form from another page, or if only a signed-in user of the payer may pay; 409 if the request
+   * cannot be paid; 422 for an invalid card field; 429.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
-  /** Declines for a payer that does not answer for itself. @throws 403, 409. */
+  /** Declines on behalf of a payer whose users cannot sign in. @throws 403, 409. */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
 
@@ -124,7 +124,10 @@ function requesterAt(token: string): FindParty {
   return async (tx) => (await requestAt(tx, token))?.partyId
 }
 
-/** Applies a form if the request is unchanged since its page was shown. A second click waits for the first. */
+/**
+ * Applies a form if the request is unchanged since its page was shown. The lock makes a second click wait for the
+ * first.
+ */
 async function whenShown(
   { tx }: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
@@ -163,8 +166,8 @@ async function payAs(
 }
 
 /**
- * Returns the user who answers for the payer, if any.
- * @throws 403 `forbidden` if the payer answers for itself and the visitor is not one of its users.
+ * Returns how the visitor relates to the payer.
+ * @throws 403 `forbidden` if only users of the payer may answer and the visitor is not one of them.
  */
 async function requireAnswerer(
   { tx }: ChangeContext,
@@ -227,7 +230,7 @@ async function viewOf(
   }
 }
 
-/** The most wallets to choose from: more than a person can compare. */
+/** The most wallets to choose from. A person could hardly compare more. */
 const maxWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {

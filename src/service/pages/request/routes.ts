@@ -124,7 +124,7 @@ async function asPayer(
   const isOwn = signedIn !== undefined && personTokenFits(signedIn, request, sent)
   if (!isOwn || request.viewer?.is !== 'payer')
     return refusalPage(c, 403, 'You have since signed in as a different user.')
-  // The second of two clicks, or another tab, finds the request answered.
+  // After a double click or in another tab, the request is already answered.
   if (request.status !== 'OPEN') return lead(c)
   const params = { paymentRequestId: request.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }

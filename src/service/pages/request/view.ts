@@ -79,7 +79,7 @@ ${hiddenFields(forms)}
 </section>`
 }
 
-/** Renders the notice that only the payer's users may answer, because the payer has an account. */
+/** Renders the notice that only the payer's users may answer. */
 function ofSomebodyElse({ payer }: RequestWords, { account, action }: RequestForms): Html {
   if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`

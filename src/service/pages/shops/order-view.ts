@@ -17,7 +17,7 @@ interface OrderShown {
   orderId: string
   /** Null if the order cannot be returned. */
   form: ReturnForm | null
-  /** The checkout page of the unpaid rest. */
+  /** The address of the checkout page for the unpaid rest of the order. */
   nextCheckout: string | null
   problem: string | null
 }

@@ -22,7 +22,7 @@ import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './word
 export interface SeenShop {
   id: string
   attributes: ShopAttributes
-  /** The text in the page that people cannot see, by product. */
+  /** The text in the page that browsers do not display, by product. */
   hidden: ReadonlyMap<string, string>
 }
 
@@ -38,7 +38,7 @@ export interface OpenedCheckout {
   id: string
   attributes: CheckoutAttributes
   buyer: Buyer
-  /** Whether the cart can be replaced by one with other extras: not if it is the rest of another cart. */
+  /** Whether the buyer can still choose other extras. A cart with the rest of a split order cannot change. */
   mayChange: boolean
   /** The note to the shop, with secrets masked. */
   note: string | null
@@ -49,14 +49,14 @@ export interface OpenedOrder {
   attributes: OrderAttributes
   buyer: Buyer
   mayReturn: boolean
-  /** The path of the checkout page of the unpaid rest. */
+  /** The path of the checkout page for the unpaid rest of a split order. */
   nextCheckout: string | null
 }
 
 interface Cart {
   shopId: string
   items: readonly { productId: string; quantity: number }[]
-  /** Undefined for the shop's own selection. */
+  /** The chosen extras; undefined to keep the shop's preselection. */
   extras?: readonly string[]
   note?: string
 }
@@ -169,7 +169,10 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
   }
 }
 
-/** Returns an actor for the party. @param keyId A substitute for the id of a credential, which does not exist here. */
+/**
+ * Returns an actor that acts for the party. @param keyId The checkout's id, used as the key id because no credential
+ * exists here.
+ */
 function partyActor(partyId: string, keyId: string): Actor {
   const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const
   return { ...identity, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }

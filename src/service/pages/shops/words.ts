@@ -29,11 +29,11 @@ export interface ProductWords {
   name: string
   description: string | null
   price: string
-  /** The text in the page that people cannot see. */
+  /** The text in the page that browsers do not display. */
   hidden: string | null
 }
 
-/** Returns the texts of a shop. @param hidden The text that people cannot see, by product. */
+/** Returns the texts of a shop. @param hidden The text that browsers do not display, by product. */
 export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
   return {
     id: shopId,

@@ -104,14 +104,14 @@ interface PageState {
 async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isHere = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
-  // For a page that always needs proof, a one-click sign-in would only lead back here.
+  // A one-click sign-in gives no proof, so for a page that always needs proof it would only lead back here.
   const isOffered = isHere && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   return c.html(signInPage({ ...state, owner, isUnproven, isHere }), status, oauthPageHeaders)
 }
 
-/** The only targets after signing in: an address written by someone else cannot lead anywhere else. */
+/** The only pages to go to after signing in, so that a crafted link cannot redirect a person elsewhere. */
 const places =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 

@@ -37,7 +37,7 @@ function ownerForm(next: string, owner: string): Html {
 </form>`
 }
 
-/** Renders the page at a one-time link. Opening it does not use it up: its form does. */
+/** Renders the page at a one-time link. Sending its form uses up the link; opening the page does not. */
 export function linkPage(user: string, { action, next }: { action: string; next: string }): Html {
   const heading = 'Sign in'
   const main = html`<h1>${heading}</h1>

@@ -22,8 +22,8 @@ interface VerifyDependencies extends PageDependencies {
 const orFailure = failingAs({ page: 'a verification page', headers })
 
 /**
- * Mounts the page that a 428 names, which takes a code of the user's authenticator app, and the page that sets up the
- * app.
+ * Mounts two pages. A 428 response links to the first one, where a user enters a code of their authenticator app. The
+ * second one sets up the app.
  */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
@@ -148,7 +148,10 @@ function addressOf(c: Context): string {
   return next === null ? c.req.path : `${c.req.path}?next=${encodeURIComponent(next)}`
 }
 
-/** Returns the approval page to return to. An address written by someone else cannot lead anywhere else. */
+/**
+ * Returns the approval page to return to, or null for any other address, so that a crafted link cannot redirect a
+ * person elsewhere.
+ */
 function backOf(c: Context): string | null {
   const back = c.req.query('back')
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null

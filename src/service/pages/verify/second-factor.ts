@@ -41,7 +41,10 @@ export type Enrolment = 'none' | 'begun' | 'enrolled'
 export interface SecondFactor {
   /** Returns undefined to everyone except the challenge's user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
-  /** Checks a code by real time. If it is right, the user's check is valid from now, by the service's time. */
+  /**
+   * Checks a code against real time. If the code is right, the user counts as verified from now on, by the service's
+   * clock.
+   */
   verify(
     challenge: string,
     user: UserRow,
@@ -139,10 +142,13 @@ function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
   return nowMs >= expiresAtMs
 }
 
-/** The number of steps to search: more than codes are accepted for, so that a late code can be reported as late. */
+/**
+ * The number of time steps to search. It is larger than the accepted range, so that a late code can be reported as
+ * late.
+ */
 const searchedSteps = 10
 
-/** Checks a code of the app with the secret and saves the result. If the code is right, it also saves the change. */
+/** Checks a code of the app and saves the result. If the code is right, it also saves `change`. */
 async function judgeCode(
   check: Check,
   row: SecondFactorRow,
@@ -171,9 +177,9 @@ async function judgeCode(
 }
 
 /**
- * Returns the generator of an app's codes. Checks need the secret itself, so a hash is not enough. Instead it is
- * derived from the root key that the seed names, and stored nowhere. All apps support 160 bits and SHA-1 (RFC 4226
- * section 4; Google's key URI format).
+ * Returns the generator of an app's codes. Checks need the secret itself, so storing a hash is not enough. The secret
+ * is not stored either: it is derived from the root key that the seed names. All apps support 160 bits and SHA-1 (RFC
+ * 4226 section 4; Google's key URI format).
  */
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
   const { Secret, TOTP } = await library()

@@ -58,7 +58,7 @@ export function codeProblem(result: CodeResult): string | null {
 
 const problems = {
   accepted: null,
-  // The page's own text covers this case.
+  // The page itself explains this case.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is wrong. Enter the code that the app shows now.',

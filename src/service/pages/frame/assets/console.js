@@ -14,7 +14,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The only place where a text becomes HTML: it came from this site, which escapes foreign text. */
+/** The only place where text becomes HTML. The text comes from this site, which escapes foreign text. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
@@ -34,7 +34,7 @@ function fragmentOf(text) {
 }
 
 /**
- * Fetches a part of the console. Returns undefined if there is none, or after signing out.
+ * Fetches a part of the console. Returns undefined if there is none, or if the person is signed out.
  * @param {string} address
  */
 async function answerAt(address) {
@@ -106,7 +106,7 @@ function addNewer(list, text) {
   const first = list.querySelector('[data-entry]')
   const shown = [...fragmentOf(text).querySelectorAll('[data-entry]')]
   const reaches = first === null || shown.some(({ id }) => document.getElementById(id))
-  // Ids are in order of time. The last item may be the link to the missing entries in between.
+  // Newer entries have greater ids. The last item may be a link to entries that are missing in between.
   const entries = shown.filter((entry) =>
     entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
   )
@@ -132,7 +132,7 @@ const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(
 const stale = new Set()
 
 /**
- * Updates a part after a random delay, once.
+ * Updates a part after a random delay, unless an update is already planned.
  * @param {HTMLElement} part
  * @param {number} inMs
  */
@@ -163,7 +163,7 @@ function listen() {
   const source = new EventSource(`/console/stream?${asked}`)
   source.addEventListener('open', () => {
     say('Live', 'live')
-    // The page missed any change between its rendering and this connection.
+    // The page may have missed changes between its rendering and this connection.
     for (const part of parts) refreshSoon(part, 0)
   })
   source.addEventListener('changed', (event) => {
@@ -181,13 +181,13 @@ function listen() {
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
     say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
-    // A browser stops reconnecting once the server, for example while it starts, returns anything but a stream.
+    // A browser stops reconnecting if a response is not a stream, for example while the server starts.
     if (isOver) void listenAgain(source.url)
   })
 }
 
 /**
- * Reconnects later, unless the service answers that the stream does not exist.
+ * Requests the stream's status, and reconnects later if the stream may still exist.
  * @param {string} address
  */
 async function listenAgain(address) {

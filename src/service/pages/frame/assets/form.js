@@ -32,7 +32,8 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page shows the purchase above the form; another page can't be trusted to do so.
+  // The service's own page already shows the purchase. Another site's page can't be trusted to show it, so the form
+  // does.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
@@ -56,7 +57,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** Payment 1, from the open form to the message that tells the embedding page its result. */
+/** Payment 1, from showing the form to reporting the result to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -106,7 +107,8 @@ class Payment {
       const { result, detail, manageToken } = answer
       if (result === 'declined') problem.textContent = detail
       else end(answer.words, result === 'agreement_failed' ? detail : undefined)
-      // A merchant's page does not get the token to manage the agreement; the form gives it to the payer directly.
+      // A merchant's page does not get the token to manage the agreement. The form shows the payer a link with it
+      // instead.
       const own = this.#isGuest || manageToken === null ? {} : { manageToken }
       if (this.#isGuest && manageToken !== null) showManageLink(manageToken)
       this.#port.postMessage({ result, detail, ...own })

@@ -1,11 +1,22 @@
 /**
- * The payments library: a card form for payment 1 of a subscription, in your own page. <script
- * src="https://payments.example/checkout/library.js"></script> <div id="card"></div> <script> const form =
- * Payments.form({ clientSecret, // the subscription's, for this payer's browser only onResult({ result, detail }) { …
- * }, // called with every result }) form.mount('#card') // a selector or an element </script> Results, each with a
- * `detail` in words to show: paid payment 1 is paid and the later ones are agreed to (also when it was paid elsewhere)
- * declined the card was declined; the payer can try again in the form agreement_failed the bank refused the later
- * payments: nothing was paid and the checkout has ended ended the checkout was canceled, has expired or does not exist
+ * The payments library: a card form for payment 1 of a subscription, in your own page.
+ *
+ *     <script src="https://payments.example/checkout/library.js"></script>
+ *     <div id="card"></div>
+ *     <script>
+ *       const form = Payments.form({
+ *         clientSecret,                          // from the subscription, only for this payer's browser
+ *         onResult({ result, detail }) { … },    // called with every result
+ *       })
+ *       form.mount('#card')                      // a selector or an element
+ *     </script>
+ *
+ * The results. `detail` explains each in a sentence to show:
+ *   paid               payment 1 is paid, here or elsewhere, and the payer agreed to the later payments
+ *   declined           the card was declined; the payer can try again in the form
+ *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended
+ *   ended              the checkout was canceled, has expired or does not exist
+ *
  * The service hosts the form in its own frame, so your page never sees a card number. Load the script with a plain
  * script element. Your Content-Security-Policy must allow the service's address in `script-src` and `frame-src`.
  */

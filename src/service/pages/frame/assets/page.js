@@ -69,7 +69,7 @@ function opener() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
 
-/** Keeps polling, so that later changes of a paid subscription appear too. */
+/** Keeps polling, so that the page also shows later changes of a paid subscription. */
 function keepTrue() {
   watch(15_000, async () => {
     const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))

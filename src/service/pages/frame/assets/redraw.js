@@ -51,8 +51,8 @@ function matches(shown, wanted) {
 }
 
 /**
- * Returns the key of an element among its siblings: its id, or else its link or its form data. A button never turns
- * into a different one just before a person presses it.
+ * Returns the key of an element among its siblings: its id, or else its link or its form data. With these keys, a
+ * button never turns into a different one just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {

@@ -1,4 +1,4 @@
-/** A refusal of the service: its status, its detail, and the field that it is about. */
+/** A refusal by the service, with the status, the detail and the field that caused it. */
 export class Refusal extends Error {
   /**
    * @param {number} status
