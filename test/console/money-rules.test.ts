@@ -21,7 +21,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 const createdAt = '2026-01-15T12:00:00.000Z'
 const cause = { agentId: 'agt_1', instanceId: 'a run', createdAt }
-const owners = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]) }
+const owners = { partyId: 'pty_1', agents: new Map([['agt_1', 'Shopper']]), payments: new Map() }
 const resource = <Attributes>(attributes: Attributes, sender = ''): Resource<Attributes> => ({
   ...{ id: 'row_1', attributes },
   relationships: { sender: { data: { id: sender } } },
@@ -96,13 +96,14 @@ test('a wallet shows available, held and total money, whether it is the default 
 test("a movement has a sign, and a link to its run if that is the party's; a note mentions older ones", () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
-    { ...entry, amountCents: -250, instanceId: 'a run' },
-    { ...entry, amountCents: 250, instanceId: undefined },
+    { ...entry, amountCents: -250, instanceId: 'a run', name: 'Books' },
+    { ...entry, amountCents: 250, instanceId: undefined, name: null },
   ] as never
   const opened = (more: object) =>
     String(walletPart({ ...seen, entries, next: null, ...more }, { partyId: 'pty_1', nowMs: 100 }))
   const [ours = [], others = []] = rowsOf(opened({}))
   expect([ours[2], others[2]]).toEqual(['-$2.50', '$2.50'])
+  expect([ours[4], others[4]]).toEqual(['Books …txn_1', 'txn_1'])
   expect(ours[5]).toContain('View run')
   expect(others[5]).toBe('–')
   expect(opened({})).not.toContain('Older entries')
@@ -140,6 +141,10 @@ test('a payment is outgoing or incoming; an incoming one links to no run', () =>
   expect([out[3], into[3]]).toEqual(['out', 'in'])
   expect(out[5]).toContain('Shopper')
   expect(into[5]).toBe('–')
+  const unnamed = resource({ ...payment, description: null }, 'pty_1')
+  const payments = new Map([[unnamed.id, 'payee@example.com']])
+  expect(rowsOf(paymentsSection(list(unnamed), { ...owners, payments }))[0]?.[0]).toBe('payee@example.com')
+  expect(rowsOf(paymentsSection(list(unnamed), owners))[0]?.[0]).toBe('Without a description')
 })
 
 test('a transfer shows its kind and why it failed or was returned', () => {

@@ -180,20 +180,6 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
 }
 
-/** Returns the agents and run instance ids of a party's purchases, by purchase id. */
-export async function runsOfPurchases(
-  tx: Transaction,
-  partyId: string,
-  ids: readonly string[],
-): Promise<Pick<CardTransactionRow, 'id' | 'agentId' | 'instanceId'>[]> {
-  if (ids.length === 0) return []
-  const rows = tx.db
-    .selectFrom('cardTransactions')
-    .select(['id', 'agentId', 'instanceId'])
-    .where('partyId', '=', partyId)
-  return rows.where('id', 'in', ids).execute()
-}
-
 /** Returns purchases and refunds on cards. */
 export async function transactionsOfCards(
   tx: Transaction,

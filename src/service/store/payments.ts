@@ -192,17 +192,6 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
 }
 
-/** Returns the agents and run instance ids of a party's payments and transfers, by payment id. */
-export async function runsOfPayments(
-  tx: Transaction,
-  partyId: string,
-  ids: readonly string[],
-): Promise<Pick<PaymentRow, 'id' | 'agentId' | 'instanceId'>[]> {
-  if (ids.length === 0) return []
-  const rows = tx.db.selectFrom('payments').select(['id', 'agentId', 'instanceId']).where('partyId', '=', partyId)
-  return rows.where('id', 'in', ids).execute()
-}
-
 export function paymentsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRow[]> {
   return inBatches(ids, (batch) =>
     tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from './document.ts'
 
 /** The id of a record, or of a ledger entry in a posting. Ids with `idk_` are keys of requests and have no page. */
@@ -19,6 +20,12 @@ export const shortIdLink = (id: string): Html =>
   isId(id)
     ? html`<a href="${recordAddress(id)}" title="${id}"><code>${id.slice(0, 4)}…${id.slice(-8)}</code></a>`
     : html`<code>${id}</code>`
+
+/** Renders a record's name and the end of its id as a link; without a name, its whole id. */
+export const namedIdLink = (id: string, name: string | null): Html =>
+  name === null
+    ? idLink(id)
+    : html`<a href="${recordAddress(id)}" title="${id}"><bdi>${foreignName(name, 'Without a readable name', 80)}</bdi> <code>…${id.slice(-8)}</code></a>`
 
 /** Renders a text in which each id is a link to its record. */
 export function withLinkedIds(text: string): Html {

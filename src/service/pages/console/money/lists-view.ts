@@ -54,6 +54,8 @@ export interface RequestAttributes extends PaymentAttributes {
 /** The owner of the lists. */
 export interface Whose {
   partyId: string
+  /** The descriptions or payees of the party's own payments. */
+  payments: ReadonlyMap<string, string | null>
   /** The names of the party's own agents, whose runs are visible to it. */
   agents: ReadonlyMap<string, string>
 }
@@ -182,7 +184,11 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: Wh
     heading: 'Payments',
     none: 'No payments yet.',
     columns: [
-      describedColumn('Payment'),
+      {
+        name: 'Payment',
+        cell: ({ id, attributes: { description } }) =>
+          named(id, foreignName(description ?? owner.payments.get(id) ?? '', 'Without a description', 120)),
+      },
       statusColumn,
       amountColumn,
       { name: 'Direction', cell: (row) => (isOut(row) ? 'out' : 'in') },

@@ -49,7 +49,11 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
     transfers,
     requests,
     incomingRequests,
-    owner: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
+    owner: {
+      partyId: user.partyId,
+      payments: await reads.paymentNames(user, payments.rows),
+      agents: await reads.ownAgents(user, [...new Set(agents)]),
+    },
     subscriptions: await Promise.all(
       subscriptions.rows.map(async (subscription) => {
         const params = { subscriptionId: subscription.id }

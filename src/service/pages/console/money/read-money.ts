@@ -3,11 +3,9 @@ import { Failure } from '../../../../core/errors.ts'
 import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
 import { readAsUser } from '../../../request/in-process.ts'
 import { namesOfAgents } from '../../../store/agents.ts'
-import { runsOfPurchases } from '../../../store/card-transactions.ts'
 import { readTimes } from '../../../store/clock.ts'
 import { listFailedEffects } from '../../../store/failed-effects.ts'
-import { entriesOfParty, walletEntries } from '../../../store/ledger.ts'
-import { runsOfPayments } from '../../../store/payments.ts'
+import { entriesOfParty, sourcesOfEntries, walletEntries } from '../../../store/ledger.ts'
 import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
 import type { FailedEffectRow } from '../../../store/schema/failed-effects.ts'
 import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
@@ -48,7 +46,7 @@ export interface WalletOverview {
 }
 
 export interface WalletDetails extends WalletSummary {
-  entries: readonly (LedgerEntryRow & { instanceId: string | null | undefined })[]
+  entries: readonly (LedgerEntryRow & { instanceId: string | null | undefined; name: string | null })[]
   next: string | null
 }
 
@@ -90,7 +88,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         const plotted = await walletEntries(tx, key, { limit: maxPlotted, beforeId: null })
         const { rows, lastId } = await walletEntries(tx, key, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
-        const causes = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
+        const causes = await sourcesOfEntries(tx, partyId, ids)
         const agentNames = await namesOfAgents(tx, partyId, [
           ...new Set(causes.flatMap(({ agentId }) => agentId ?? [])),
         ])
@@ -99,9 +97,16 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         const entries = rows.map((row) => ({
           ...row,
           instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),
+          name: withoutCards(causes.find(({ id: recordId }) => recordId === row.sourceId)?.name ?? null),
         }))
         return { ...walletSummary(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
+    /** Returns the descriptions or payees of the party's own payments, by id. */
+    paymentNames: async ({ partyId }: UserRow, payments: readonly { id: string }[]) => {
+      const ids = payments.map(({ id }) => id)
+      const sources = await store.read((tx) => sourcesOfEntries(tx, partyId, ids))
+      return new Map(withoutCards(sources.map(({ id, name }) => [id, name] as const)))
+    },
     list: <Attributes>(user: UserRow, key: OperationKey, input: ListInput = {}) =>
       readList<Attributes>(dependencies, user, key, input),
     approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, maxWaiting),

@@ -9,7 +9,7 @@ import type { ApprovalWords } from '../../frame/approval-words.ts'
 import { decisionButtons, decisionFacts } from '../../frame/decision-facts.ts'
 import type { DecisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
-import { idLink } from '../../frame/ids.ts'
+import { idLink, namedIdLink } from '../../frame/ids.ts'
 import { askForProof } from '../../frame/proof.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart, versionOf } from '../console-page.ts'
@@ -174,7 +174,7 @@ const movementsTable = (entries: WalletDetails['entries'], partyId: string) =>
         cell: ({ createdAtMs }) =>
           html`<time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time>`,
       },
-      { name: 'Record', cell: ({ sourceId }) => (sourceId === null ? '–' : idLink(sourceId)) },
+      { name: 'For', cell: ({ sourceId, name }) => (sourceId === null ? '–' : namedIdLink(sourceId, name)) },
       {
         name: 'Run',
         cell: ({ instanceId, sourceId }) =>

@@ -155,7 +155,7 @@ const requestLine = ({ method, path }: RunDetail) => (path === undefined ? null 
 
 function jsonPart(name: string, line: string | null, text: string | undefined, cut = 0): Html {
   if (line === null && (text === undefined || text === '')) return html``
-  return html`<section aria-label="${name}"><h2>${name}</h2>${line === null ? '' : html`<p><code class="line">${withLinkedIds(line)}</code></p>`}${
+  return html`<section aria-label="${name}"><h2>${name}</h2>${line === null ? '' : html`<p><code>${withLinkedIds(line)}</code></p>`}${
     text === undefined || text === ''
       ? ''
       : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${withLinkedIds(readableJson(text))}</code></pre>`
@@ -171,14 +171,14 @@ function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
   return html`<section aria-label="What the model saw"><h2>What the model saw</h2>
 <pre class="wrapped" tabindex="0" aria-label="The text of the result"><code>${withLinkedIds(escaped(text))}</code></pre>
 ${next === null ? '' : html`<p><strong>Next step:</strong> <bdi>${sentence(next)}</bdi></p>`}
-${structuredContent === null ? '' : html`<details class="curl"><summary>Structured content</summary><pre tabindex="0" aria-label="Structured content, JSON"><code>${withLinkedIds(readableJson(structuredContent))}</code></pre></details>`}
+${structuredContent === null ? '' : html`<details open><summary>Structured content</summary><pre tabindex="0" aria-label="Structured content, JSON"><code>${withLinkedIds(readableJson(structuredContent))}</code></pre></details>`}
 <p class="aside">Derived from the masked answer, for a connection with all tools. Remarks that the MCP server added, such as a low balance or ignored arguments, are not kept.</p></section>`
 }
 
 function curlPart({ entry, publicUrl }: EntryShown): Html {
   const id = `curl-${entry.id}`
   const { hasKey = false } = entry.detail
-  return html`<details class="curl"><summary>As curl</summary>
+  return html`<details><summary>As curl</summary>
 <pre tabindex="0" aria-label="The request as a shell command"><code id="${id}">${curlOf(entry.detail, { publicUrl, instanceId: entry.run.instanceId })}</code></pre>
 <p>${copyButton(id, 'the command')}</p>
 <p class="aside">Set <code>PAYMENTS_KEY</code> to your key first.${hasKey ? ' The command uses a new Idempotency-Key, so it repeats the action. The old key would return the recorded answer.' : ''} Replace masked values with your own.</p>
