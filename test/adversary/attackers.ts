@@ -22,7 +22,7 @@ export interface Attacker {
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Returns whether the request names a private record. Without an id it concerns the caller's party. Shops are public. */
+/** Returns whether the request names a private record. Shops are public; without an id, it is about the caller. */
 const namesRecord = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 

@@ -23,7 +23,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
 
   const owner = () => ({ key: world.apiKey })
   const customersKey = () => addKey(world, { partyId: customerId, agentId: null, scopes })
-  const done = async (method: string, path: string, attributes?: object) => {
+  const sendOk = async (method: string, path: string, attributes?: object) => {
     const answer = await world.send(method, path, { ...owner(), attributes })
     expect(answer.status, answer.text).toBe(200)
   }
@@ -36,29 +36,29 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     expect((await world.authorize(cardId, 100, { key })).json.data.attributes.status).toBe('authorized')
   const walletId = async () => (await world.get('/wallets', owner())).json.data[0].id as string
 
-  test.each(['delete', 'detach'])('%s of the agent: its own cards', async (way) => {
+  test.each(['deleted', 'detached'])("an agent's own cards end when it is %s", async (way) => {
     const wallet = await walletId()
     const other = await addAgent(world, partyId, wallet, ['cards.read'])
     const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]
-    await done('DELETE', way === 'delete' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
+    await sendOk('DELETE', way === 'deleted' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
     await expectEnded(mine, world.apiKey)
     await expectUsable(others, world.apiKey)
   })
 
   test('attaching the agent again revives no card', async () => {
     const [wallet, card] = [await walletId(), await world.issueCard()]
-    await done('DELETE', `/wallets/${wallet}/agents/${agentId}`)
-    await done('POST', `/wallets/${wallet}/agents`, { agentId })
+    await sendOk('DELETE', `/wallets/${wallet}/agents/${agentId}`)
+    await sendOk('POST', `/wallets/${wallet}/agents`, { agentId })
     await expectEnded(card, world.apiKey)
     await expectUsable(await world.issueCard(), world.apiKey)
   })
 
-  test('earlier authorizations continue', async () => {
+  test('an earlier authorization can still be captured', async () => {
     const card = await world.issueCard()
     const { id } = (await world.authorize(card, 100)).json.data
-    await done('DELETE', `/agents/${agentId}`)
+    await sendOk('DELETE', `/agents/${agentId}`)
     expect((await world.get(`/agent-cards/${card}`, owner())).json.data.attributes.status).toBe('used')
-    await done('POST', `/simulations/card-transactions/${id}/capture`, { amount: 100, currency: 'USD' })
+    await sendOk('POST', `/simulations/card-transactions/${id}/capture`, { amount: 100, currency: 'USD' })
   })
 
   test.each([
@@ -74,10 +74,10 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     const card = await world.issueCard({ customerPartyId: customerId })
     const [otherCard, ownCard] = [await world.issueCard({ customerPartyId: second.partyId }), await world.issueCard()]
     const [method = '', path = ''] = request()
-    await done(method, path)
+    await sendOk(method, path)
     await expectEnded(card, await customersKey())
-    const still = path === `/agents/${agentId}` ? expectEnded : expectUsable
-    await still(otherCard, second.apiKey)
-    await still(ownCard, world.apiKey)
+    const expectState = path === `/agents/${agentId}` ? expectEnded : expectUsable
+    await expectState(otherCard, second.apiKey)
+    await expectState(ownCard, world.apiKey)
   })
 })

@@ -21,7 +21,7 @@ const cases = agentCardStatuses.flatMap((status) =>
   operations.map((operation) => [operation, status, table[status][operation]] as const),
 )
 
-onEachDatabase('a card that is frozen', (database) => {
+onEachDatabase('freezing a card:', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
@@ -40,7 +40,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await act('freeze', cardId)).status).toBe(200)
     return cardId
   }
-  const cardThatIs = async (status: Status) => {
+  const createCard = async (status: Status) => {
     const cardId = status === 'frozen' ? await frozenCard() : await world.issueCard()
     if (status === 'used') expect((await world.authorize(cardId, 100)).status).toBe(200)
     if (status === 'expired') world.system.pass(hour)
@@ -48,8 +48,8 @@ onEachDatabase('a card that is frozen', (database) => {
     return cardId
   }
 
-  test.each(cases)('%s when %s', async (operation, status, after) => {
-    const cardId = await cardThatIs(status)
+  test.each(cases)('%s a card that is %s', async (operation, status, after) => {
+    const cardId = await createCard(status)
     const before = (await world.get(`/agent-cards/${cardId}`)).json.data
     const { transactions } = await readBooks(world.store)
     world.system.pass(1000)
@@ -68,9 +68,9 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await readBooks(world.store)).transactions).toEqual(transactions)
   })
 
-  test('refuses authorizations until it is unfrozen', async () => {
+  test('a frozen card refuses authorizations until it is unfrozen', async () => {
     const cardId = await frozenCard()
-    // The frozen card is the first reason to refuse, even for an invalid amount.
+    // A frozen card is refused before the amount is checked.
     for (const amount of [100, 5001]) {
       const refused = await world.authorize(cardId, amount)
       expectRefusal(refused, 'conflict')
@@ -83,7 +83,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await world.authorize(cardId, 100)).json.data.attributes.status).toBe('authorized')
   })
 
-  test('still expires on time', async () => {
+  test('a frozen card still expires on time', async () => {
     const cardId = await frozenCard()
     world.system.pass(hour - 1)
     expect(await statusOf(cardId)).toBe('frozen')
@@ -94,7 +94,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(decline.code).toBe('single_use_card_expired')
   })
 
-  test('gives a repeat the recorded answer, whatever its present status', async () => {
+  test('a repeat gets the recorded answer, whatever the present status of the card', async () => {
     const cardId = await world.issueCard()
     expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
       status: 400,
@@ -108,7 +108,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(await statusOf(cardId)).toBe('active')
   })
 
-  test("is the agent's own, or for users and API keys their party's, and never another party's", async () => {
+  test("an agent can freeze only its own cards, and an API key its party's cards", async () => {
     const { partyId } = await world.whoami()
     const walletId = (await world.get('/wallets')).json.data[0].id
     const colleague = await addAgent(world, partyId, walletId, ['cards.read'])
@@ -134,7 +134,7 @@ onEachDatabase('a card that is frozen', (database) => {
     expect((await act('unfreeze', theirs, asColleague)).json.data.attributes.status).toBe('active')
   })
 
-  test("may be a customer's, but only with a grant", async () => {
+  test("an agent can freeze a customer's card only with the customer's grant", async () => {
     const { partyId, agentId } = await world.whoami()
     const customer = await addParty(world)
     const customerPartyId = customer.partyId
@@ -148,11 +148,11 @@ onEachDatabase('a card that is frozen', (database) => {
     expectRefusal(await act('unfreeze', cardId, { attributes: { customerPartyId } }), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // Without the agent's permission, a frozen card ends like any other (docs/service.md#end-of-a-card).
+    // A frozen card ends with the agent's permission, like any other (docs/service.md#end-of-a-card).
     expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
   })
 
-  test('exists in production too', async () => {
+  test('works in production too', async () => {
     const production = await createWorld(database, { environment: 'production' })
     const cardId = await production.issueCard()
     const frozen = await production.send('POST', `/agent-cards/${cardId}/freeze`)

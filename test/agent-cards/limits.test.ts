@@ -75,7 +75,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
     expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
-    // A decline comes before the limits. It is the merchant's answer, and moves no money either.
+    // The card's own maximum comes before the limits. Its decline is an answer to the merchant, and moves no money.
     expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })
@@ -87,7 +87,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     ok(await authorize(card, 300))
   })
 
-  test('a captured hold counts once, a released hold no longer, a partial capture with its amount', async () => {
+  test('a captured hold counts once, a partial capture counts its amount, and a released hold does not count', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 1000, perMonth: 1500 })
     const [first, second, third] = [created(await buy(400)), created(await buy(300)), created(await buy(300))]
     expect(await pay(1)).toBe('IN_REVIEW')
@@ -100,14 +100,14 @@ onEachDatabase('limits apply to cards:', (database) => {
     expectRefusal(await buy(301), 'conflict')
     ok(await buy(300))
     world.system.pass(12 * hourMs)
-    // It is a new day of the same month, in which 400 + 100 + 200 + 300 were spent.
+    // A new day begins in the same month, in which 400 + 100 + 200 + 300 were spent.
     const refused = await buy(501)
     expectRefusal(refused, 'conflict')
     expect(refused.json.errors[0].detail).toContain('per month')
     ok(await buy(500))
   })
 
-  test('pending approvals do not count, so one large request sends no later one to review', async () => {
+  test('a payment that waits for approval does not count toward the limits', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 1000 })
     expect(await pay(5000)).toBe('IN_REVIEW')
     expect(await pay(600)).toBe('COMPLETED')
@@ -115,7 +115,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     expect(await pay(1)).toBe('IN_REVIEW')
   })
 
-  test('purchases and payments agree with a model in any history', async () => {
+  test('purchases and payments agree with a model after any history', async () => {
     const limits = { perTransaction: 400, perDay: 600, perMonth: 1300 }
     const actions = fc.array(spendingAction, { minLength: 15, maxLength: 35 })
     const property = fc.asyncProperty(actions, async (all) => {

@@ -124,7 +124,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
   })
 
-  test('take an idempotency key and no body; an agent needs no instance id', async () => {
+  test('require an idempotency key, accept no body, and need no instance id', async () => {
     const { approval } = await review()
     const source = { header: 'Idempotency-Key' }
     expectRefusal(await self.approve(approval.id, { ...byParty(), idempotencyKey: null }), 'invalid_value', { source })
@@ -137,7 +137,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_999 })
   })
 
-  test('check the funds and the wallets again', async () => {
+  test('are refused until the funds suffice and the wallets can be used', async () => {
     const { id, approval } = await review(200_000)
     ok(await self.pay(100_000, to, {}, byParty()))
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
@@ -161,7 +161,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 0, total: 0 })
   })
 
-  test('can be decided by an agent for requests of keys and users, but not of agents', async () => {
+  test('can be decided by an agent if a key or user made the payment, but not if an agent did', async () => {
     const { approval } = await review()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const second = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.read', 'payments.create'])

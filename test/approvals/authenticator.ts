@@ -51,23 +51,23 @@ export interface Approver {
   secret: string
 }
 
-/** A world in which payments wait for approvals, and the things that people do in a browser. */
-export interface Checks {
+/** A world in which payments wait for approvals, and the actions of people in a browser. */
+export interface ApprovalWorld {
   self: Payer
   other: OtherParty
   partyId: string
-  /** Makes a payment of that many cents, which waits for its approval. */
+  /** Makes a payment of `amount` cents, which waits for its approval. */
   review(amount: number): Promise<{ paymentId: string; approvalId: string }>
   /** Creates a user who set up an app at least half a minute ago. */
   approver(): Promise<Approver>
   /** Creates a user without an app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /** Opens an address in a browser. The user that the address is for is signed in, or another one, or nobody. */
+  /** Opens an address, by default signed in as the user in the address. If `userId` is null, nobody is signed in. */
   open(url: string, userId?: string | null): Promise<Sheet>
   /** Sends a form of the page at the address. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<Sheet>
   submit(url: string, code: string, headers?: Record<string, string>): Promise<Sheet>
-  /** Returns the secret in the app of the user that the address is for. */
+  /** Returns the secret in the app of the user in the address. Sets up an app if the user has none. */
   secretAt(url: string): Promise<string>
   /** Returns the cookie of a new session of the user. */
   cookieOf(userId: string): Promise<string>
@@ -80,7 +80,7 @@ interface Sent {
 
 export const origin = 'http://127.0.0.1:4010'
 
-export async function checks(world: World): Promise<Checks> {
+export async function createApprovalWorld(world: World): Promise<ApprovalWorld> {
   const self = payer(world)
   const other = await addParty(world)
   const { partyId, agentId } = await world.whoami()
@@ -89,7 +89,7 @@ export async function checks(world: World): Promise<Checks> {
     const response = await world.service.fetch(request)
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
-  const review: Checks['review'] = async (amount) => {
+  const review: ApprovalWorld['review'] = async (amount) => {
     const paymentId = created(await self.pay(amount, { type: 'party_id', value: other.partyId }))
     return { paymentId, approvalId: (await self.approvalOf(paymentId)).id }
   }
@@ -110,13 +110,17 @@ export async function checks(world: World): Promise<Checks> {
   }
   /** The form tokens shown earlier. A page still accepts them after it changed. */
   const tokens = new Map<string, string>()
-  const open: Checks['open'] = async (url, userId = userIn(url)) => {
+  const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
     const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
     const token = /<main[\s\S]*?name="formToken" value="([^"]*)"/.exec(sheet.text)?.[1]
     if (token !== undefined) tokens.set(`${url} ${userId}`, token)
     return sheet
   }
-  const send: Checks['send'] = async (url, fields, { userId = userIn(url), headers = sameOriginHeaders } = {}) => {
+  const send: ApprovalWorld['send'] = async (
+    url,
+    fields,
+    { userId = userIn(url), headers = sameOriginHeaders } = {},
+  ) => {
     if (!tokens.has(`${url} ${userId}`)) await open(url, userId)
     const formToken = tokens.get(`${url} ${userId}`) ?? ''
     const body = new URLSearchParams({ formToken, ...fields })
@@ -171,7 +175,7 @@ export function secretIn({ text }: Sheet): string {
 }
 
 /**
- * Sets up the app of the user who is signed in at a headless browser, with the code before the current one. Returns the
+ * Sets up an app for the user who is signed in at a headless browser, with the previous code. Returns the
  * app's secret.
  */
 export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {

@@ -10,24 +10,24 @@ import {
   toContent,
 } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
-import { type Checks, checks, codeAt, wrongCode } from './authenticator.ts'
+import { type ApprovalWorld, codeAt, createApprovalWorld, wrongCode } from './authenticator.ts'
 
 describe('the verification page in a browser', () => {
   let browser: TestBrowser
   let site: Site
-  let us: Checks
+  let us: ApprovalWorld
 
   beforeAll(async () => {
     browser = await startBrowser()
     site = await startSite()
-    us = await checks(site.world)
+    us = await createApprovalWorld(site.world)
   })
   afterAll(async () => {
     await browser?.close()
     await site?.close()
   })
 
-  test.each(['light', 'dark'] as const)('by keyboard at 320 px, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('accepts a code by keyboard at 320 px, %s', async (colorScheme) => {
     const user = await us.approver()
     const url = site.listener.url + new URL(await user.challenge()).pathname
     const context = await browser.newContext({ colorScheme, viewport: { width: 320, height: 640 } })
@@ -45,7 +45,7 @@ describe('the verification page in a browser', () => {
     await page.waitForSelector('[aria-invalid=true]')
     const field = page.getByRole('textbox', { name: '6-digit code' })
     await expect.poll(() => page.title()).toMatch(/^Error: /)
-    // A screen reader announces the problem together with the field, which has the focus.
+    // A screen reader announces the problem together with the focused field.
     await expectFocus(field)
     const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
     await expect.poll(() => problem.textContent()).toContain('code is wrong')

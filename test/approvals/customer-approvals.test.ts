@@ -63,7 +63,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('is not simulated by another party, another agent or an agent without an instance id, nor for a payment of the simulating party', async () => {
+  test('cannot be simulated by other parties or agents, without an instance id, or for a payment of the agent itself', async () => {
     const { approvalId } = await requestApproval()
     const { partyId } = await world.whoami()
     const walletId = ok(await world.get('/wallets')).json.data[0].id

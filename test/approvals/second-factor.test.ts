@@ -4,17 +4,25 @@ import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { addressIn, type Checks, checks, codeAt, keyOf, secretIn, wrongCode } from './authenticator.ts'
+import {
+  type ApprovalWorld,
+  addressIn,
+  codeAt,
+  createApprovalWorld,
+  keyOf,
+  secretIn,
+  wrongCode,
+} from './authenticator.ts'
 
 const minute = 60_000
 
 onEachDatabase('a user’s approval above USD 500.00', (database) => {
   let world: World
-  let us: Checks
+  let us: ApprovalWorld
 
   beforeAll(async () => {
     world = await createWorld(database)
-    us = await checks(world)
+    us = await createApprovalWorld(world)
     for (let count = 0; count < 40; count++) {
       ok(await world.post(`/simulations/customers/${us.partyId}/transfers/deposit`, { amount: 100_000 }))
     }
@@ -25,10 +33,10 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   })
 
   const now = () => world.system.now()
-  /** Advances the sandbox's clock only. Real time, and so the codes, stand still. */
+  /** Advances only the sandbox's clock. The codes do not change, because they follow real time. */
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
 
-  test('needs a check; USD 500.00, and a key of the party, do not', async () => {
+  test('needs a second factor, but an approval of exactly USD 500.00 or by a party key does not', async () => {
     const user = await us.approver()
     ok(await user.approve((await us.review(50_000)).approvalId))
     const { paymentId, approvalId } = await us.review(50_001)
@@ -56,7 +64,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(verified.text).toContain('You can approve again now.')
     expect(verified.text).not.toMatch(/<main[\s\S]*<form/)
     expect(verified.text).not.toContain(secret)
-    // The failure is recorded under the key (rule 6), and a new key is a new operation (rule 5).
+    // The first idempotency key replays the recorded refusal. A new key makes a new request.
     const replayed = await user.approve(approvalId, 'first round')
     expect([replayed.text, replayed.headers.get('x-idempotency-replayed')]).toStrictEqual([refused.text, 'true'])
     ok(await user.approve(approvalId, 'second round'))
@@ -67,7 +75,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.self.balance()).total).toBe(before.total - 60_000)
   })
 
-  test('counts as checked for 10 minutes of the service’s time', async () => {
+  test('needs no new code for 10 minutes of the service’s time', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -78,7 +86,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('accepts the codes of the steps before and after, and none further away', async () => {
+  test('accepts the codes of the previous and the next step, but none further away', async () => {
     for (const [offMs, status] of [
       [-30_000, 303],
       [30_000, 303],
@@ -93,7 +101,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     }
   })
 
-  test('a code is accepted once, and no earlier one after it', async () => {
+  test('accepts a code once, and no earlier code after it', async () => {
     const user = await us.approver()
     const [url, second] = [await user.challenge(), await user.challenge()]
     const code = codeAt(await us.secretAt(url), now())
@@ -114,7 +122,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(third, codeAt(await us.secretAt(third), now()))).status).toBe(303)
   })
 
-  test('a wrong code is reported beside the field; a malformed code does not count as a try', async () => {
+  test('a wrong code is reported next to the field; a malformed code does not count as a try', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -157,7 +165,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(last, codeAt(secret, now()))).status).toBe(303)
   })
 
-  test('has an address that works for 10 minutes', async () => {
+  test('has a verification page that works for 10 minutes', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -173,7 +181,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('a visitor who knows the address locks no user out with five wrong codes', async () => {
+  test('a visitor who knows the address cannot lock the user out with wrong codes', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     for (let count = 0; count < 8; count++) {
@@ -203,7 +211,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // The session alone gets no new secret, and the same app stays enrolled.
+    // A session alone gets no new secret, and the app stays set up.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
@@ -212,7 +220,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await us.self.approve((await us.review(50_001)).approvalId, { key }))
   })
 
-  test("does not count another user's check", async () => {
+  test("does not accept another user's verification", async () => {
     const [ada, bob] = [await us.approver(), await us.approver()]
     const [adas, bobs] = [await ada.challenge(), await bob.challenge()]
     const [adaSecret, bobSecret] = [await us.secretAt(adas), await us.secretAt(bobs)]
@@ -220,7 +228,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // A challenge's address gives another user, or a visitor, nothing, and accepts no code from them.
+    // At a challenge's address, other users and visitors see nothing and can enter no code.
     for (const userId of [bob.userId, null]) {
       const { status, headers } = await us.open(adas, userId)
       expect([status, headers.get('location')]).toStrictEqual(
@@ -257,7 +265,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   test('the key that signs the address is committed although the request is refused', async () => {
     const newWorld = await createWorld(database)
     try {
-      const ownChecks = await checks(newWorld)
+      const ownChecks = await createApprovalWorld(newWorld)
       const url = await (await ownChecks.approver()).challenge()
       expect((await ownChecks.open(url)).status).toBe(200)
     } finally {

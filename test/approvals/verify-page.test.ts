@@ -3,15 +3,15 @@ import { newChallenge } from '../../src/service/tokens/mfa-challenges.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { type Checks, checks, codeAt, origin, secretIn } from './authenticator.ts'
+import { type ApprovalWorld, codeAt, createApprovalWorld, origin, secretIn } from './authenticator.ts'
 
 describe('the verification page', () => {
   let world: World
-  let us: Checks
+  let us: ApprovalWorld
 
   beforeAll(async () => {
     world = await createWorld(sqlite)
-    us = await checks(world)
+    us = await createApprovalWorld(world)
   })
   afterAll(() => world.drop())
 
@@ -34,9 +34,9 @@ describe('the verification page', () => {
   test.each<[string, Record<string, string>]>([
     ['another site', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }],
     ['another site with an old browser', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
-    ['nowhere', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
-    ['a sibling', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
-    ['something without Origin and Sec-Fetch-Site', {}],
+    ['an opaque origin', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
+    ['a sibling domain', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
+    ['a client without Origin and Sec-Fetch-Site', {}],
   ])('a form from %s is refused', async (_, headers) => {
     const user = await us.approver()
     const url = await user.challenge()
@@ -47,7 +47,7 @@ describe('the verification page', () => {
     expect((await us.submit(url, code)).status).toBe(303)
   })
 
-  test('a form in another language or too long is refused', async () => {
+  test('a body of JSON and a form that is too long are refused', async () => {
     const url = await (await us.approver()).challenge()
     const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
     expect((await us.submit(url, '123456', { ...sameOriginHeaders, 'Content-Type': 'application/json' })).status).toBe(
@@ -60,23 +60,23 @@ describe('the verification page', () => {
     const production = await createWorld(sqlite, { environment: 'production' })
     try {
       const { system, store } = production
-      const them = await checks(production)
-      const { userId } = await them.newcomer()
+      const inProduction = await createApprovalWorld(production)
+      const { userId } = await inProduction.newcomer()
       const page = `${origin}/second-factor`
-      const shown = await them.send(page, { step: 'begin' }, { userId })
+      const shown = await inProduction.send(page, { step: 'begin' }, { userId })
       expect(shown.text).toContain('otpauth://totp/Payments:')
       expect(shown.text).not.toContain('Sandbox')
       const secret = secretIn(shown)
-      expect((await them.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
+      expect((await inProduction.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
       // Each database signs the challenge with its own key, as in its 428. This environment has no user tokens yet.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
-      const { status, text } = await them.open(url)
+      const { status, text } = await inProduction.open(url)
       expect(status).toBe(200)
       expect(text).toContain('6-digit code')
       expect(text).not.toMatch(/otpauth|base32|Sandbox|[A-Z2-7]{32}/)
-      expect((await them.submit(url, codeAt(secret, system.now()))).status).toBe(303)
+      expect((await inProduction.submit(url, codeAt(secret, system.now()))).status).toBe(303)
     } finally {
       await production.drop()
     }

@@ -47,7 +47,7 @@ describe('login', () => {
     const { accessToken, refreshToken } = JSON.parse(stored).logins[provider.issuer]
     expect(statSync(loginFile()).mode & 0o777).toBe(0o600)
 
-    const identity = await ended(['whoami'], at)
+    const identity = await runCommand(['whoami'], at)
     expect(identity).toMatchObject({ exitCode: 0, stderr: '' })
     expect(identity.stdout).toBe(`Address    ${provider.issuer} (sandbox)
 Acts as    an agent
@@ -59,10 +59,10 @@ Agent from the choice made at the sign-in
 Grant      grn_1
 `)
 
-    const signedOut = await ended(['logout'], at)
+    const signedOut = await runCommand(['logout'], at)
     expect(signedOut).toEqual({ exitCode: 0, stderr: '', stdout: `You are signed out of ${provider.issuer}.\n` })
     expect(provider.requestCount('/token/revocation')).toBe(1)
-    expect(await ended(['logout'], at)).toMatchObject({
+    expect(await runCommand(['logout'], at)).toMatchObject({
       exitCode: 0,
       stdout: `Nobody was signed in at ${provider.issuer}.\n`,
     })
@@ -72,10 +72,10 @@ Grant      grn_1
     }
   })
 
-  test('goes to serve on this machine when no address is given', async () => {
+  test('signs in at the local serve process when no address is given', async () => {
     const { port } = new URL(provider.issuer)
     expect(await login(['login', '--port', port])).toMatchObject({ exitCode: 0 })
-    const { stdout } = await ended(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
+    const { stdout } = await runCommand(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
     expect(stdout).toMatch(/^Address {4}the embedded sandbox \(sandbox\)\nActs as {4}an agent\n/)
     expect(stdout).toContain(
       `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} shows the identity.`,
@@ -83,11 +83,14 @@ Grant      grn_1
   })
 
   test('with --device prints the address and the code', async () => {
-    const child = started(['login', '--device', '--base-url', provider.issuer])
-    const text = await printed(child, /enter the code\n\n {2}\S+\n/)
+    const child = startCommand(['login', '--device', '--base-url', provider.issuer])
+    const text = await waitForOutput(child, /enter the code\n\n {2}\S+\n/)
     const [, address = '', code = ''] = /^Open (\S+) on any device and enter the code\n\n {2}(\S+)\n/.exec(text) ?? []
     await createPerson().enterCode(address, code)
-    expect(await rest(child)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('You are signed in.') })
+    expect(await waitForExit(child)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('You are signed in.'),
+    })
   })
 
   test('ends with one line when the person refuses', async () => {
@@ -121,7 +124,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 
-    // Somebody revokes the grant. The API refuses the token first, and then the login turns out to be over.
+    // Somebody revokes the grant. The API refuses the token, and the failed renewal shows that the login has ended.
     const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
@@ -139,7 +142,7 @@ test('over stdio, a server without a login starts, says which command to run, an
   }
 })
 
-describe('an impossible command ends with one line', () => {
+describe('a command that cannot succeed ends with one line', () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
     ['whoami without a login', ['whoami'], { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' }, 1, /run payments-mcp login/],
     [
@@ -164,7 +167,7 @@ describe('an impossible command ends with one line', () => {
       await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
       writeFileSync(loginFile(), readFileSync(loginFile(), 'utf8').slice(0, -20))
     }
-    const { exitCode, stdout, stderr } = await ended(args, env)
+    const { exitCode, stdout, stderr } = await runCommand(args, env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stdout).toBe('')
     expect(exitCode).toBe(code)
@@ -173,7 +176,7 @@ describe('an impossible command ends with one line', () => {
   test('logout without a server still forgets the login', async () => {
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     await provider.close()
-    const { exitCode, stdout, stderr } = await ended(['logout', '--base-url', provider.issuer])
+    const { exitCode, stdout, stderr } = await runCommand(['logout', '--base-url', provider.issuer])
     expect(stdout).toContain('You are signed out')
     expect(stderr).toMatch(/^payments-mcp: The login was deleted from this machine, but not revoked: Can't reach .*\n$/)
     expect(exitCode).toBe(1)
@@ -184,8 +187,8 @@ describe('an impossible command ends with one line', () => {
   keepEach(2)
 })
 
-describe('a browser is opened', () => {
-  test.runIf(process.platform === 'linux')('by one program with the address as its only argument', async () => {
+describe('opening a browser', () => {
+  test.runIf(process.platform === 'linux')('starts one program with the address as its only argument', async () => {
     const program = join(home, 'xdg-open')
     writeFileSync(program, `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > '${home}/opened'\nexit 3\n`)
     chmodSync(program, 0o700)
@@ -200,7 +203,7 @@ describe('a browser is opened', () => {
     }
   })
 
-  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('but not for %s', async (address) => {
+  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('is refused for %s', async (address) => {
     await new Promise<void>((failed) => openBrowser(new URL(address), failed))
   })
 })
@@ -216,7 +219,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** Answers like the part of the API that these tests call: it accepts only tokens issued for it. */
+/** Answers `GET /whoami` like the API, which accepts only tokens issued for it. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
@@ -231,14 +234,14 @@ const loginFile = () => join(home, 'payments-mcp', 'login.json')
 
 /** Runs `login`, and opens the printed address as the person. */
 async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
-  const child = started(args, env)
-  const [address = ''] = /http\S+/.exec(await printed(child, /\n {2}http\S+\n/)) ?? []
+  const child = startCommand(args, env)
+  const [address = ''] = /http\S+/.exec(await waitForOutput(child, /\n {2}http\S+\n/)) ?? []
   const callback = await createPerson().answer(address, decision)
   await fetch(callback)
-  return await rest(child)
+  return await waitForExit(child)
 }
 
-function started(args: string[], env: Record<string, string> = {}): ChildProcess {
+function startCommand(args: string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, [cli, ...args], {
     env: { PATH: process.env.PATH, XDG_DATA_HOME: home, ...env },
   })
@@ -247,7 +250,7 @@ function started(args: string[], env: Record<string, string> = {}): ChildProcess
 }
 
 /** Resolves to the output so far, once it matches the pattern. */
-async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
+async function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<string> {
   let text = ''
   let errors = ''
   child.stderr?.on('data', (chunk) => {
@@ -261,7 +264,7 @@ async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
   }
 }
 
-async function rest(child: ChildProcess) {
+async function waitForExit(child: ChildProcess) {
   const read = async (stream: AsyncIterable<Buffer> | null) => {
     let text = ''
     for await (const chunk of stream ?? []) text += chunk
@@ -273,8 +276,8 @@ async function rest(child: ChildProcess) {
   return { stdout, stderr, exitCode: child.exitCode }
 }
 
-async function ended(args: string[], env: Record<string, string> = {}) {
-  const child = started(args, env)
+async function runCommand(args: string[], env: Record<string, string> = {}) {
+  const child = startCommand(args, env)
   child.stdin?.end()
-  return await rest(child)
+  return await waitForExit(child)
 }

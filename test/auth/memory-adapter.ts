@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
 /**
- * Returns adapters that store the records of one `oidc-provider` in memory. Its own memory adapter warns at every
+ * Returns adapters that store the records of one `oidc-provider` in memory. Its built-in adapter warns at every
  * start.
  */
 export function memoryAdapters(): (model: string) => Adapter {
@@ -12,9 +12,9 @@ export function memoryAdapters(): (model: string) => Adapter {
     const keyOf = (id: string) => `${model}:${id}`
     return {
       upsert: async (id, payload) => void records.set(keyOf(id), structuredClone(payload)),
-      find: async (id) => copied(records.get(keyOf(id))),
-      findByUid: async (uid) => copied(find((payload) => payload.uid === uid, keyOf(''))),
-      findByUserCode: async (userCode) => copied(find((payload) => payload.userCode === userCode, keyOf(''))),
+      find: async (id) => copyOf(records.get(keyOf(id))),
+      findByUid: async (uid) => copyOf(find((payload) => payload.uid === uid, keyOf(''))),
+      findByUserCode: async (userCode) => copyOf(find((payload) => payload.userCode === userCode, keyOf(''))),
       consume: async (id) => {
         const payload = records.get(keyOf(id))
         if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1000)
@@ -27,6 +27,6 @@ export function memoryAdapters(): (model: string) => Adapter {
   }
 }
 
-function copied(payload: AdapterPayload | undefined): AdapterPayload | undefined {
+function copyOf(payload: AdapterPayload | undefined): AdapterPayload | undefined {
   return payload === undefined ? undefined : structuredClone(payload)
 }

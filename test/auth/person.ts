@@ -1,4 +1,4 @@
-/** A person with a browser that has what a sign-in needs: cookies, redirects, and forms without scripts. */
+/** A person with a browser that supports cookies, redirects, and forms without scripts. */
 export interface Person {
   /** Opens an address and follows redirects to a page, or to an address for which `stop` is true. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>

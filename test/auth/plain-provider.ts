@@ -10,7 +10,7 @@ export interface PlainProviderOptions {
   /** Fetches client id metadata documents. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Protected resources in addition to that of the RFC 9728 metadata. */
+  /** Protected resources besides the one in the RFC 9728 metadata. */
   otherResources?: readonly string[]
   /** Replaces parts of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>
@@ -22,14 +22,14 @@ export interface PlainProviderOptions {
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** An `oidc-provider` with its defaults, configured like the payments service, whose person answers by POST. */
+/** An `oidc-provider` with few changes to its defaults, whose questions to a person are answered by POST. */
 export interface PlainProvider {
   issuer: string
   resource: string
   provider: Provider
   /** Every token request in order: its grant type, and the error if it was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
-  /** Forgets a client, as if the server had been set up again without it. */
+  /** Deletes a client, as if the server had been set up again without it. */
   forgetClient(clientId: string): Promise<void>
   /** Returns the number of requests to a path. */
   requestCount(path: string): number
@@ -148,8 +148,8 @@ async function configuration(issuer: string, options: PlainProviderOptions): Pro
 }
 
 /**
- * Acts as the person. GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in, POST
- * …/confirm agrees to everything, and POST …/abort refuses.
+ * Serves the person's part. GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in,
+ * POST …/confirm agrees to everything, and POST …/abort refuses.
  */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const details = await provider.interactionDetails(request, response)

@@ -13,14 +13,14 @@ let world: SignInWorld
 
 afterEach(() => world.close())
 
-const started = async (options?: PlainProviderOptions) => {
+const startWorld = async (options?: PlainProviderOptions) => {
   world = await createSignInWorld(options)
   return world
 }
 
-describe('in a browser', () => {
+describe('signing in with a browser', () => {
   test('stores tokens for this API only, with all its scopes, and informs the person', async () => {
-    await started()
+    await startWorld()
     let opened = ''
     let page: Promise<Response> | undefined
     await signInWithBrowser(world, (address) => {
@@ -56,7 +56,7 @@ describe('in a browser', () => {
   })
 
   test('requests all scopes that the server lists, except those for the identity', async () => {
-    await started({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
+    await startWorld({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
     let opened = ''
     await expect(
       signInWithBrowser({ ...world, system: fakeSystem() }, (address) => {
@@ -66,8 +66,8 @@ describe('in a browser', () => {
     expect(new URL(opened).searchParams.get('scope')).toBe('cards:read cards:agent offline_access customers:write')
   })
 
-  test('registers once at an authorization server, and again only if it was forgotten', async () => {
-    const { provider } = await started()
+  test('registers once at an authorization server, and again only if the server forgot the client', async () => {
+    const { provider } = await startWorld()
     await world.signIn()
     await world.signIn()
     expect(provider.requestCount('/reg')).toBe(1)
@@ -78,14 +78,14 @@ describe('in a browser', () => {
     expect((await world.stored()).clientId).not.toBe(clientId)
   })
 
-  test('refuses other requests, and keeps waiting for the answer', async () => {
-    await started()
+  test('refuses other requests to the callback, and keeps waiting for the answer', async () => {
+    await startWorld()
     const refused: [number, string][] = []
     await world.signIn(async (callback) => {
       const call = async (change: (address: URL) => void, headers: Record<string, string> = {}, method = 'GET') => {
         const address = new URL(callback)
         change(address)
-        refused.push(await called(address, headers, method))
+        refused.push(await sendRequest(address, headers, method))
       }
       await call((address) => address.searchParams.set('state', 'another'))
       await call((address) => address.searchParams.delete('state'))
@@ -120,8 +120,8 @@ describe('in a browser', () => {
       /^The person refused the sign-in: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
     ],
   ]
-  test.each(tampered)('an answer %s does not sign anyone in', async (_, change, message) => {
-    await started()
+  test.each(tampered)('rejects an answer %s', async (_, change, message) => {
+    await startWorld()
     let page: Promise<Response> | undefined
     const attempt = world.signIn(async (callback) => {
       change(callback)
@@ -134,8 +134,8 @@ describe('in a browser', () => {
     expect((await world.store.read()).logins).toEqual({})
   })
 
-  test('a silent connection does not delay it', async () => {
-    await started()
+  test('is not delayed by a silent connection', async () => {
+    await startWorld()
     let silent: Socket | undefined
     const { page } = await world.signIn(async (callback) => {
       silent = connect(Number(callback.port), callback.hostname)
@@ -146,35 +146,39 @@ describe('in a browser', () => {
     if (silent?.closed === false) await once(silent, 'close')
   })
 
-  test('it ends with one line when the person refuses', async () => {
-    await started()
+  test('ends with one line when the person refuses', async () => {
+    await startWorld()
     const attempt = signInWithBrowser(world, (address) => {
       void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
     })
     await expect(attempt).rejects.toThrow(/^The person refused the sign-in.*access_denied \(The person said no\)\.$/)
   })
 
-  test('does not wait forever', async () => {
-    await started()
-    const impatient = { ...world, system: fakeSystem() }
-    await expect(signInWithBrowser(impatient, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
-    expect(impatient.system.slept).toEqual([300_000])
+  test('ends after five minutes without an answer', async () => {
+    await startWorld()
+    const slowPerson = { ...world, system: fakeSystem() }
+    await expect(signInWithBrowser(slowPerson, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
+    expect(slowPerson.system.slept).toEqual([300_000])
   })
 })
 
-describe('invalid metadata of an API or an authorization server', () => {
+describe('invalid metadata is refused:', () => {
   const cases: [string, PlainProviderOptions, RegExp][] = [
     [
-      'that it is another API',
+      "another API's address",
       { resourceMetadata: { resource: 'https://other.example' } },
       /calls itself "https:\/\/other\.example"/,
     ],
     [
-      'that its authorization server is not reached by https',
+      'an authorization server without https',
       { resourceMetadata: { authorization_servers: ['http://auth.example'] } },
       /only https is used/,
     ],
-    ['nothing', { resourceMetadata: { authorization_servers: [] } }, /does not say how to sign in.*PAYMENTS_KEY/],
+    [
+      'no authorization server',
+      { resourceMetadata: { authorization_servers: [] } },
+      /does not say how to sign in.*PAYMENTS_KEY/,
+    ],
     ['another issuer', { serverMetadata: { issuer: 'https://other.example' } }, /issuer/],
     ['an issuer that only looks the same', { serverMetadata: { issuer: 'SAME/' } }, /calls itself/],
     ['no S256', { serverMetadata: { code_challenge_methods_supported: ['plain'] } }, /PKCE/],
@@ -184,7 +188,7 @@ describe('invalid metadata of an API or an authorization server', () => {
       /not https/,
     ],
     [
-      'a page that is not a web page',
+      'a sign-in page without https',
       { serverMetadata: { authorization_endpoint: 'file:///etc/passwd' } },
       /authorization_endpoint.*not https/,
     ],
@@ -192,16 +196,16 @@ describe('invalid metadata of an API or an authorization server', () => {
   ]
   test.each(cases)('%s', async (_, options, message) => {
     if (options.serverMetadata?.issuer === 'SAME/') {
-      await started({ intercept: () => false, serverMetadata: options.serverMetadata })
+      await startWorld({ intercept: () => false, serverMetadata: options.serverMetadata })
       options.serverMetadata.issuer = `${world.baseUrl}/`
-    } else await started(options)
+    } else await startWorld(options)
     const attempt = signInWithBrowser(world, () => expect.unreachable('It asked the person'))
     await expect(attempt).rejects.toThrow(message)
     expect(world.provider.requestCount('/reg')).toBe(0)
   })
 
   test('redirects of the token endpoint are not followed', async () => {
-    await started({
+    await startWorld({
       intercept: (request, response) => {
         if (request.url !== '/token') return false
         response.writeHead(307, { Location: '/elsewhere' }).end()
@@ -214,9 +218,9 @@ describe('invalid metadata of an API or an authorization server', () => {
   })
 })
 
-describe('with a code on another device', () => {
+describe('signing in with a code on another device', () => {
   test('stores the login once the person has agreed', async () => {
-    await started()
+    await startWorld()
     const signing = deviceSignIn('confirm', 3)
     await signing
     expect(claimsOf((await world.stored()).accessToken)).toMatchObject({ aud: world.baseUrl })
@@ -229,19 +233,19 @@ describe('with a code on another device', () => {
   })
 
   test('ends when the person refuses', async () => {
-    await started()
+    await startWorld()
     await expect(deviceSignIn('abort', 1)).rejects.toThrow(/^The person refused the sign-in/)
   })
 
   test('ends when nobody enters the code', async () => {
-    await started()
+    await startWorld()
     await expect(signInWithDevice(world, () => {})).rejects.toThrow('The code was not entered in time')
     expect(world.provider.tokenRequests.length).toBeLessThanOrEqual(180)
   })
 
-  test('polls less often when the server says so', async () => {
+  test('polls less often when the server asks for it', async () => {
     let refusals = 0
-    await started({
+    await startWorld({
       intercept: (request, response) => {
         if (request.url !== '/token' || refusals === 2) return false
         refusals++
@@ -254,7 +258,7 @@ describe('with a code on another device', () => {
     expect(world.system.elapsed() - before).toBe(5_000 + 10_000 + 15_000)
   })
 
-  /** Signs in at a device. The person answers when the program has waited `atPause` times. */
+  /** Signs in with a device code. The person answers after the program has waited `atPause` times. */
   async function deviceSignIn(decision: 'confirm' | 'abort', atPause: number): Promise<void> {
     let pauses = 0
     await signInWithDevice(world, ({ address, userCode }) => {
@@ -267,8 +271,8 @@ describe('with a code on another device', () => {
 })
 
 describe('signing out', () => {
-  test('ends the tokens at the server and here', async () => {
-    await started()
+  test('revokes the tokens at the server and deletes them here', async () => {
+    await startWorld()
     await world.signIn()
     const { refreshToken, clientId } = await world.stored()
     expect(await signOut(world)).toEqual({ kind: 'revoked' })
@@ -282,8 +286,8 @@ describe('signing out', () => {
     expect(await signOut(world)).toEqual({ kind: 'none' })
   })
 
-  test('forgets the login even if the server cannot be reached, and says so', async () => {
-    await started()
+  test('deletes the login even if the server cannot be reached, and reports the reason', async () => {
+    await startWorld()
     await world.signIn()
     const unreachable = async () => {
       throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
@@ -295,7 +299,7 @@ describe('signing out', () => {
 })
 
 /** Sends a request with any Host header, which fetch does not allow. */
-function called(address: URL, headers: Record<string, string>, method: string): Promise<[number, string]> {
+function sendRequest(address: URL, headers: Record<string, string>, method: string): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(address, { headers, method }, async (response) => {
       let text = ''

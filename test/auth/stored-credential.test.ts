@@ -30,7 +30,7 @@ test('without a login, the error says which command to run, and no server is cal
   expect(world.provider.requestCount('/token')).toBe(0)
 })
 
-describe('renewing', () => {
+describe('a renewal', () => {
   test('happens before expiry, each time with the latest refresh token', async () => {
     await world.signIn()
     const credential = createStoredCredential(world)
@@ -106,8 +106,8 @@ describe('renewing', () => {
   })
 })
 
-describe('when it fails', () => {
-  test('ends the login if it was revoked, and says which command to run', async () => {
+describe('a failed renewal', () => {
+  test('ends a login that was revoked, and names the command to run', async () => {
     await world.signIn()
     const { refreshToken, clientId } = await world.stored()
     const body = new URLSearchParams({ token: String(refreshToken), client_id: clientId })
@@ -120,7 +120,7 @@ describe('when it fails', () => {
     expect(Object.keys((await world.store.read()).clients)).toEqual([world.baseUrl])
   })
 
-  test('because the server no longer knows the client, the client is forgotten too', async () => {
+  test('also deletes the client if the server no longer knows it', async () => {
     await world.signIn()
     await world.provider.forgetClient((await world.stored()).clientId)
     world.system.pass(14 * minute)
@@ -128,7 +128,7 @@ describe('when it fails', () => {
     expect(await world.store.read()).toEqual({ clients: {}, logins: {} })
   })
 
-  test('because the network does, the token is used until it expires, and the login stays', async () => {
+  test('keeps the login, and the token until it expires, if the network fails', async () => {
     await world.signIn()
     let attempts = 0
     let isBroken = true
@@ -165,7 +165,7 @@ describe('when it fails', () => {
     expect(await credential()).not.toBe(before.accessToken)
   })
 
-  test('because the server is busy, the token is used until it expires, and the login stays', async () => {
+  test('keeps the login, and the token until it expires, if the server is busy', async () => {
     await world.signIn()
     const before = await world.stored()
     const headers = { 'Content-Type': 'application/json' }
@@ -185,7 +185,7 @@ describe('when it fails', () => {
     expect(await world.stored()).toEqual(before)
   })
 
-  test('because there is no refresh token, the token is used until it expires', async () => {
+  test('keeps the token until it expires if there is no refresh token', async () => {
     await world.signIn()
     await change({ refreshToken: null })
     const credential = createStoredCredential(world)
@@ -196,7 +196,7 @@ describe('when it fails', () => {
   })
 })
 
-test('a token that the API refused is renewed by the next call, but not one that was just made', async () => {
+test('a token that the API refused is renewed by the next call, unless it was just issued', async () => {
   await world.signIn()
   const credential = createStoredCredential(world)
   const first = await credential()

@@ -44,7 +44,7 @@ test('a written store can be read by another process, and leaves no other files'
   expect(readdirSync(directory)).toEqual(['login.json'])
 })
 
-describe.skipIf(process.platform === 'win32')('only its owner can read it', () => {
+describe.skipIf(process.platform === 'win32')('only its owner can read the file', () => {
   test('from its creation, whatever the umask', async () => {
     const before = process.umask(0)
     try {
@@ -55,7 +55,7 @@ describe.skipIf(process.platform === 'win32')('only its owner can read it', () =
     expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
   })
 
-  test('also when it or its folder was opened to others', async () => {
+  test('even if others had access to it or its folder before', async () => {
     await save()
     chmodSync(path, 0o644)
     chmodSync(directory, 0o755)
@@ -76,10 +76,10 @@ describe.skipIf(process.platform === 'win32')('only its owner can read it', () =
 
 describe('an unusable file is reported with its path, and without its content', () => {
   test.each([
-    ['no JSON', '{"version":1,"logins":{"https://a":{"accessToken":"access-token-01234'],
-    ['of another version', '{"version":2,"clients":{},"logins":{}}'],
-    ['not of its form', '{"version":1,"clients":{},"logins":{"https://a":{"accessToken":"access-token-01234"}}}'],
-    ['too large', `{"version":1,"clients":{},"logins":{}}${' '.repeat(5 * 1024 * 1024)}`],
+    ['invalid JSON', '{"version":1,"logins":{"https://a":{"accessToken":"access-token-01234'],
+    ['another version', '{"version":2,"clients":{},"logins":{}}'],
+    ['a missing field', '{"version":1,"clients":{},"logins":{"https://a":{"accessToken":"access-token-01234"}}}'],
+    ['more than 4 MiB', `{"version":1,"clients":{},"logins":{}}${' '.repeat(5 * 1024 * 1024)}`],
   ])('%s', async (_, text) => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(path, text)
@@ -90,14 +90,14 @@ describe('an unusable file is reported with its path, and without its content', 
     expect(String(error)).not.toContain('access-token')
   })
 
-  test('a folder in its place', async () => {
+  test('a folder at its path', async () => {
     mkdirSync(path, { recursive: true })
     await expect(open().read()).rejects.toThrow(`The logins in ${path} cannot be used (EISDIR)`)
   })
 })
 
-describe('one at a time', () => {
-  test('each sees the changes of the previous one', async () => {
+describe('only one process writes at a time', () => {
+  test('and sees the changes of the previous one', async () => {
     await save({ clients: {}, logins: {} })
     // These writers wait in real time, because with a shared fake clock some would time out too early.
     const add = (name: string) =>
@@ -120,7 +120,7 @@ describe('one at a time', () => {
     expect(system.slept).toEqual([])
   })
 
-  test('waiting too long fails', async () => {
+  test('a process that waits too long for the lock fails', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.lock.${system.now() + 60_000}.living`, '')
     await expect(save()).rejects.toThrow(`Another process is busy with ${path}; try again in a minute.`)

@@ -15,9 +15,9 @@ export interface SignInWorld extends SignInOptions {
   provider: PlainProvider
   person: Person
   directory: string
-  /** Called whenever the program waits briefly. */
+  /** Called after each short wait of the program. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser; `person` may change the callback. */
+  /** Signs in with the browser. `change` may return another address to open than the callback. */
   signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>
@@ -33,7 +33,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
     ...clock,
     // A wait for a person lasts until it is aborted; shorter waits advance this clock.
     sleep: async (ms, signal) => {
-      if (ms >= 60_000) return await aborted(signal)
+      if (ms >= 60_000) return await waitForAbort(signal)
       await clock.sleep(ms, signal)
       await world.onPause()
     },
@@ -73,7 +73,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
   return world
 }
 
-function aborted(signal: AbortSignal | undefined): Promise<never> {
+function waitForAbort(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
   })

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
+import { type ApprovalWorld, codeAt, createApprovalWorld } from '../approvals/authenticator.ts'
 import { ok, type Payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -27,13 +27,13 @@ async function connectedTo(world: World, chosen: (typeof hosts)[number], options
 
 onEachDatabase('a person who must confirm a call', (database) => {
   let world: World
-  let us: Checks
+  let us: ApprovalWorld
   let self: Payer
   let other: OtherParty
 
   beforeAll(async () => {
     world = await createWorld(database)
-    us = await checks(world)
+    us = await createApprovalWorld(world)
     self = us.self
     other = us.other
     ok(await world.post(`/simulations/customers/${us.partyId}/transfers/deposit`, { amount: 10_000_000 }))

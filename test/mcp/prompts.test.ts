@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { catalogue } from '../../tools/index.ts'
-import { checks } from '../approvals/authenticator.ts'
+import { createApprovalWorld } from '../approvals/authenticator.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected } from './connected.ts'
@@ -10,7 +10,7 @@ let world: World
 let approvalId: string
 beforeAll(async () => {
   world = await createWorld(sqlite)
-  approvalId = (await (await checks(world)).review(6_000)).approvalId
+  approvalId = (await (await createApprovalWorld(world)).review(6_000)).approvalId
 })
 afterAll(() => world.drop())
 

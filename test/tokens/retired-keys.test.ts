@@ -8,7 +8,7 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { createPendingDecisions } from '../../src/service/store/pending-decisions.ts'
 import { rootKeys } from '../../src/service/store/root-keys.ts'
-import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
+import { type ApprovalWorld, codeAt, createApprovalWorld } from '../approvals/authenticator.ts'
 import { expectReplay } from '../request/replays.ts'
 import { everything, shopOf, startCheckout } from '../shops/shopping.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
@@ -25,12 +25,12 @@ const _hourMs = 3_600_000
 
 onEachDatabase('root keys that are retired', (database) => {
   let world: World
-  let us: Checks
+  let us: ApprovalWorld
   let receiver: Receiver
   const opened: Store[] = []
   beforeEach(async () => {
     world = await createWorld(database)
-    us = await checks(world)
+    us = await createApprovalWorld(world)
     receiver = await openReceiver()
   })
   afterEach(async () => {
