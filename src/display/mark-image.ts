@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 import { card, stripe } from './mark.ts'
 import { markColor } from './tokens.ts'
 
-/** Returns the mark as a PNG of `side` pixels square, for clients that cannot show SVG. */
+/** Returns the logo as a square PNG, `side` pixels wide, for clients that cannot show SVG. */
 export function markPng(side: number): Buffer {
   const colour = [...Buffer.from(markColor.slice(1), 'hex'), 0xff]
   const rows = Array.from({ length: side }, (_, y) => {
@@ -17,18 +17,18 @@ export function markPng(side: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)
   header.writeUInt32BE(side, 4)
-  // Eight bits a channel and four channels: red, green, blue, alpha.
+  // Eight bits per channel, and color type 6: red, green, blue and alpha.
   header.set([8, 6, 0, 0, 0], 8)
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
   const data = deflateSync(Buffer.concat(rows), { level: 9 })
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** Returns the mark as an ICO file: a directory with one entry, followed by a PNG. */
+/** Returns the logo as an ICO file: a directory with one entry, followed by a PNG. */
 export function markIco(side: number): Buffer {
   const png = markPng(side)
   const directory = Buffer.alloc(22)
-  // Type (icon) and number of entries; then the entry: size, planes, bits a pixel, length and offset.
+  // The type (icon) and the number of entries. Then the entry: size, planes, bits per pixel, length and offset.
   directory.writeUInt16LE(1, 2)
   directory.writeUInt16LE(1, 4)
   directory.set([side, side], 6)

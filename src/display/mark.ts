@@ -1,10 +1,10 @@
 import { markColor } from './tokens.ts'
 
-/** The mark of the product: a card with a stripe on a 16 × 16 grid, as left, top, right, bottom. */
+/** The logo: a card with a stripe on a 16 × 16 grid. Each shape is given by its left, top, right and bottom edge. */
 export const card = [1, 3, 15, 13] as const
 export const stripe = [1, 5, 15, 7] as const
 
-/** The outlines of both as an SVG path, to be filled with the `evenodd` rule. */
+/** The outlines of card and stripe as one SVG path, to be filled with the `evenodd` rule. */
 export const markPath = [card, stripe]
   .map(([left, top, right, bottom]) => `M${left} ${top}H${right}V${bottom}H${left}z`)
   .join('')

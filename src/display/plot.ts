@@ -11,7 +11,7 @@ export interface Line<Point> {
   cents: (point: Point) => number
 }
 
-/** A moment, with the numbers of the steps that led to it. */
+/** A moment with a mark, and the numbers of the steps that happened then. */
 export interface Mark {
   atMs: number
   steps: number[]
@@ -31,11 +31,11 @@ interface Plot<Point> {
   marks?: readonly Mark[]
 }
 
-/** Vertical positions in pixels. Horizontal ones are shares of the width, so that text keeps its size on a phone. */
+/** Vertical positions are in pixels. Horizontal positions are percentages, so that text keeps its size on a phone. */
 const top = 28
 const bottom = 188
 const height = 216
-/** The side of the square viewBox of the lines, which the browser stretches to fit. */
+/** The width and height of the lines' viewBox, which the browser stretches to fit. */
 const field = 1000
 
 /** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */
@@ -99,7 +99,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   })
 }
 
-/** The share of the width that a number needs on a phone. */
+/** The part of the width that a number needs on a phone. */
 const minNumberGap = 0.06
 
 /** Converts a share of the amount range to a vertical position in pixels. */

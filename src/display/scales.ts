@@ -1,7 +1,7 @@
 import { money } from '../core/money.ts'
 import { elapsed } from './times.ts'
 
-/** A labelled position on an axis, as a share of its length. */
+/** A labeled position on an axis, as a fraction of the axis length. */
 export interface Tick {
   share: number
   label: string
@@ -13,8 +13,8 @@ export interface Scale {
 }
 
 /**
- * Returns a scale for the sandbox's time. An agent acts within seconds but a shop responds days later, so each gap is
- * drawn by the logarithm of its length. Only the given moments have a position.
+ * Returns a scale for the sandbox's time. An agent acts within seconds but a shop responds days later, so the scale
+ * shows the logarithm of each gap. Only the given moments have a position.
  */
 export function timeScale(moments: readonly number[]): Scale {
   const times = [...new Set(moments)].toSorted((one, other) => one - other)
@@ -58,8 +58,8 @@ function spacedTicks(ticks: readonly Tick[]): Tick[] {
 const minGap = 0.17
 
 /**
- * Returns a scale with ticks at round amounts. It starts at 0 or below, or near the lowest amount if the amounts hardly
- * differ.
+ * Returns a scale with ticks at round amounts. If the amounts hardly differ, it starts near the lowest amount;
+ * otherwise at 0 or below.
  */
 export function valueTicks(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]

@@ -3,7 +3,7 @@ import { baseStyle } from './style.ts'
 
 interface SmallPage {
   heading: string
-  /** Our own sentences, as HTML: they are not escaped. */
+  /** Our own sentences as HTML. They are not escaped. */
   lines: readonly string[]
 }
 

@@ -3,12 +3,12 @@ import { tokensByBrowser, tokensByPage } from './tokens.ts'
 
 const files = builtin<typeof import('node:fs')>('node:fs')
 
-/** Returns the style of even the smallest page: the tokens and the basic elements. */
+/** Returns the style that every page needs: the design tokens and the basic elements. */
 export function baseStyle(): string {
   return `${tokensByBrowser}${file('base.css')}`
 }
 
-/** Returns the style of the parts that make up pages, reports and views. It must follow the base style. */
+/** Returns the style of the parts that make up pages, reports and views. It must come after the base style. */
 export function partsStyle(): string {
   return file('parts.css')
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** A column: its name, and a function that returns the cell of a row. */
+/** A column of a table. `cell` returns the content of its cell in a row. */
 export interface Column<Row> {
   name: string
   isNumber?: boolean
@@ -11,8 +11,8 @@ export interface Column<Row> {
 }
 
 /**
- * Renders rows under named columns; the first column names each row. On a phone, a row is a block in which every other
- * cell shows its column's name.
+ * Renders a table. The first column identifies each row. On a phone, each row becomes a block: its other cells are
+ * listed with their column names.
  * @param caption A string is for screen readers only; HTML is visible to everyone.
  * @param idOf Returns the id of each row, if something links to it.
  */

@@ -24,10 +24,10 @@ const measures = {
   mono: 'ui-monospace, monospace',
 } as const
 
-/** Tokens for a view embedded in a page that may choose the light or the dark scheme itself. */
+/** Tokens for an embedded view. The embedding page may choose the light or the dark scheme. */
 export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
 
-/** The color of the mark, between the two accents: it stands out in the light and in the dark. */
+/** The color of the logo. It is between the two accent colors, so that it stands out in both schemes. */
 export const markColor = '#6b7cff'
 
 /** Tokens that follow the browser's setting, also for browsers too old to support `light-dark`. */

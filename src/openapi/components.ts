@@ -1,4 +1,4 @@
-/** The part of JSON Schema 2020-12 that the document reads back; it may hold any other keyword. */
+/** A JSON Schema (2020-12). The named keywords are those that this code reads. */
 export interface JsonSchema {
   [keyword: string]: unknown
   type?: string | string[]
@@ -69,7 +69,7 @@ export const paginationSchema: JsonSchema = {
   required: ['hasMore', 'nextCursor'],
 }
 
-/** One element of `errors` (docs/service.md#error-format). `retryable` is the flag that its 503 row names. */
+/** One element of `errors` (docs/service.md#error-format). */
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {

@@ -10,11 +10,11 @@ export interface About {
   name: string
   version: string
   protocolVersions: readonly string[]
-  /** The toolsets for a host that chooses none. */
+  /** The toolsets of a host that chooses none itself. */
   toolsets: readonly Toolset[]
   readOnly: boolean
   /**
-   * The command with which a host on this machine starts the MCP server on the same sandbox; undefined if it cannot.
+   * The command that starts the MCP server on the same sandbox, for a host on this machine; undefined if there is none.
    */
   start?: Start | undefined
 }
@@ -26,7 +26,7 @@ interface Deployment {
   about: About
 }
 
-/** The only version of the card's schema (SEP-2127, an extension of MCP). */
+/** The schema of the MCP server card (SEP-2127, an extension of MCP). It has only this version so far. */
 const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 export const mediaTypes = {
@@ -35,13 +35,13 @@ export const mediaTypes = {
   openApi: 'application/openapi+json',
 } as const
 
-/** Builds the card that tells a host how to connect. It lists no tools: a host asks for them once it is connected. */
+/** Builds the card that describes how a host connects. It lists no tools, because a connected host requests them. */
 export function serverCard({ publicUrl, about }: Deployment) {
   return {
     $schema: cardSchema,
     name: about.name,
     version: about.version,
-    // The title that a connected host gets too (src/mcp/server.ts).
+    // A connected host gets the same title (src/mcp/server.ts).
     title: displayName,
     description: shortDescription,
     websiteUrl: `${publicUrl}/`,
@@ -55,7 +55,7 @@ export function serverCard({ publicUrl, about }: Deployment) {
 /** Lists this site's services for programs that know only its host name (AI Catalog 1.0). */
 export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   const { hostname } = new URL(publicUrl)
-  // A name in a URN has no brackets, unlike an IPv6 address in a URL.
+  // Unlike the host name of a URL, a name in a URN must not contain the brackets of an IPv6 address.
   const identifier = (kind: string) => `urn:air:${hostname.replace(/[[\]]/g, '').replaceAll(':', '-')}:${kind}:payments`
   return {
     specVersion: '1.0',

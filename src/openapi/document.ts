@@ -143,7 +143,8 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
 }
 
 /**
- * Describes the ids that a request names besides its attributes (docs/service.md#bodies); undefined if there are none.
+ * Describes the ids that a request contains next to its attributes (docs/service.md#bodies); undefined if there are
+ * none.
  */
 function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
   if (relationships === undefined) return undefined
@@ -187,8 +188,7 @@ function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): 
 }
 
 /**
- * Auth refusals and transient failures are never recorded, so they are never replayed
- * (docs/service.md#idempotency-failures).
+ * Responses with these statuses are never recorded, so they are never replayed (docs/service.md#idempotency-failures).
  */
 const unrecordedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
@@ -198,7 +198,10 @@ class Components {
   readonly responses: Record<string, Json> = {}
   readonly #names = new Map<z.ZodObject, string>()
 
-  /** Adds the resource in the answer. A second shape of a type is named after the operation that answers it. */
+  /**
+   * Adds the resource of an operation's response. If another resource already has the type's name, this one is named
+   * after its operation.
+   */
   resource(operation: OperationDefinition): JsonSchema {
     const { output } = operation
     const type = pascalCase(typeOf(output))
@@ -252,9 +255,9 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     override({ jsonSchema }) {
-      // The format is enough: the pattern that zod adds would make the document more than twice as long.
+      // The `date-time` format is enough. The pattern that zod adds would make the document more than twice as long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-      // A response may gain fields; a client must not refuse them.
+      // Responses may get new fields later, and clients must not refuse them.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   })

@@ -58,7 +58,7 @@ const rarelySent: ReadonlySet<string> = new Set([
   'seed',
 ])
 
-/** Example values by field name. Other values follow from the schema: a const, the first of an enum, an id. */
+/** Example values by field name. All other values are generated from the schema. */
 const values: Readonly<Record<string, unknown>> = {
   accountNumber: '000123456789',
   amount: 4_250,
@@ -171,13 +171,16 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 interface Place {
-  /** The name of the field whose value is generated. */
+  /** The name of the field. */
   field: string
   /** The optional fields to leave out. */
   skip: ReadonlySet<string>
 }
 
-/** Returns whether an example text matches the field's pattern, which may differ between fields of one name. */
+/**
+ * Returns whether an example text matches the field's pattern. Two fields with the same name may have different
+ * patterns.
+ */
 function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
 }

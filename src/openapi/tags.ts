@@ -1,4 +1,4 @@
-/** One sentence for each tag: a tag is the first segment of its operations' paths. */
+/** A description of each tag. A tag is the first segment of its operations' paths. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   activity: 'The log of changes, with who made them.',
   'agent-cards': 'Cards that agents request, for one purchase each.',

@@ -10,7 +10,7 @@ import { audienceOf, audiences, tokenExchangeGrant } from '../tokens/resources.t
 const tokenTypes = 'urn:ietf:params:oauth:token-type'
 const idJag = `${tokenTypes}:id-jag`
 
-/** Seconds for which an assertion is valid. Its client presents it at once. */
+/** How long an assertion is valid, in seconds. A client presents its assertion immediately, so this is short. */
 const lifetime = 5 * 60
 
 const parameters = [
@@ -25,7 +25,7 @@ const parameters = [
 export interface ExchangeDependencies {
   store: Store
   system: System
-  /** The address of the service, which takes the assertions. */
+  /** The address of the service, which accepts the assertions. */
   publicUrl: string
   /** The address of this identity provider, on this machine. */
   issuer: string
@@ -59,7 +59,9 @@ export function registerExchange(provider: Provider, dependencies: ExchangeDepen
   provider.registerGrantType(tokenExchangeGrant, handle as never, [...parameters])
 }
 
-/** Returns the service and the resource that an assertion is for. @throws if this provider issues none for them */
+/**
+ * Returns the audience and the resource of the requested assertion. @throws if this provider issues no such assertions
+ */
 function targetOf(params: Readonly<Record<string, string | undefined>>, publicUrl: string) {
   const expected = { requested_token_type: idJag, subject_token_type: `${tokenTypes}:id_token` }
   for (const [name, accepted] of Object.entries(expected)) {
@@ -73,7 +75,10 @@ function targetOf(params: Readonly<Record<string, string | undefined>>, publicUr
   return { aud: audience, resource }
 }
 
-/** Returns the person that an ID token of this client names. @throws InvalidGrant if it is not valid, or they left */
+/**
+ * Returns the person that an ID token of this client names. @throws InvalidIdTokenError if the token is invalid or the
+ * person has left
+ */
 async function personOf(
   idToken: string | undefined,
   clientId: string,
@@ -88,7 +93,10 @@ async function personOf(
   throw new InvalidIdTokenError()
 }
 
-/** The error for an ID token that is not of this provider and client, has expired, or names somebody who left. */
+/**
+ * The error for an ID token that has expired, names a person who has left, or was issued by another provider or for
+ * another client.
+ */
 class InvalidIdTokenError extends errors.OIDCProviderError {
   override readonly error_description = 'subject_token must be a current ID token of this client. Sign in again.'
   constructor() {

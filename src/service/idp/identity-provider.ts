@@ -18,20 +18,20 @@ interface ProviderDependencies extends ExchangeDependencies {
   log: Logger
 }
 
-/** The records of sign-ins in progress that are kept in memory. The oldest are dropped first. */
+/** The most records of sign-ins in progress to keep in memory. The oldest are dropped first. */
 const maxRecords = 1_000
 
-/** The names differ from those of the service, because a browser sends cookies to every port of a machine. */
+/** The cookie names differ from those of the service, because a browser sends cookies to every port of a machine. */
 const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
 
 const scopes = 'openid email profile'
 
-/** Seconds. An ID token lasts as long as the sign-in. */
+/** Lifetimes in seconds. An ID token lasts as long as the sign-in. */
 const lasting = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
 
 /**
- * Returns the fetch function of a small identity provider for the sandbox. Its people are those of the sandbox, and its
- * clients the applications through which parties trust it, with the same ids and secrets. Its keys and sign-ins last as
+ * Returns the fetch function of a small identity provider for the sandbox. Its people are the users of the sandbox. Its
+ * clients are the applications of parties that trust it, with the same ids and secrets. Its keys and sign-ins last as
  * long as the process.
  */
 export async function createIdentityProvider(
@@ -46,7 +46,7 @@ export async function createIdentityProvider(
     routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
     scopes: scopes.split(' '),
     claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
-    // The ID token is all that a client gets, so it contains the claims.
+    // A client gets nothing but the ID token, so the token contains the claims.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
@@ -68,7 +68,7 @@ export async function createIdentityProvider(
       if (user?.status !== 'ACTIVE') return undefined
       return { accountId: id, claims: async () => ({ sub: id, email: user.email, name: user.name }) }
     },
-    // A client of the company asks nobody whether it may know who they are.
+    // The clients belong to the company, so no person is asked for consent.
     loadExistingGrant: async ({ oidc }) => {
       const of = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
       const grant = new oidc.provider.Grant(of)
@@ -94,7 +94,7 @@ export async function createIdentityProvider(
   }
 }
 
-/** Lets a client be anywhere on this machine, as hosts in development are. */
+/** Accepts any redirect address on this machine, because hosts in development run there. */
 function allowLoopback(provider: Provider): void {
   const { prototype } = provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
   prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)
@@ -127,11 +127,11 @@ function adapters({ store, issuer }: ProviderDependencies): (model: string) => A
   }
 }
 
-/** Returns the application through which a party trusts this provider now, as a client. */
+/** Returns the client with this id, if its party trusts this provider now. */
 async function findClient(store: Store, issuer: string, clientId: string): Promise<AdapterPayload | undefined> {
   return store.read(async (tx) => {
     if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
-    // The end of a trust deletes this record.
+    // This record is deleted when the trust ends.
     const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
     return record && { ...JSON.parse(record.payload), ...asClient }
   })

@@ -5,15 +5,15 @@ import { smallPage } from '../../display/small-page.ts'
 import type { Store } from '../store/engine/store.ts'
 import { activeUsers } from '../store/users.ts'
 
-/** The address of the page is this and the id of the interaction. */
+/** The start of the page's path. The interaction's id follows. */
 export const signInPath = '/sign-in/'
 
-/** The people that the page lists at most. */
+/** The most people that the page lists. */
 const maxPeople = 50
 
 /**
- * Returns the handler of the page on which a person signs in by one click. Only a client's request in the same browser
- * leads there.
+ * Returns the handler of the page where a person signs in with one click. The page works only after a client's request
+ * in the same browser.
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -37,7 +37,7 @@ const about =
   'This identity provider takes the place of a company’s. It asks for no password, because it is for testing only.'
 const ended = { heading: 'This sign-in has ended', lines: ['Begin it again in the application.'] }
 
-/** Returns the page that says why a request of an application was refused. */
+/** Returns the page that explains why an application's request was refused. */
 export function failedPage(code: string, reason: string): ReturnType<typeof smallPage> {
   return smallPage({ heading: 'The application’s request was refused', lines: [String(html`${code}: ${reason}`)] })
 }

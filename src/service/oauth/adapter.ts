@@ -11,15 +11,14 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * Returns the authorization server's storage. Ids that a bearer presents are stored only as hashes. Requests from
- * unauthenticated clients are counted here because the preceding checks have passed: the client of a stored sign-in is
- * known, and a code is looked up from the browser's own form.
+ * Returns the authorization server's storage. Ids that work like secrets are stored only as hashes. Rate limits for
+ * unauthenticated clients apply here, because only requests that passed all earlier checks reach the storage.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
 }
 
-/** The requests that begin a sign-in, each with the model stored for it. */
+/** The routes that begin a sign-in, each with the model that it stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -39,7 +38,7 @@ function boundAdapter(dependencies: Dependencies, model: string, limits: ClientL
   }
 }
 
-/** Returns the address by which the client's requests are counted, as passed on by the bridge to Node's HTTP. */
+/** Returns the client address that rate limits count. `throughNode` puts it on the request's socket. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }
@@ -80,8 +79,8 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
 }
 
 /**
- * Consumes a code or refresh token. If it is used twice at once, one user may be a thief, so everything issued from it
- * is revoked (RFC 9700 section 4.14).
+ * Consumes a code or refresh token. A second use may come from a thief, so it revokes everything issued from the same
+ * grant (RFC 9700 section 4.14).
  */
 async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
   const first = await runChange(dependencies, async ({ tx, nowMs, realNowMs }) => {
@@ -92,14 +91,14 @@ async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow,
   if (!first) throw new errors.InvalidGrant('it was used before')
 }
 
-/** Returns the activity entry for a connection ended by the application, or by the holder of its code or token. */
+/** Returns the activity entry for a connection that ended because of a request with one of its codes or tokens. */
 function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
 /**
- * Returns the adapter for grants. Their table also stores the agent they act as. A row is created when a person
- * consents.
+ * Returns the adapter for grants. Their table also stores the agent that each grant acts as, so a row is created by the
+ * person's consent, not here.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {
@@ -113,7 +112,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
     find: (id) =>
       dependencies.store.read(async (tx) => {
         const grant = await findGrant(tx, id)
-        // The person consented, but the server has not yet saved the grant.
+        // An empty payload means that the person consented, but the server has not yet saved the grant.
         if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, await realNow(tx))) return undefined
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
@@ -130,8 +129,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of a reference, which replaces the id of a record found by other means: only the hash of its id is known.
- * References are internal. A value that an application presents at an endpoint is never treated as one.
+ * The prefix of a reference. It takes the place of a record's id when only the id's hash is known. References are
+ * internal: a value that an application presents at an endpoint is never treated as a reference.
  */
 const reference = 'hashed:'
 const presentedAt: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']

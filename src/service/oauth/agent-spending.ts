@@ -4,13 +4,13 @@ import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
-/** The bounds on an agent's spending of its own party's money, shown to the person who chooses the agent. */
+/** The limits on how much of its party's money an agent can spend, for the person who chooses the agent. */
 export interface AgentSpending {
   /** The agent's own limits. */
   limits: Limits
   /** The limits shared by everyone who spends for its party. */
   accountLimits: Limits
-  /** The available balance of the wallet the agent pays from, in cents; null if it has none. */
+  /** The available balance in cents of the wallet that the agent pays from; null if it has no wallet. */
   availableCents: number | null
 }
 
@@ -19,7 +19,7 @@ export async function spendingOf(tx: Transaction, agent: AgentRow): Promise<Agen
   return spending(tx, agent.partyId, agent.limits, wallet?.availableCents)
 }
 
-/** Returns the bounds on the spending of an agent that a person creates now. */
+/** Returns the spending limits that a new agent of the party would have. */
 export async function newAgentSpending(tx: Transaction, partyId: string): Promise<AgentSpending> {
   const wallet = await defaultWallet(tx, partyId)
   return spending(tx, partyId, null, wallet?.availableCents)

@@ -14,20 +14,20 @@ import { clientCredentialsGrant, jwtBearerGrant } from '../tokens/resources.ts'
 import { addressIn } from './adapter.ts'
 
 /**
- * The signatures that an application's assertion may have. There is no `none` and no HS256: a public key must never
- * serve as a shared secret.
+ * The signature algorithms that an application's assertion may use. There is no `none` and no HS256: a public key must
+ * never serve as a shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
-/** The ways in which clients authenticate. Only applications may use another one than `none`. */
+/** The methods by which clients authenticate. Only applications may use a method other than `none`. */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** How far the clock of an application may be off, in seconds. */
 export const clockTolerance = 15
 
 /**
- * Refuses secrets, keys and these grants for all other clients. Their metadata comes from strangers, while an application
- * is registered by its party. The server checks each client with it, whenever it reads one.
+ * Refuses secrets, keys and the grants of applications for all other clients. Other clients' metadata comes from
+ * strangers, while an application is registered by its party. The server runs this check whenever it reads a client.
  */
 export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
   properties: ['payments_mcp_client'],
@@ -45,8 +45,8 @@ export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> =
 }
 
 /**
- * Returns the scopes of the application that requests a token, and completes a request without scopes with all of them;
- * undefined if the request has another grant type.
+ * Returns the scopes of the application that requests a token; undefined if the request has another grant type. A
+ * request without scopes gets all of the application's scopes.
  * @throws InvalidScope for a scope that the application lacks, InvalidClient if it was revoked
  */
 export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
@@ -76,7 +76,7 @@ export async function grantClaim(
   return grant && { grant_id: grant.id }
 }
 
-/** Makes the server compare the hash of a secret: only that is stored. */
+/** Makes the server compare the hash of a secret, because only the hash is stored. */
 export function compareHashedSecrets(provider: Provider): void {
   const { prototype } = provider.Client as unknown as {
     prototype: { clientSecret?: string; compareClientSecret(actual: string): boolean }
@@ -86,7 +86,7 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The limit of recorded refusals for each address, per minute and process, because strangers can cause them. */
+/** The limits on recorded refusals, per minute and process. They exist because strangers can cause refusals. */
 const recorded = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {
@@ -108,7 +108,7 @@ export function createRefusalLog(dependencies: RefusalDependencies) {
       const refusal = { operation: 'request_application_token', status: ctx.status, code }
       const grant = await findApplication(tx, by)
       if (grant !== undefined) return { result: undefined, acts: [actOfGrant(grant, refusal)] }
-      // Until an assertion is accepted, its agent is not known.
+      // The agent is unknown until an assertion is accepted, so the entry names the issuer's party only.
       const issuer = await findIssuer(tx, by)
       return issuer === undefined ? unchanged(undefined) : { result: undefined, acts: [actOfVisitor(issuer, refusal)] }
     })

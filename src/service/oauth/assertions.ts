@@ -27,15 +27,15 @@ interface AssertionDependencies extends Dependencies {
   log: Logger
 }
 
-/** The longest that an assertion may be valid, in seconds. Until then its use is remembered. */
+/** The longest lifetime of an assertion, in seconds. A used assertion is remembered until it expires. */
 const maxLifetime = 60 * 60
 
-/** The claims that an assertion must have, besides `iat` and `exp`. */
+/** The claims of an accepted assertion. `scope` is optional. */
 interface Claims {
   jti: string
   exp: number
   resource: string
-  /** Undefined if the provider set no bound. */
+  /** Undefined if the assertion does not limit the scopes. */
   scope: string | undefined
   all: JWTPayload
 }
@@ -50,9 +50,9 @@ class RefusedAssertionError extends errors.OIDCProviderError {
 }
 
 /**
- * Registers the grant by which an application presents an assertion of an identity provider that its party trusts (RFC
- * 7523, Identity Assertion JWT Authorization Grant). There is no refresh token: without a new assertion, access ends
- * with the token.
+ * Registers the grant type that exchanges an assertion for an access token (RFC 7523, Identity Assertion JWT
+ * Authorization Grant). The assertion comes from an identity provider that the application's party trusts. There is no
+ * refresh token, so access ends with the token unless the application presents a new assertion.
  */
 export function registerAssertionGrant(provider: Provider, dependencies: AssertionDependencies): void {
   const { publicUrl } = dependencies
@@ -81,7 +81,10 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
   provider.registerGrantType(jwtBearerGrant, handle as never, ['assertion', 'scope', 'resource'])
 }
 
-/** Returns the issuer whose assertions an application presents. @throws InvalidClient if the trust was ended */
+/**
+ * Returns the trusted issuer of the application's assertions. @throws InvalidClient if the party no longer trusts the
+ * issuer
+ */
 async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
   const issuer = await findIssuer(tx, by)
   if (issuer === undefined || issuer.revokedAtMs !== null) throw new errors.InvalidClient('the trust was ended')
@@ -111,7 +114,7 @@ async function readAssertion(
   if (payload.client_id !== clientId) {
     throw new RefusedAssertionError(`client_id must be ${clientId}, the application that presents the assertion.`)
   }
-  // An assertion for several servers could be presented by any of them.
+  // If an assertion named several servers, each of them could present it here.
   if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be ${publicUrl} alone.`)
   if (exp - iat > maxLifetime) {
     throw new RefusedAssertionError(`exp is ${exp - iat} s after iat; it may be at most ${maxLifetime} s after it.`)
@@ -165,7 +168,7 @@ async function accept(
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // A change of the trust ends its grants under the same lock, so none is made from what it was before.
+  // A change of the trust ends its grants under the same lock, so no grant is created from the old rules.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }

@@ -31,19 +31,17 @@ interface KeptDocument {
   freshUntilMs: number
 }
 
-/** Bounds in seconds on how long a document counts as fresh, whatever its own headers say. */
+/** The shortest and the longest time that a document counts as fresh, in seconds. They override its own headers. */
 const freshSeconds = { min: 300, max: 86_400 } as const
-/** How long a failed read is cached: the server asks for the document twice for one page. */
+/** How long a failed read is cached. The server requests the document twice for one page. */
 const failedForMs = 5_000
 const maxFailures = 1_000
-/**
- * Requests that begin a connection. All others belong to an existing connection, for which the stored document is used.
- */
+/** The routes that begin a connection. Other routes belong to an existing connection and use the stored document. */
 const beginnings = ['authorization', 'device_authorization']
 
 /**
- * Fetches clients' metadata documents and stores them in the database. They survive a restart, and no token refresh
- * depends on another site.
+ * Returns a fetch function that stores clients' metadata documents in the database. They survive a restart, and a token
+ * refresh does not depend on another site.
  */
 export function keepingDocuments(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
@@ -111,8 +109,8 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
 }
 
 /**
- * Stores a document, up to the bound on stored clients. Invalid documents are not stored, so that a corrected one works
- * at once.
+ * Stores a document, unless the limit on stored clients is reached. Invalid documents are not stored, so that a
+ * corrected document works immediately.
  */
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return

@@ -8,28 +8,31 @@ const bounds = {
   mayRegister: { each: 60, all: 1200, seconds: 60 },
   /** The limit on fetches of clients' metadata documents. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
-  /** The limit that makes guessing a device code, one of 20 to the power of 8, hopeless (RFC 8628, 5.1). */
+  /**
+   * The limit on entered device codes. With 20 to the power of 8 possible codes, it makes guessing hopeless (RFC 8628,
+   * 5.1).
+   */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
-  /** The limit on new sign-ins: each is stored until it ends, or for an hour. */
+  /** The limit on new sign-ins. Each one is stored until it ends, but for at most an hour. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** The limit on pages for connecting a device, form or answer: each may store a session for an hour. */
+  /** The limit on requests to the pages that connect a device. Each request may store a session for an hour. */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
 /** The most registered clients. Clients that nobody connected are deleted after a day. */
 export const maxClients = 10_000
-/** The number of clients deleted at once when the limit is reached. */
+/** The number of unused clients that are deleted at once when `maxClients` is reached. */
 const madeRoomFor = 20
-/** The age at which unused clients may be deleted; longer than a person takes to consent. */
+/** The age at which unused clients may then be deleted. A person takes less time than this to consent. */
 const crowdedForMs = 60 * 60 * 1000
 
-/** The limits by address, which tell whether a client may make one more request of each kind now. */
+/** The limits by address. Each counts a request of its kind and returns whether the client may make it. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
 }
 
-/** Bounds what strangers can make the service store and fetch. */
+/** Creates the limits on what strangers can make the service store and fetch. */
 export function createClientLimits(dependencies: Dependencies): ClientLimits {
   const oneMoreRegistration = limitByAddress(dependencies.system, bounds.mayRegister)
   return {
@@ -53,13 +56,13 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
 type Metadata = Record<string, unknown>
 
 /**
- * Returns the metadata with which this server registers a client, as RFC 7591 section 2 allows. No client gets a
- * secret, because none could keep it. A client with a redirect address other than https is always registered as native:
- * as a web application, it could redirect over plain http to any host.
+ * Returns the metadata to register for a client, which may differ from the requested metadata (RFC 7591 section 2). No
+ * client gets a secret, because these clients could not keep one. A client with a redirect address other than https is
+ * always registered as native. As a web application, it could redirect over plain http to any host.
  */
 export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  // A client that names no method would be given a secret too.
+  // Without a method, the server would give the client a secret too.
   const withSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
@@ -73,7 +76,7 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** The most bytes of a document that are read, more than the server accepts. */
+/** The most bytes of a document to read. The server accepts less. */
 const maxMetadataBytes = 8 * 1024
 
 export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {
@@ -91,8 +94,8 @@ export async function boundedText({ body }: Response, maxBytes = maxMetadataByte
 export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
-    // The server refuses a document that contains a secret, so such a document is left unchanged. In others, only the
-    // type is filled in.
+    // The server refuses a document with a secret, so such a document is returned unchanged. In any other document,
+    // only the application type is set.
     if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
     const { application_type } = registrable(metadata as Metadata)
     return JSON.stringify(application_type === undefined ? metadata : { ...metadata, application_type })

@@ -32,9 +32,9 @@ export interface Connection {
   signsInItself: boolean
   /** The identity provider that signs its agents in; null for all other connections. */
   vouchedBy: string | null
-  /** Null if it acts as the user. */
+  /** The name of its agent, or the names of its agents; null if it acts as the user. */
   agentName: string | null
-  /** Null if it acts as the user. */
+  /** The spending limits of its agent; null if it has several agents or acts as the user. */
   spending: AgentSpending | null
   permissions: readonly { scope: OAuthScope; words: string }[]
   createdAtMs: number
@@ -47,11 +47,11 @@ export interface Connections {
    */
   list(user: UserRow): Promise<Connection[]>
   /**
-   * Ends a connection; an ended one stays ended.
+   * Ends a connection. A repeat changes nothing.
    * @throws 404 `not_found` if it belongs to another user or does not exist.
    */
   revoke(user: UserRow, grantId: string): Promise<void>
-  /** Reduces a connection's permissions to the given ones. @throws 404 `not_found` as above. */
+  /** Reduces a connection's permissions to the given ones. @throws 404 `not_found` like `revoke`. */
   narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
 }
 
@@ -116,7 +116,10 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
     : fail('not_found', { detail: 'There is no such connection.' })
 }
 
-/** Returns an issuer that the user's party trusts, if the user manages it; it is locked against new sign-ins. */
+/**
+ * Returns an issuer that the user's party trusts, if the user manages the party. It locks the party, so that no new
+ * sign-in begins.
+ */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined
   await tx.lockParty(user.partyId)
@@ -124,7 +127,7 @@ async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<Tr
   return issuer?.revokedAtMs === null ? issuer : undefined
 }
 
-/** Returns whether the user may register, limit and end applications of the party. Members use what others set up. */
+/** Returns whether the user may register, limit and end applications of the party. Members may only use them. */
 export function managesParty({ role }: Pick<UserRow, 'role'>): boolean {
   return role !== 'MEMBER'
 }

@@ -13,7 +13,7 @@ import { defaultWallet } from '../store/wallets.ts'
 import { lifetimes } from '../tokens/lifetimes.ts'
 import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spending.ts'
 
-/** A request for consent by an application. */
+/** An application's request for consent. */
 export interface ConsentRequest {
   /** The id of the interaction, which allows one decision. */
   uid: string
@@ -58,7 +58,7 @@ export type AgentChoice =
 export interface Consent {
   view(user: UserRow, request: ConsentRequest): Promise<ConsentView>
   /**
-   * Carries out the person's decision. Repeating it, by a double click, has no further effect.
+   * Carries out the person's decision. A repeat, such as a double click, has no further effect.
    * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` if the user may not do this.
    */
   allow(user: UserRow, request: ConsentRequest, choice: AgentChoice): Promise<AllowedGrant>
@@ -94,7 +94,7 @@ export function createConsent(dependencies: Dependencies): Consent {
     allow: (user, request, choice) =>
       runChange(dependencies, async (context) => {
         const { tx, realNowMs } = context
-        // The second of two clicks finds the first one's decision.
+        // With this lock, the second of two clicks sees the decision of the first.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const record = await findRecord(tx, decision)
@@ -114,7 +114,7 @@ export function createConsent(dependencies: Dependencies): Consent {
   }
 }
 
-/** Returns whether the user may create agents. Members use what their owners and administrators set up. */
+/** Returns whether the user may create agents. Members may not. */
 function mayCreate({ role }: UserRow): boolean {
   return role !== 'MEMBER'
 }
@@ -150,8 +150,8 @@ async function newAgent(
 }
 
 /**
- * Stores one grant for each application and agent. Connecting again extends it, and revoking it ends the whole
- * connection.
+ * Stores a grant. An application has one grant for each agent: connecting again extends that grant, and revoking it
+ * ends the whole connection.
  */
 async function keepGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,

@@ -30,17 +30,20 @@ interface OAuthEndpoints extends ExchangeDependencies {
   clientMetadata: Config['clientMetadata']
 }
 
-/** More than any request to these endpoints needs. */
+/** The size limit of a request body. No request to these endpoints needs as much. */
 const maxBodyBytes = 16 * 1024
 
-/** Seconds between a device's token requests (RFC 8628 section 3.2). A code's window starts with a response. */
+/** Seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** How early a request may arrive, because network delays vary. */
+/** How much earlier than that a request may arrive, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
-/** For pages of other sites, which the listener has admitted. No cookie identifies them. */
+/**
+ * The CORS headers for pages of other sites. The listener has already checked the origin, and no cookie identifies the
+ * caller.
+ */
 const preflight = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, POST',
@@ -102,7 +105,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const begun = await serve(c, { body: formWithScope(await c.req.text(), defaultOAuthScopes.join(' ')) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
-  // For clients without a session, each of these may show the code form, which stores one.
+  // Each of these pages may show the code form, which stores a session for a client that has none.
   const limitBody: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busyResponse('Too many pages were opened. Try again in a minute.')
@@ -141,7 +144,7 @@ function busyResponse(description: string): Response {
   return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
-/** Completes the discovery document: other parts of the service support more than the server knows. */
+/** Adds to the discovery document what other parts of the service support. */
 async function completeResponse(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
@@ -155,9 +158,9 @@ async function completeResponse(response: Response, method: string, members: obj
 }
 
 /**
- * Hides support for client metadata documents on loopback services, so that clients register instead. A service on a
- * person's machine may have no internet access and needs it for nothing else. Clients already connected that way keep
- * working.
+ * Hides support for client metadata documents on loopback services, so that clients register instead. Reading a
+ * document needs internet access, which a service on a person's machine may lack. Clients already connected that way
+ * keep working.
  */
 function announcedMetadata(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
@@ -173,8 +176,8 @@ async function withMembers(response: Response, members: object): Promise<Respons
 }
 
 /**
- * Serves resource metadata: the API's at the root, the MCP endpoint's below its path (RFC 9728 section 3). It keeps the
- * host name the caller used.
+ * Serves the metadata of a protected resource (RFC 9728 section 3). The root address returns that of the API; the path
+ * of the MCP endpoint returns that of the MCP endpoint. The response keeps the host name that the caller used.
  */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
@@ -185,9 +188,9 @@ function showResource(c: Context, publicUrl: string): Response {
 }
 
 /**
- * Fills in the default scope if the request names none (RFC 6749 section 3.3) and `prompt=consent`. A person decides on
- * every connection. Without the prompt, the server would drop `offline_access` and refuse a client's refresh that names
- * it again.
+ * Adds the default scope if the request names none (RFC 6749 section 3.3), and `prompt=consent`, because a person
+ * decides on every connection. Without the prompt, the server would drop `offline_access`, and then refuse token
+ * refreshes that name it.
  */
 function withDefaults(url: string): string {
   const completed = new URL(url)
@@ -200,7 +203,9 @@ function withDefaults(url: string): string {
   return completed.href
 }
 
-/** Turns a code in the address into a hint that only fills the form. The person compares the code and submits it. */
+/**
+ * Turns a code in the address into a hint that only fills in the form. The person must compare the code and submit it.
+ */
 function withCodeHint(url: string): string {
   const hinted = new URL(url)
   const code = hinted.searchParams.get('user_code')
@@ -209,7 +214,7 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/** Returns the form with its scopes by our names, or with the usual ones if it names none. */
+/** Returns the form with its scopes renamed to ours. If it names no scopes, it gets `usual`. */
 function formWithScope(body: string, usual?: string): string {
   const form = new URLSearchParams(body)
   nameScopes(form)

@@ -4,7 +4,10 @@ import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
-/** The authorization requests that wait for a person's decision, found by the cookie of the browser that began them. */
+/**
+ * The authorization requests that wait for a person's decision. A cookie of the browser that began a request identifies
+ * it.
+ */
 export interface Interactions {
   /** Returns the pending request; undefined if the browser has none or it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
@@ -35,7 +38,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       withInteraction(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
-        // The signed-in user may have changed since the request began, and the server's session with it.
+        // Another user may have signed in since the request began, so the server's old session must not be used.
         delete interaction.session
         await interaction.persist()
         const login = { accountId: user.id, remember: false }

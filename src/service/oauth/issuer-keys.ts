@@ -5,9 +5,9 @@ import type { Environment } from '../../core/operation.ts'
 import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
 import { boundedText } from './clients.ts'
 
-/** The providers whose keys are remembered; those of the least recently added are dropped first. */
+/** The most providers whose keys are cached. The oldest are dropped first. */
 const maxProviders = 200
-/** More than any provider's keys need, with their certificates. */
+/** The size limit of a provider's keys. Even with certificates, no provider's keys need as much. */
 const maxBytes = 128 * 1024
 const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
 
@@ -18,9 +18,9 @@ interface KeyDependencies {
 }
 
 /**
- * Returns a function that finds an identity provider's public keys at their address. They are fetched as webhooks are
- * sent: from the public internet only, or from this machine for a sandbox that only this machine reaches. They are
- * remembered for a minute, and a new key is looked for at most every ten seconds.
+ * Returns a function that fetches an identity provider's public keys. The rules for addresses are those of webhooks:
+ * only the public internet, or also this machine if the sandbox is reachable from this machine only. The keys are
+ * cached for a minute. An unknown key causes a new fetch at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
   const keysByIssuer = new Map<string, JWTVerifyGetKey>()

@@ -9,7 +9,7 @@ import { createProviders } from './providers.ts'
 
 /** The authorization server's dependencies in addition to those of every request. */
 export interface OAuthDependencies extends Dependencies {
-  /** Fetches the documents that describe applications, and the keys of identity providers, from any public address. */
+  /** Fetches applications' metadata documents and identity providers' keys, from public addresses only. */
   publicFetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
 }

@@ -13,30 +13,30 @@ import {
 } from '../store/passwords.ts'
 import type { UserRow } from '../store/schema/users.ts'
 
-/** The place of a sign-in attempt. */
+/** The origin of a sign-in attempt: an address, and the browser if it is known. */
 export interface SignInPlace {
-  /** The address by which the client's requests are counted; undefined for calls within this process. */
+  /** The client's address for rate limits; undefined for calls within this process. */
   address: string | undefined
   /** The secret from the cookie of a browser in which somebody signed in before. */
   browser: string | undefined
 }
 
 /**
- * The most wrong passwords for an account at one place within the period. Beyond it, not even the right one is checked
- * there.
+ * The most wrong passwords for an account from one place within the period. After that, even the right password is
+ * refused there.
  */
 const maxPerPlace = 10
 /**
- * The most wrong passwords for an account from all unknown places together, so that many machines guess no faster than
- * one.
+ * The most wrong passwords for an account from all unknown places together. It limits an attacker with many machines.
  */
 const maxFromAllPlaces = 500
-/** Password checks per minute and process: each costs much time and memory. */
+/** The limits on password checks, per minute and process. Each check costs much time and memory. */
 const checksPerAddress = { each: 30, all: 300, seconds: 60 } as const
 
 /**
- * Bounds password attempts without letting strangers lock anybody out (OWASP: Device Cookies). Attempts are counted by
- * account and place, and a browser in which the user signed in before is its own place.
+ * Creates the limits on password attempts. Strangers cannot lock anybody out with them (OWASP: Device Cookies):
+ * attempts are counted by account and place, and a browser in which the user signed in before counts as a separate
+ * place.
  */
 export function createPasswordTries(system: System) {
   const ofStrangers = limitByAddress(system, checksPerAddress)
@@ -50,10 +50,13 @@ export function createPasswordTries(system: System) {
         knownBrowser !== undefined && knownBrowser.userId === user?.id && (await realNow(tx)) < knownBrowser.expiresAtMs
       return isTheirs ? browserSource(knownBrowser.idHash) : address
     },
-    /** Returns whether one more password may be checked there. */
+    /** Counts a password check at the place, and returns whether it is allowed. */
     mayLook: (source: string | undefined) =>
       source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
-    /** Returns whether the account is closed at the place. Call this and act on it under the account's lock. */
+    /**
+     * Returns whether the account accepts no more attempts from the place. The caller must hold the account's lock
+     * until it has acted on the result.
+     */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedCounts = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
       return refusedCounts.here >= maxPerPlace || (!isBrowser(source) && refusedCounts.anywhere >= maxFromAllPlaces)

@@ -60,13 +60,13 @@ export async function createProvider(
   // The first key signs; cookies signed by an older key remain valid.
   const cookieKeys = (await dependencies.store.read(rootKeys)).signatures('oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...dependencies, publicUrl }, keys, cookieKeys))
-  // Tells rate-limited clients when to retry, whatever the format of the response.
   const recordRefusal = createRefusalLog(dependencies)
   compareHashedSecrets(provider)
   registerAssertionGrant(provider, { ...dependencies, publicUrl })
   provider.use(async (ctx, next) => {
     await next()
     await recordRefusal(ctx as unknown as KoaContextWithOIDC)
+    // Every response with 429 needs this header, whatever its format.
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
   provider.on('server_error', (_ctx, error) =>
@@ -119,9 +119,10 @@ function configuration(
       Session: lifetimes.session,
     },
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
-    // The consent page also signs people in.
+    // This page also leads people to the sign-in page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // A person decides on every connection, whatever was allowed before. The grant is the decision just made.
+    // A person decides on every connection, so earlier decisions are ignored. This is the grant of the decision just
+    // made.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -137,7 +138,7 @@ function configuration(
     extraTokenClaims: (_ctx, token) => grantClaim(store, token),
     // Every client gets the same subject, so no sector identifier is ever fetched.
     sectorIdentifierUriValidate: () => false,
-    // Endpoints that scripts may use identify the caller without cookies.
+    // The endpoints for scripts use no cookies, so any site's scripts may call them.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }, failure) => {
       const unread = unreachableIn(failure)
@@ -221,7 +222,9 @@ function deviceFlow(pages: DevicePages): object {
   }
 }
 
-/** Saves a session that begins with an error page. Without it, the page's form would not be accepted. */
+/**
+ * Saves a session if an error page is its first page. Without the session, the form on that page would not be accepted.
+ */
 async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
   const { session, cookies } = oidc
   if (session === undefined || session.exp !== undefined) return

@@ -1,12 +1,12 @@
 import type Provider from 'oidc-provider'
 import type { ProviderDependencies } from './provider.ts'
 
-/** How often signing keys are reloaded, which picks up keys created by other processes. */
+/** How long signing keys are used before they are reloaded. Reloading finds keys that other processes created. */
 const keysForMs = 10 * 60_000
 
 /**
- * Returns a function that returns the authorization server, and recreates it when its signing keys change. The first
- * request loads it, so that it does not delay startup.
+ * Returns a function that returns the authorization server. It creates a new server when the signing keys change. The
+ * first request loads the server's code, so that startup is not delayed.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies

@@ -3,8 +3,9 @@ import { isPublicAddress, mayBePublicHost } from '../../core/ip-addresses.ts'
 import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../request/outgoing-connections.ts'
 
 /**
- * Creates a fetch for addresses that strangers provide. It resolves a name first and connects to the resolved address,
- * so that nothing is sent to a private one. Through a proxy, the proxy resolves names. Redirects are not followed.
+ * Creates a fetch function for addresses that strangers provide. It refuses private addresses: it resolves the host
+ * name, checks the result, and connects to exactly that address. With a proxy, the proxy resolves names. Redirects are
+ * not followed.
  */
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {
   let loaded: ReturnType<typeof load> | undefined
@@ -16,7 +17,7 @@ export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingPro
     return { fetch, dispatcher: new EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect }) }
   }
   return async (input, init) => {
-    // The lookup is skipped for literal addresses and for names that a proxy resolves, so check the host here.
+    // The lookup is skipped for IP addresses and for names that a proxy resolves, so the host is checked here too.
     const { hostname } = new URL(String(input))
     if (!mayBePublicHost(hostname)) throw new PrivateAddressError('It is at a private address.')
     loaded ??= load()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
-/** A request to the authorization server, which uses Node's own HTTP. */
+/** A request to the authorization server, which expects requests of Node's `http` module. */
 interface BridgedRequest {
   /** The service's address as browsers see it, from which the server derives its host and protocol. */
   publicUrl: string
@@ -10,7 +10,7 @@ interface BridgedRequest {
   body: string
   /** Headers to add or replace. */
   headers?: Readonly<Record<string, string>>
-  /** The address by which the client's requests are counted; undefined for calls within this process. */
+  /** The client's address for rate limits; undefined for calls within this process. */
   address?: string | undefined
 }
 
@@ -29,14 +29,17 @@ export async function throughNode(
   const { pathname, search } = new URL(request.url)
   const init: RequestInit = { method: request.method, headers: sent, ...(hasBody ? { body } : {}) }
   const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
-  // The server only asks whether the connection is encrypted, which affects cookies, and for its remote address.
+  // Only two properties of the socket are read: `encrypted`, which decides on secure cookies, and the remote address.
   Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
   // Promise.all rejects if the handler fails before it responds; the response alone would wait forever.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
   return withoutHops(response)
 }
 
-/** Headers of a single connection (RFC 9110 section 7.6.1); there is no connection to the authorization server. */
+/**
+ * Headers of a single connection (RFC 9110 section 7.6.1). They are removed, because the authorization server is called
+ * without a connection.
+ */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
 function withoutHops(response: Response): Response {

@@ -1,7 +1,7 @@
 import { lifetimes } from '../tokens/lifetimes.ts'
 import { signingAlgorithm } from '../tokens/signing-keys.ts'
 
-/** Returns the form of the access tokens for one of this service's audiences. */
+/** Returns the scope, format and lifetime of access tokens for one of this service's audiences. */
 export function resourceServer(audience: string, scope: string) {
   return {
     scope,

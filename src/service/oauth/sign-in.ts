@@ -25,26 +25,26 @@ import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 /** A signed-in user, with the tokens for this session's forms. */
 export interface SignedIn {
   user: UserRow
-  /** False after signing in by one click, which any program on the sandbox's machine can do, including an agent. */
+  /** False after a one-click sign-in, which any program on the sandbox's machine can do, including an agent. */
   isProven: boolean
-  /** Returns the token of a form for the given purpose, which another site cannot know. */
+  /** Returns the token for a form with the given purpose. Other sites cannot know it. */
   formToken(purpose: string): string
 }
 
-/** Secrets for the cookies of a browser in which somebody signed in. */
+/** Secrets for the cookies of a browser after a sign-in. */
 export interface Begun {
   session: string
-  /** Shows later that somebody signed in here before; it signs nobody in. */
+  /** Proves later that the user signed in at this browser before. It does not sign anybody in. */
   browser: string
 }
 
-/** How long a browser stays signed in, seconds. */
+/** How long a browser stays signed in, in seconds. */
 export const sessionSeconds = 12 * 60 * 60
 
-/** How long a browser stays known after a sign-in. Browsers keep no cookie longer than 400 days. */
+/** How long a browser stays known after a sign-in, in seconds. Browsers keep no cookie longer than 400 days. */
 export const browserSeconds = 365 * 24 * 60 * 60
 
-/** How long a one-time link is valid, seconds. */
+/** How long a one-time link is valid, in seconds. */
 export const linkSeconds = 10 * 60
 
 /** The sign-in of users in browsers, and the lookup of their sessions. */
@@ -67,7 +67,8 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayLook(found.source)) return 'too_many'
-    // An unknown account takes as long as a wrong password and counts the same, so nobody learns which accounts exist.
+    // The check for an unknown account takes as long as for a wrong password and counts the same, so nobody learns
+    // which accounts exist.
     const right = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -76,7 +77,7 @@ export class SignIn {
     const [account, { user, source }] = [sha256(address), found]
     return runChange<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
-      // The lock judges concurrent attempts one after the other.
+      // With this lock, concurrent attempts are checked one after the other.
       await tx.lock(`sign-in ${account}`)
       if (await tries.isClosed(tx, account, source)) return unchanged('too_many')
       const stored = user && (await findPassword(tx, user.id))
@@ -163,8 +164,8 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password, or generates one if there is none and a person will see it. The password is null if an
-   * unknown one exists, none was generated, or there is no owner.
+   * Sets the owner's password to `fixedPassword`. Without one, generates a password if the owner has none and a person
+   * will see it. The returned password is null if it is unknown or does not exist.
    */
   async seedPassword(
     fixedPassword: string | undefined,
@@ -236,8 +237,8 @@ async function hashPassword(password: string, salt: string, { passwordCost }: Sy
 }
 
 /**
- * Returns the hash of a generated password. Its 96 random bits cannot be guessed, so a slow hash would gain nothing and
- * delay the first start.
+ * Returns the hash of a generated password. Nobody can guess its 96 random bits, so a slow hash would only delay the
+ * first start.
  */
 function hashOfMade(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
@@ -256,7 +257,10 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
 }
 
-/** Returns a stored hash that no password matches, for an account that does not exist; checking it takes as long. */
+/**
+ * Returns a stored hash that no password matches, for an account that does not exist. Checking it takes as long as
+ * checking a real hash.
+ */
 function hashOfNobody({ passwordCost: { blocks, size, lanes } }: System): string {
   return ['scrypt', blocks, size, lanes, 'nobody', ''].join('$')
 }

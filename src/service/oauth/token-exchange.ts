@@ -43,8 +43,8 @@ const parameterNames = [
 type Form = Partial<Record<(typeof parameterNames)[number], string>>
 
 /**
- * An error of RFC 6749 section 5.2. `temporarily_unavailable` is from section 4.1.2.1, because 5.2 has no retryable
- * error.
+ * An error with a code from RFC 6749 section 5.2. Only `temporarily_unavailable` is from section 4.1.2.1, because
+ * section 5.2 has no retryable error.
  */
 class TokenError extends Error {
   readonly code: string
@@ -114,7 +114,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
     throw new TokenError('invalid_request', 'A token has the identity of its key: actor_token is not supported.')
   }
-  // Ignoring the scope would issue more than was requested.
+  // If the scope were ignored, the token would allow more than was requested.
   if (form.scope !== undefined) {
     throw new TokenError('invalid_request', 'A token has the scopes of its key: scope is not supported.')
   }
@@ -151,7 +151,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   }
 }
 
-/** The identity behind a subject token, and a function that saves the new token with it. */
+/** The identity of a subject token, and a function that saves a new token for this identity. */
 interface Subject {
   keyId: string
   partyId: string
@@ -167,7 +167,7 @@ async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Pr
   return { keyId: key.id, agentId: key.agentId, partyId: key.partyId, save }
 }
 
-/** Returns the subject of a grant's token. The new token never outlives the original token or its grant. */
+/** Returns the subject of a grant's token. The new token never outlives the original token or the grant. */
 async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
@@ -182,7 +182,7 @@ function refuseTooMany({ failure }: RateLimit): void {
   throw new TokenError('temporarily_unavailable', failure.message, 429, headers)
 }
 
-/** Returns an error without the reason: the holder of a key that does not work may not be its owner. */
+/** Returns an error that does not state the reason, because the caller may not be the owner of the key. */
 function notASubject(): TokenError {
   return new TokenError(
     'invalid_grant',
