@@ -4,9 +4,9 @@ import { reading } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
- * An action that a credential of the party performed or was refused, or that a person performed on a page. The person
- * is a user, or a visitor admitted by the link of a record, whose id then is the `keyId`. `hash` covers all other
- * attributes and `previousHash`, the hash of the party's previous activity, so that changes to the past are detectable.
+ * An action that a credential of the party performed or was refused, or that a person performed on a page. A person is
+ * a user, or a visitor who opened the link of a record; `keyId` is then the id of this record. `hash` covers all other
+ * attributes. One of them is the hash of the party's previous activity, so that changes to the past are detectable.
  */
 export const Activity = resource(
   'activity',

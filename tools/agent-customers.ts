@@ -20,7 +20,9 @@ function toAgent<S extends z.ZodRawShape>(attributes: S) {
   })
 }
 
-/** A party that granted an agent access or was invited to. The id is the party's, or the address of the invitation. */
+/**
+ * A party that granted an agent access, or was invited to. The id is the party's id, or the address that was invited.
+ */
 export const AgentCustomer = resource(
   'customer',
   z.string(),
@@ -36,7 +38,7 @@ export const AgentCustomer = resource(
   { agent: toAgent({ name: z.string().nullable() }) },
 )
 
-/** An invitation as created from an agent's own list of customers. */
+/** A new invitation to one agent, as `createAgentCustomerInvitations` returns it. */
 export const AgentCustomerInvite = resource(
   'customerInvitation',
   Id('adi'),

@@ -38,7 +38,7 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
-/** The marker of a response after which the customer and the party are no longer connected. */
+/** Marks a response if the customer and the party are no longer connected. */
 const Ended = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: ArgumentId('pty') })

@@ -34,7 +34,8 @@ export const Party = resource('party', Id('pty'), {
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
 
 /**
- * The most that leaves a party's wallets without an approval, in cents; null means no limit. Days and months are UTC.
+ * The most that may leave a party's wallets without an approval, in cents; null means no limit. Days and months are
+ * UTC.
  */
 export const PartyLimits = resource(
   'partyLimitPolicy',

@@ -78,7 +78,7 @@ export const PaymentRequest = resource(
 
 const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 
-/** Returns a flag in the form that a query carries it. */
+/** Returns the schema of a flag in a query. */
 const Included = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {

@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * The parameters for the party in reads. The published client calls it `partyId`; both mean the same, and models see
- * only one.
+ * The parameters with which a read names the party to act for. The published client sends `partyId`, which means the
+ * same as `customerPartyId`. Models see only one of them.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,

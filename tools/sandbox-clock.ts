@@ -6,7 +6,7 @@ import { resource, Timestamp } from './schemas.ts'
 /** The sandbox's clock: it drives card expiry, holds and replay windows, and only moves forward. */
 export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
 
-/** Ten years: enough for any rehearsal, and a bound on the work one call can cause. */
+/** Ten years. This is enough for any rehearsal, and limits the work that one call can cause. */
 const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
 
 const clock = {

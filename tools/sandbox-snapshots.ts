@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { managing, reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
-/** The most snapshots, and the most characters all their rows may take. */
+/** The maximum number of snapshots, and of characters in all their rows. */
 export const maxSnapshots = 100
 export const maxSnapshotCharacters = 256 * 1024 * 1024
 
@@ -20,7 +20,7 @@ export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   snapshot: z.string().nullable().describe('The restored snapshot; null: the initial world'),
 })
 
-/** A state of the world that can be restored. `now` is the time it restores. */
+/** A state of the world that can be restored. `now` is the time that the sandbox then returns to. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe('The time it restores'),

@@ -42,12 +42,12 @@ export function Id(prefix: IdPrefix) {
   return z.string().regex(new RegExp(`^${prefix}_${rest}$`))
 }
 
-/** Returns the schema of an id in a request. The words tell its author what it begins with or where it comes from. */
+/** Returns the schema of an id in a request. The description states how the id begins or where it comes from. */
 export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(prefix).describe(words)
 
 /** A positive amount in minor units (cents for USD). */
 export const Cents = amountInCents(z.int().positive())
-/** An amount that a request may move, hold or allow: no card payment or transfer is larger. */
+/** An amount that a request may move, hold or allow. No card payment or transfer is larger. */
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const SignedCents = amountInCents(z.int())
@@ -55,13 +55,13 @@ export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
 /** A time in RFC 3339, UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
-/** Two-digit escapes and no lookahead, so that JavaScript, Python and Go read these patterns alike. */
+/** These patterns use two-digit escapes and no lookahead, so that they mean the same in JavaScript, Python and Go. */
 const control = String.raw`\x00-\x1f\x7f-\x9f`
 const controlInLines = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 const line = new RegExp(`^ *[^${control} ][^${control}]*$`)
 const lines = new RegExp(String.raw`^[\t\n\r ]*[^${control} ][^${controlInLines}]*$`)
 
-/** Refuses text that no portable pattern can exclude: blanks beyond ASCII, and lone surrogates. */
+/** Returns false for text that no portable pattern can exclude: only blanks beyond ASCII, or lone surrogates. */
 const isShown = (text: string) => text.trim() !== '' && text.isWellFormed()
 
 function shownText(max: number, form: RegExp, words: string) {
@@ -82,7 +82,7 @@ export function Digits<S extends z.ZodType<number>>(number: S) {
   )
 }
 
-/** Returns the schema of a text whose form the words describe to its author. */
+/** Returns the schema of a text that matches `form`. The words describe this form to the caller. */
 export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
 
 const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
@@ -132,7 +132,7 @@ export function resource<T extends string, A extends z.ZodRawShape, R extends z.
   })
 }
 
-/** The agent and the run that caused a record; null if a party or user did. */
+/** The agent and the run that caused a record; null if a party or a user caused it. */
 export const cause = {
   agentId: Id('agt').nullable(),
   instanceId: z.string().nullable(),

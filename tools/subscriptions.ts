@@ -55,7 +55,10 @@ const Every = z.strictObject({
 
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
-/** Terms fixed when the subscription is created: endless, or 2 to 4 payments that add up to a total. Cents. */
+/**
+ * The terms, which are fixed when the subscription is created: endless payments, or 2 to 4 that add up to a total.
+ * Amounts in cents.
+ */
 const Terms = z.union([
   z.object({ ...terms, amount: Cents, paymentCount: z.null() }),
   z.object({
@@ -99,7 +102,7 @@ export const Subscription = resource(
   { paymentIntent: toOne('paymentIntent', 'pmi') },
 )
 
-/** One payment of a subscription and its status; cents. */
+/** One payment of a subscription and its status. Amounts in cents. */
 export const SubscriptionPayment = resource(
   'subscriptionPayment',
   z.string(),

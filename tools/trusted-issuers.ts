@@ -5,7 +5,7 @@ import { secret } from '../src/core/secret-fields.ts'
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
-/** The most trusted issuers that a party has at once. */
+/** The maximum number of issuers that a party trusts at once. */
 export const maxIssuers = 50
 
 const attributes = {

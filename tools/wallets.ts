@@ -18,7 +18,7 @@ import {
   toOne,
 } from './schemas.ts'
 
-/** A pool of money. `total` is the wallet's balance, `available` the same less holds; cents. */
+/** A pool of money. `total` is the wallet's balance, and `available` is the balance less holds. Amounts in cents. */
 export const Wallet = resource(
   'wallet',
   Id('wal'),

@@ -19,7 +19,7 @@ const attributes = {
 
 const relationships = { party: toOne('party', 'pty') }
 
-/** An address that receives a party's events by the Standard Webhooks specification. */
+/** An address that receives a party's events, as the Standard Webhooks specification defines. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
 /** A webhook with the secret that signs its deliveries. */
@@ -43,7 +43,7 @@ const RotatedWebhook = resource(
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
 
-/** The delivery of an event to a webhook: its attempts and the next retry. Times are real, not the sandbox clock's. */
+/** The delivery of an event to a webhook: its attempts and the next retry. Times are real time. */
 export const WebhookDelivery = resource(
   'webhookDelivery',
   Id('whd'),
@@ -61,7 +61,7 @@ export const WebhookDelivery = resource(
   { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
 )
 
-/** The most webhooks of a party. A party that needs more can subscribe one webhook to more events. */
+/** The maximum number of webhooks of a party. A party that needs more can subscribe one webhook to more events. */
 export const maxWebhooks = 100
 
 const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also accepts http to that machine')
