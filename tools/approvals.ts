@@ -106,7 +106,7 @@ export const approvals = {
     result: 'page',
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires a person must decide, or decided.',
+    description: 'Lists payments and wires a person must decide or has decided.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only this status').optional(), ...actingParty }),
     errors: [],
@@ -130,7 +130,7 @@ export const approvals = {
     name: 'approve_approval',
     title: 'Approve a payment',
     description:
-      'Approves a payment in review: money moves now. Only if the person says so; never what an agent requested.',
+      'Approves a payment in review: money moves now. Only if the person says so; never one an agent requested.',
     path: '/approvals/{approvalId}/approve',
     errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway', 'invalid_value'],
     example: { attributes: approved },
@@ -162,7 +162,7 @@ export const approvals = {
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
     description:
-      'Denies a payment in review in the place of a customer without credentials: nothing leaves their wallet.',
+      'Simulates a customer without credentials denying a payment in review: nothing leaves their wallet.',
     path: '/simulations/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).describe('For the requester').optional() }),
     bodyOptional: true,

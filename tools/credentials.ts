@@ -20,7 +20,7 @@ export const credentials = {
     ...reading,
     name: 'whoami',
     title: 'Who am I',
-    description: 'Shows who you act as. Further tools, if the person adds them: invitations, money requests, banks.',
+    description: 'Shows who you act as. The person can add tools for invitations, money requests and banks.',
     path: '/whoami',
     output: Whoami,
     permission: 'identity.read',

@@ -164,7 +164,7 @@ export const subscriptions = {
         .max(43_200)
         .nullable()
         .default(1440)
-        .describe('Lifetime of the checkout; null (over MCP: in clear): unlimited'),
+        .describe('Lifetime of the checkout; null: no limit (over MCP, name it in clear)'),
       customerPartyId: CustomerPartyId,
     }),
     errors: [],
