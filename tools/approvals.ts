@@ -161,8 +161,7 @@ export const approvals = {
     ...customersDecision,
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
-    description:
-      'Simulates a customer without credentials denying a payment in review: nothing leaves their wallet.',
+    description: 'Simulates a customer without credentials denying a payment in review: nothing leaves their wallet.',
     path: '/simulations/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).describe('For the requester').optional() }),
     bodyOptional: true,

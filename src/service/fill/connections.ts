@@ -149,7 +149,7 @@ async function accept(
   const { names } = builder
   const { party } = builder.account(index)
   const invitee = mustFind(names.recipientOf(index, invitation.to))
-  if (invitee.kind !== 'party') throw new Error('Bug: an invitation was accepted by nobody in the world.')
+  if (invitee.kind !== 'party') throw new Error('Bug: the party that accepted an invitation is not in the world.')
   const isInFile = (party.customers ?? []).some(
     ({ customer, agent }) => names.party(customer) === invitee.party && builder.agent(index, agent)?.id === agentId,
   )

@@ -167,7 +167,7 @@ export class WorldBuilder {
 
 /** Returns the value. The checks of the file guarantee that it exists. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
+  if (thing === undefined) throw new Error('Bug: a world refers to a record that it does not contain.')
   return thing
 }
 

@@ -44,7 +44,7 @@ export async function postBetween(
   postings: readonly DatedPosting[],
 ): Promise<void> {
   const [first] = wallets
-  if (first === undefined) throw new Error('Bug: a posting is about no wallet.')
+  if (first === undefined) throw new Error('Bug: a posting has no wallet.')
   for (const { posting } of postings) assertBalanced(posting)
   if (wallets.some(({ partyId }) => partyId !== wallets[0]?.partyId)) tx.runAlone()
   const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -172,7 +172,7 @@ async function sealed(tx: Transaction, system: System, of: Sealed, value: unknow
 async function unsealedValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
   const [id, box = ''] = text.split('.')
   const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
-  if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} does not open.`)
+  if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} cannot be decrypted.`)
   return JSON.parse(value) as Value
 }
 

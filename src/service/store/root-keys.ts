@@ -172,7 +172,7 @@ export async function openCarried(
 ): Promise<string> {
   const { derive } = await tx.shared(rootKeys)
   const secret = unseal(derive(sealedBy, carriedBox(keyId, textHash)), sealed)
-  if (secret === undefined) throw new Error(`Bug: a secret of the retired root key ${keyId} does not open.`)
+  if (secret === undefined) throw new Error(`Bug: a secret of the retired root key ${keyId} cannot be decrypted.`)
   return secret
 }
 
@@ -212,7 +212,7 @@ const lastingBox = (id: number) => `lasting secrets of root key ${id}`
 function openedLasting(live: ReadonlyMap<number, string>, id: number, text: RootKeyRow['lasting']) {
   const [by = '', box = ''] = (text ?? '').split('.')
   const json = unseal(hmac(live.get(Number(by)) ?? '', lastingBox(id)), box)
-  if (json === undefined) throw new Error(`Bug: what lasts of the root key ${id} does not open.`)
+  if (json === undefined) throw new Error(`Bug: the lasting secrets of the root key ${id} cannot be decrypted.`)
   return JSON.parse(json) as Record<string, string | undefined>
 }
 

@@ -24,7 +24,7 @@ export function createSentCalls(store: Store, partyId: string) {
         async (tx) => {
           const nowMs = await realNow(tx)
           const [row] = (await keepOver(tx, { partyId, id, sealed, sentAtMs: nowMs, overMs: nowMs - windowMs })).rows
-          if (row === undefined) throw new Error('Bug: a call that was just kept is not there.')
+          if (row === undefined) throw new Error('Bug: a call that was just stored is missing.')
           return keptCall(row, nowMs)
         },
         { kind: 'sent call' },

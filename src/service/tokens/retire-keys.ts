@@ -35,7 +35,7 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
     const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch }))
     if (retired !== undefined) return { rootKey, retired }
   }
-  throw new Error(`The sandbox was reset ${maxPasses} times meanwhile: run this again when it is not.`)
+  throw new Error(`The sandbox was reset ${maxPasses} times meanwhile. Run this command again when nobody resets it.`)
 }
 
 /**

@@ -20,7 +20,7 @@ export class Gate {
 
   async enter(): Promise<void> {
     if (this.tryEnter()) return
-    if (this.#line.length >= maxWaiting) throw new StoreBusyError('Too many transactions wait.')
+    if (this.#line.length >= maxWaiting) throw new StoreBusyError('Too many transactions.')
     await new Promise<void>((enter, refuse) => this.#line.push({ enter, refuse }))
   }
 

@@ -89,7 +89,7 @@ const oneWorld = {
 } as const
 
 const refuse = (): never => {
-  throw new Error('Bug: what only reads wants to write.')
+  throw new Error('Bug: a read tried to write.')
 }
 
 const onlyReading: Omit<Footing, 'shared'> = {

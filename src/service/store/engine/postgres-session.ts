@@ -82,7 +82,7 @@ export class Session {
       // The commit goes out with the writes. If one of them failed, the database rolls back and reports that.
       const [{ command }] = await Promise.all([answer, this.#sent])
       if (command !== 'COMMIT')
-        this.#failure ??= { error: new Error('Bug: nothing failed, and all was undone.'), by: this }
+        this.#failure ??= { error: new Error('Bug: a commit was rolled back although no statement failed.'), by: this }
       this.#client.release(this.#isOutdated)
     } catch (error) {
       this.#failure ??= { error, by: this }

@@ -54,7 +54,7 @@ export class Transactions {
   }
 
   run<T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    if (this.#queue.length >= maxWaiting) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    if (this.#queue.length >= maxWaiting) return Promise.reject(new StoreBusyError('Too many transactions.'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const { kind, claim } = options
     const job = newJob(work, options, { resolve, reject, waitingSinceMs: this.#options.system.elapsed() })
@@ -81,7 +81,7 @@ export class Transactions {
     const late = this.#queue.takeOut(
       ({ waitingSinceMs }) => this.#options.system.elapsed() - waitingSinceMs > longestWaitMs,
     )
-    for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('It waited too long for its turn.')))
+    for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('Waited too long for its turn.')))
     if (this.#queue.length > 0) this.#sweep = deadline(lookEveryMs, () => this.#refuseLate())
   }
 

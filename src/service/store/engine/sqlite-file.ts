@@ -24,7 +24,7 @@ export function watchFiles(path: string): () => void {
       // The log is created by the first write.
       opened[index] ??= now
       if (now !== opened[index]) {
-        throw new StoreBusyError(`The database file ${name} was removed or replaced. Put it back, or start anew.`)
+        throw new StoreBusyError(`The file ${name} was removed or replaced. Put it back, or restart payments-mcp.`)
       }
     }
   }

@@ -108,7 +108,7 @@ class GroupCommittingStore implements Store {
 
   transaction<T>(work: (tx: Transaction) => Promise<T>, { partyId }: TransactionOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
-    if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions.'))
     return this.#wait(work, (job) => this.#queue.push(partyId, job))
   }
 
