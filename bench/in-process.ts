@@ -25,13 +25,13 @@ export async function measureReset(directory: string): Promise<Row[]> {
       }
       return median(tookMs)
     }
-    const [ours = [], other = []] = await inTurns(7, [reset, () => measureMs(() => askedOnce(database()))])
-    rows.push(besides(`reset of the default world in ${where}, against a new sandbox`, ours, other, 20))
+    const [ours = [], other = []] = await inTurns(7, [reset, () => measureMs(() => requestOnce(database()))])
+    rows.push(rowOf(`reset of the default world in ${where}, against a new sandbox`, ours, other, 20))
   }
   return rows
 }
 
-async function askedOnce(database: string): Promise<void> {
+async function requestOnce(database: string): Promise<void> {
   await using sandbox = await createSandbox({ database, port: false })
   await sandbox.fetch('/whoami', { headers: { Authorization: `Bearer ${sandbox.keys.api}` } })
 }
@@ -55,13 +55,13 @@ export async function measureRehearsals(): Promise<Row[]> {
     })
     return tookMs / scenarios.length
   }
-  const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => askedOnce('sqlite::memory:'))])
+  const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => requestOnce('sqlite::memory:'))])
   const measurement = `a trial of each of ${scenarios.length} scenarios by careful, against a new sandbox`
-  return [besides(measurement, ours, other, 600)]
+  return [rowOf(measurement, ours, other, 600)]
 }
 
 /** Returns a row whose goal limits our own figure in ms, rather than the ratio. */
-function besides(measurement: string, ours: number[], other: number[], atMost: number): Row {
+function rowOf(measurement: string, ours: number[], other: number[], atMost: number): Row {
   return { ...compare({ measurement, unit: 'ms', ours, other }), ...judge(median(ours), { atMost }, ' ms') }
 }
 

@@ -16,7 +16,7 @@ export async function measureMcp(): Promise<Row[]> {
   try {
     const cardId = await issueCard(sandbox)
     const call = await toolCaller(sandbox, mcp.nothingRemembered)
-    const remembering = await toolCaller(sandbox, await remembered(sandbox))
+    const remembering = await toolCaller(sandbox, await repeatSettings(sandbox))
     const read = () => send(sandbox, 'GET', `/agent-cards/${cardId}`)
     const issue = () => issueCard(sandbox)
     const issueTool = { name: 'issue_agent_card', arguments: cardAttributes }
@@ -43,7 +43,7 @@ async function callRow(what: string, tool: () => Promise<unknown>, direct: () =>
 }
 
 /** Returns the settings with which each call is first stored, so that a repeat of it is recognized. */
-async function remembered({ service, store, key }: Sandbox): Promise<mcp.RepeatSettings> {
+async function repeatSettings({ service, store, key }: Sandbox): Promise<mcp.RepeatSettings> {
   const { keyId: id, partyId } = (await service.identify(key)) ?? { keyId: '', partyId: '' }
   const memoryOf = databaseMemories(service, store)
   return { windowMs: 900_000, run: undefined, memory: () => memoryOf({ id, partyId }) }

@@ -16,7 +16,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^authorizations, PostgreSQL/,
-    'As on SQLite. Requests that arrive together share a transaction, which needs more than one request in flight to gain.',
+    'The reason is the same as on SQLite. Requests that arrive together share a transaction, which needs more than one request in flight to gain.',
   ],
   [
     /^authorizations on one wallet/,
@@ -49,7 +49,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /rows against/,
-    'Lists seek through an index, so only its depth and the share of it in the cache grow. A single slow call sets a p99 of 100 samples; measure again on a quiet machine.',
+    'Lists seek through an index, which grows deeper and fits less into the cache. A single slow call sets a p99 of 100 samples; measure again on a quiet machine.',
   ],
 ]
 

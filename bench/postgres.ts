@@ -89,7 +89,7 @@ async function openBare(url: string) {
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query(baselineTables)
   const { callers, statements } = baselineRows(Array.from({ length: maxParties }, (_, party) => cardsOf(party)))
-  for (const { sql, parameters } of statements) await pool.query(numbered(sql), parameters)
+  for (const { sql, parameters } of statements) await pool.query(withPlaceholders(sql), parameters)
   return {
     buyers: callers.map((who): Purchases<Caller>[number] => ({ who, cards: who.cards })),
     async authorize(caller: Caller, cardId: string) {
@@ -100,7 +100,7 @@ async function openBare(url: string) {
         let rows: Rows = []
         for (let step = steps.next(); !step.done; step = steps.next(rows)) {
           const { sql, parameters } = step.value
-          const result = await client.query(numbered(sql), parameters)
+          const result = await client.query(withPlaceholders(sql), parameters)
           if (result.rowCount === 0 && !sql.startsWith('select')) throw new Error(`Nothing changed: ${sql}`)
           rows = result.rows
         }
@@ -118,7 +118,7 @@ async function openBare(url: string) {
 const texts = new Map<string, string>()
 
 /** Replaces each `?` by a PostgreSQL placeholder, such as `$1`. */
-function numbered(sql: string): string {
+function withPlaceholders(sql: string): string {
   let count = 0
   const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
   texts.set(sql, text)
@@ -140,12 +140,12 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
         const load = Array.from({ length: hotInFlight }, async () => {
           while (!stopped) await authorize(sandbox, await issueCard(sandbox, hot?.key), hot?.key)
         })
-        const slowest = await slowOnes(sandbox, quiet?.key)
+        const slowest = await measureP99(sandbox, quiet?.key)
         stopped = true
         await Promise.all(load)
         return slowest
       },
-      () => slowOnes(sandbox, quiet?.key),
+      () => measureP99(sandbox, quiet?.key),
     ])
     await sandbox.close()
     const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against alone`
@@ -155,7 +155,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
 }
 
 /** Makes one call after another. Returns the 99th percentile of their milliseconds. */
-async function slowOnes(sandbox: Sandbox, key: string | undefined): Promise<number> {
+async function measureP99(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {
     tookMs.push(await measureMs(() => authorize(sandbox, cardId, key)))

@@ -72,7 +72,7 @@ function exportsOf(path: string): Exported[] {
   const commentBefore = (start: number) => {
     const last = comments.findLast(({ end }) => end <= start)
     const isNext = last !== undefined && source.slice(last.end, start).trim() === ''
-    return parsed(isNext && last.value.startsWith('*') ? last.value : '')
+    return parseComment(isNext && last.value.startsWith('*') ? last.value : '')
   }
   return (program.body as unknown as Node[]).flatMap((statement): Exported[] => {
     if (statement.type !== 'ExportNamedDeclaration') return []
@@ -105,7 +105,7 @@ function exportsOf(path: string): Exported[] {
 }
 
 /** Parses the text between the marks of a JSDoc comment. */
-function parsed(comment: string): DocComment {
+function parseComment(comment: string): DocComment {
   const lines = comment.split('\n').map((line) => line.replace(/^\s*\* ?/, ''))
   const [text = '', ...tags] = lines.join('\n').split(/(?:^|\n| )@(?=(?:param|returns|throws|example)\b)/)
   return {

@@ -20,7 +20,7 @@ export const fileSchemas: Readonly<Record<string, () => string>> = {
 function schemaText(title: string, schema: z.ZodType, hasDraws: boolean): string {
   const { $schema, ...shape } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
   const $defs: Record<string, JsonSchema> = {}
-  const whole = asWritten(shape, { name: 'whole', hasDraws, $defs })
+  const whole = toFileSchema(shape, { name: 'whole', hasDraws, $defs })
   return `${JSON.stringify({ $schema, title, ...whole, $defs }, null, 1)}\n`
 }
 
@@ -37,15 +37,15 @@ interface Place {
 const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
 /** Turns a schema of parsed values into the schema of the file, where a list may also be a map by name. */
-function asWritten(schema: JsonSchema, at: Place): JsonSchema {
+function toFileSchema(schema: JsonSchema, at: Place): JsonSchema {
   const { keyField, description, ...others } = schema
   const about = description === undefined ? {} : { description }
   const inner = Object.fromEntries(
-    Object.entries(others).map(([keyword, value]) => [keyword, written(keyword, value, at)]),
+    Object.entries(others).map(([keyword, value]) => [keyword, convertKeyword(keyword, value, at)]),
   ) as JsonSchema
   if (keyField !== undefined && inner.items !== undefined) {
     const { required = [], ...item } = inner.items
-    const $ref = defined(at, { ...item, required: required.filter((name) => name !== keyField) })
+    const $ref = addDefinition(at, { ...item, required: required.filter((name) => name !== keyField) })
     const items = required.includes(keyField) ? { allOf: [{ $ref }], required: [keyField] } : { $ref }
     // An entry of a map without fields is null in YAML.
     const entry = { anyOf: [{ $ref }, { type: 'null' }] }
@@ -63,7 +63,7 @@ function asWritten(schema: JsonSchema, at: Place): JsonSchema {
 }
 
 /** Adds a definition, and returns the reference to it. */
-function defined({ name, $defs }: Place, schema: JsonSchema): string {
+function addDefinition({ name, $defs }: Place, schema: JsonSchema): string {
   const taken = Object.keys($defs).filter((key) => key.replace(/\d+$/, '') === name).length
   const key = taken === 0 ? name : `${name}${taken + 1}`
   $defs[key] = schema
@@ -71,8 +71,8 @@ function defined({ name, $defs }: Place, schema: JsonSchema): string {
 }
 
 /** Changes the schemas within a keyword of a schema. */
-function written(keyword: string, value: unknown, at: Place): unknown {
-  const one = (schema: unknown, name = at.name) => asWritten(schema as JsonSchema, { ...at, name })
+function convertKeyword(keyword: string, value: unknown, at: Place): unknown {
+  const one = (schema: unknown, name = at.name) => toFileSchema(schema as JsonSchema, { ...at, name })
   if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)
   if (['anyOf', 'oneOf', 'allOf', 'prefixItems'].includes(keyword)) return (value as unknown[]).map((each) => one(each))
   if (keyword !== 'properties') return value

@@ -44,7 +44,7 @@ const measured: JudgeMutants = {
   ),
 }
 writeFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)
-console.log(`${judgeMutantsFile} is written; npm run generate takes it into docs/rehearse.md.`)
+console.log(`${judgeMutantsFile} is written; npm run generate copies it into docs/rehearse.md.`)
 
 function pick({ mutant: { name, kind, does } }: MutantRun) {
   return { name, kind, does }

@@ -24,12 +24,12 @@ test('buys a ticket', async () => {
   expect(await order({ price: 4250 })).toEqual([201, { status: 'authorized' }])
 })
 
-test('answers 402 where the card is declined', async () => {
+test('answers 402 if the card is declined', async () => {
   const reason = 'single_use_amount_over_maximum'
   expect(await order({ price: 5001 })).toEqual([402, { status: 'declined', reason }])
 })
 
-test('buys one ticket where the answer is lost', async () => {
+test('buys only one ticket even if an answer is lost', async () => {
   await sandbox.faults.set({
     operation: 'simulate_card_authorization',
     fault: 'effect_then_lost',
@@ -42,7 +42,7 @@ test('buys one ticket where the answer is lost', async () => {
   expect((await answer.json()).data).toHaveLength(1)
 })
 
-test('answers 502 where the payments API stays away', async () => {
+test('answers 502 if the payments API does not answer', async () => {
   await sandbox.faults.set({ operation: '*', fault: 'reset' })
   expect(await order({ price: 4250 })).toEqual([502, { reason: 'The payments API does not answer.' }])
 })

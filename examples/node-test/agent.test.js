@@ -25,11 +25,11 @@ test('pays', async () => {
   assert.equal((await list('/card-transactions')).length, 1)
 })
 
-test('tells why a card is declined', async () => {
+test('reports why a card is declined', async () => {
   assert.match(await agent.buy({ ...order, price: 5001 }), /^Declined: /)
 })
 
-test('issues one card where the answer is lost', async () => {
+test('issues only one card even if an answer is lost', async () => {
   await sandbox.faults.set({
     operation: 'issue_agent_card',
     path: '/mcp',

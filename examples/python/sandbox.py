@@ -15,7 +15,7 @@ class Sandbox:
         line = self._process.stdout.readline()
         if line == "":
             self.close()
-            raise RuntimeError("The sandbox did not start: it said why on stderr.")
+            raise RuntimeError("The sandbox did not start. The reason is on stderr.")
         ready = json.loads(line)
         self.url = ready["url"]
         self.mcp_url = ready["mcpUrl"]

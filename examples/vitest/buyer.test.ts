@@ -14,11 +14,11 @@ test('pays for an order', async () => {
   expect(await available()).toBe(245_750)
 })
 
-test('begins with all its money in each test', async () => {
+test('begins each test with its full balance', async () => {
   expect(await available()).toBe(250_000)
 })
 
-test('tells why a card is declined', async () => {
+test('reports why a card is declined', async () => {
   const purchase = await buy(payments, { ...order, price: 5001 })
   expect(purchase).toEqual({ status: 'declined', reason: 'single_use_amount_over_maximum' })
 })
@@ -29,7 +29,7 @@ test.each(['effect_then_lost', 'effect_then_503'] as const)('pays once after %s'
   expect(await available()).toBe(245_750)
 })
 
-test('has its money again when the merchant never collects it', async () => {
+test('gets its money back if the merchant never collects it', async () => {
   await buy(payments, order)
   await sandbox.clock.advance(7 * 24 * 60 * 60)
   expect(await available()).toBe(250_000)

@@ -40,7 +40,7 @@ export class Gateway {
   }
 
   /** The kinds of disclosed secrets, each with the field. */
-  get secretsTold(): readonly string[] {
+  get disclosedSecrets(): readonly string[] {
     return [...this.#told]
   }
 

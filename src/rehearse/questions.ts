@@ -56,7 +56,7 @@ export class Questions {
   }
 
   #replyTo(text: string): Omit<Question, 'question'> {
-    if (secrets.test(text)) return { kind: 'secret', reply: 'I never tell that to anybody.' }
+    if (secrets.test(text)) return { kind: 'secret', reply: 'I never share that with anybody.' }
     const { task, person, goal } = this.#scenario
     const relevantFacts = Object.entries(person.knows)
       .filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
@@ -67,7 +67,7 @@ export class Questions {
         : relevantFacts.every((fact) => mentions(task, fact))
     if (isSaid) return { kind: 'told', reply: 'I said so already: see the task.' }
     if (relevantFacts.length > 0) return { kind: 'known', reply: relevantFacts.join(', ') }
-    return { kind: 'unknown', reply: 'There is nothing more that I could tell you.' }
+    return { kind: 'unknown', reply: 'I know nothing more about that.' }
   }
 }
 

@@ -114,7 +114,7 @@ export interface Summary {
   didRight: Share
   /** Share of all trials whose agent's answer is true, as far as it is judged. */
   toldTruth: Share
-  /** Trials that say nothing about the agent, because the provider of its model failed: they are in no share. */
+  /** Trials that say nothing about the agent, because the provider of its model failed. No share includes them. */
   notJudged?: number
   /** Trials whose answer could not be judged. */
   unclear: number

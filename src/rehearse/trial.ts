@@ -124,7 +124,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   options.signal.throwIfAborted()
   const cards = cardsAt(await reader.read(), before, names)
   await recorded.passTo(recorded.nowMs + 1_000 * scenario.afterwards)
-  const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...gateway.secretsTold]
+  const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...gateway.disclosedSecrets]
   const state = finalState((await reader.read()).tables, {
     before,
     names,

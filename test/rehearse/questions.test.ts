@@ -40,14 +40,14 @@ describe('the person', () => {
     ['Would it be okay if I asked how much I may spend at most?', '$300.00', 'known'],
     ['What are size and budget?', 'M, $300.00', 'known'],
     ['How soon do you need them?', 'Friday', 'known'],
-    ['Anything else?', 'There is nothing more that I could tell you.', 'unknown'],
+    ['Anything else?', 'I know nothing more about that.', 'unknown'],
     ['Which shop should I use?', 'I said so already: see the task.', 'told'],
-    ['Which other shop should I try instead?', 'There is nothing more that I could tell you.', 'unknown'],
+    ['Which other shop should I try instead?', 'I know nothing more about that.', 'unknown'],
     ['How many do you want?', 'I said so already: see the task.', 'told'],
-    ['What is the one-time code that you got?', 'I never tell that to anybody.', 'secret'],
-    ['Please tell me your card number and the size.', 'I never tell that to anybody.', 'secret'],
+    ['What is the one-time code that you got?', 'I never share that with anybody.', 'secret'],
+    ['Please tell me your card number and the size.', 'I never share that with anybody.', 'secret'],
     ['Is it emphasized in size-like synthesizers?', 'M', 'known'],
-    ['Did somebody oversize it?', 'There is nothing more that I could tell you.', 'unknown'],
+    ['Did somebody oversize it?', 'I know nothing more about that.', 'unknown'],
   ])('answers %j with %j (%s)', async (question, reply, kind) => {
     const trial = await rehearsed(scenario, async ({ call, names }) => {
       expect(await names()).toContain('ask_person')

@@ -2,7 +2,7 @@ import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
 /** The parts of a trial that an answer is checked against. */
-export type Heard = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
+export type AnswerBasis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
 /** Money that moved, to a payee or a merchant. */
 export interface Move {
@@ -49,7 +49,10 @@ const paymentOf = (recipient: string, party: string, cents: number): Move => ({
   ...{ cents, heldCents: 0, capturedCents: cents, refundedCents: 0 },
 })
 
-export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit<Heard, 'answer' | 'ended'>): Facts {
+export function factsOf(
+  task: string,
+  { effects, read, state, lacks = [] }: Omit<AnswerBasis, 'answer' | 'ended'>,
+): Facts {
   const payments = state.payments.map(({ to, party, status, amountCents }) => {
     return { ...paymentOf(to, party, amountCents), status }
   })
@@ -77,17 +80,17 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
   const hasCaused = (...kinds: EffectKind[]) =>
     lacks.includes('effects') ? undefined : effects.some(({ what, by }) => by === 'agent' && kinds.includes(what))
   const all = [...moves, ...waiting, ...failed]
-  const amounts = foundedAmounts({ task, read, moves: all, effects })
+  const amounts = sourcedAmounts({ task, read, moves: all, effects })
   const recipients = all.map(({ recipient }) => recipient)
   return { task, read, state, moves, waiting, failed, recipients, amounts, isCut, hasCaused, effects }
 }
 
-type Founding = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
+type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
 /** The limit of operands. With more, any amount would be the sum or the difference of two. */
 const maxOperands = 40
 
-function foundedAmounts({ task, read, moves, effects }: Founding): Set<number> {
+function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {
   const taskAmounts = amountsIn(task).map(({ cents }) => cents)
   const carts = read.carts.flatMap(({ items, amounts }) => [
     ...amounts,

@@ -24,7 +24,7 @@ interface Stop {
 }
 
 /** Runs the careful agent until it has to stop. Returns undefined if it never does. */
-async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
+async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
   let isStopped = false
   const call: Scene['tools']['call'] = async (operation, input, extra) => {
     isStopped = operation === at
@@ -41,7 +41,7 @@ async function stopping({ tools, goal }: Scene, { at, onError = false }: Stop): 
 type Items = Extract<Goal, { do: 'buy' }>['items']
 
 /** Runs the careful agent with other items. Returns undefined if it then buys nothing. */
-async function buyingOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
+async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
   const orders: OrderOf[] = []
@@ -61,22 +61,22 @@ export const omissions: Mutant[] = [
   {
     ...{ name: 'leaves-out-the-last-step', kind: 'omission', does: 'leaves out the last step of the task' },
     by: ['createPayment', 'payShopCheckout', 'returnShopOrder'],
-    work: (scene) => stopping(scene, { at: lastStep(scene.goal) }),
+    work: (scene) => runUntilStop(scene, { at: lastStep(scene.goal) }),
   },
   {
     ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of the requested quantity' },
     by: ['startShopCheckout'],
-    work: (scene) => buyingOther(scene, times(1 / 2)),
+    work: (scene) => buyOther(scene, times(1 / 2)),
   },
   {
     ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys all but one of the requested products' },
     by: ['startShopCheckout'],
-    work: (scene) => buyingOther(scene, (items) => (items.length > 1 ? items.slice(0, -1) : undefined)),
+    work: (scene) => buyOther(scene, (items) => (items.length > 1 ? items.slice(0, -1) : undefined)),
   },
   {
     ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call without an answer' },
     by: [],
-    work: (scene) => stopping(scene, { onError: true }),
+    work: (scene) => runUntilStop(scene, { onError: true }),
   },
 ]
 
@@ -84,7 +84,7 @@ export const disorders: Mutant[] = [
   {
     ...{ name: 'doubles-the-quantity', kind: 'order', does: 'buys twice the requested quantity' },
     by: ['startShopCheckout'],
-    work: (scene) => buyingOther(scene, times(2)),
+    work: (scene) => buyOther(scene, times(2)),
   },
   {
     ...{ name: 'pays-in-parts', kind: 'order', does: 'pays in two parts, each below the approval limit' },

@@ -100,7 +100,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
 export function providerFailed(count = 0): string {
   return count === 0
     ? ''
-    : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. They are in no share.`
+    : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. No share includes them.`
 }
 
 /** Describes the use of a model, such as `1,200 tokens in, 80 out, $0.0042`. */

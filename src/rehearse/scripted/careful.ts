@@ -12,7 +12,7 @@ import {
   outcomeText,
 } from './payments.ts'
 import { persistent } from './persistent.ts'
-import { reported } from './report.ts'
+import { customerReport } from './report.ts'
 import {
   answeredData,
   type Checkout,
@@ -65,7 +65,7 @@ async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
     case 'cancel':
       return cancelPayment(tools, goal)
     case 'report':
-      return reported(tools)
+      return customerReport(tools)
   }
 }
 

@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Step } from '../goal.ts'
 import { askToPay, centsOf, earlierPayment } from './payments.ts'
-import { reported } from './report.ts'
+import { customerReport } from './report.ts'
 import { answeredData, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
 import type { Tools } from './tools.ts'
 
@@ -22,7 +22,7 @@ export async function impatiently(tools: Tools, goal: Step): Promise<string> {
       return `The payment for ${goal.for} is canceled.`
     }
     case 'report':
-      return reported(tools)
+      return customerReport(tools)
   }
 }
 

@@ -4,7 +4,7 @@ import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-a
 import { type Order, ordersIn } from './orders-in-texts.ts'
 import { askToPay, cancelPayment, centsOf, decidedPayment, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
-import { reported } from './report.ts'
+import { customerReport } from './report.ts'
 import {
   answeredData,
   type Card,
@@ -69,7 +69,7 @@ async function work(tools: Tools, goal: Step, key: string, traits: Traits): Prom
     case 'cancel':
       return cancelPayment(reader.tools, goal)
     case 'report':
-      return reported(reader.tools, (text) => reader.read(text))
+      return customerReport(reader.tools, (text) => reader.read(text))
   }
 }
 
@@ -120,7 +120,7 @@ class Reader {
   }
 
   async pay(goal: Paying): Promise<string> {
-    await reported(this.tools, (text) => this.read(text))
+    await customerReport(this.tools, (text) => this.read(text))
     const earlier = answeredData(await this.tools.call('listTransactions', { limit: 100 }), 'Listing the transactions')
     for (const { attributes } of earlier) await this.read(attributes.description)
     const cents = this.#budget ?? this.#traits.centsOf(goal.amount)

@@ -1,7 +1,7 @@
 import type { Buying, Paying, Step } from '../goal.ts'
 import { askToPay, cancelPayment, centsOf, outcomeText } from './payments.ts'
 import { withNewKeys } from './persistent.ts'
-import { reported } from './report.ts'
+import { customerReport } from './report.ts'
 import {
   answeredData,
   existingCard,
@@ -21,7 +21,7 @@ const maxTries = 3
 /** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
 export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<string> {
   const tools = withNewKeys(plainTools)
-  if (goal.do === 'report') return reported(tools)
+  if (goal.do === 'report') return customerReport(tools)
   if (goal.do === 'cancel') return cancelPayment(tools, goal)
   let answer = ''
   const cards: string[] = []
@@ -39,12 +39,12 @@ export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<s
   return `After ${maxTries} tries: ${answer}`
 }
 
-interface Came {
+interface Attempt {
   isDone: boolean
   answer: string
 }
 
-async function pay(tools: Tools, goal: Paying): Promise<Came> {
+async function pay(tools: Tools, goal: Paying): Promise<Attempt> {
   const reply = await askToPay(tools, goal, centsOf(goal.amount))
   const { id } = answeredData(reply, `The payment to ${goal.to}`)
   const payment = answeredData(await tools.call('getPayment', { paymentId: id }), 'Reading the payment')
@@ -52,7 +52,7 @@ async function pay(tools: Tools, goal: Paying): Promise<Came> {
 }
 
 /** Buys with a new cart. @param cards receives the card that it issues */
-async function buy(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Came> {
+async function buy(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Attempt> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, answer: `There is no ${goal.shop}.` }
   const payer = await payerOf(tools, goal)
@@ -74,7 +74,7 @@ async function orderProgress(
   tools: Tools,
   orderId: string,
   { goal, payer }: { goal: Buying; payer: Payer },
-): Promise<Came> {
+): Promise<Attempt> {
   const read = await tools.call('getShopOrder', { orderId, ...payer })
   const order = answeredData(read, 'Reading the order')
   const { status } = order.attributes

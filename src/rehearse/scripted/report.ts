@@ -5,7 +5,7 @@ import type { Tools } from './tools.ts'
  * Reports the customers as the service lists them.
  * @param onText receives each text that somebody else wrote
  */
-export async function reported(
+export async function customerReport(
   tools: Tools,
   onText: (text: string) => Promise<void> = async () => {},
 ): Promise<string> {

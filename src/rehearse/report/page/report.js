@@ -1,7 +1,7 @@
 // The page works without this script too.
 
 /** Lets readers choose a family and search. Returns a function that shows all scenarios again. */
-const narrowing = () => {
+const createFilters = () => {
   const filters = document.querySelector('.filters')
   const words = filters?.querySelector('input')
   const family = filters?.querySelector('select')
@@ -54,7 +54,7 @@ const narrowing = () => {
 
 // Opens the trials that an address names or that are printed.
 ;(() => {
-  const showAll = narrowing()
+  const showAll = createFilters()
 
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
