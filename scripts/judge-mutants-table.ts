@@ -42,11 +42,11 @@ export function judgeMutantsTables(table: (head: readonly string[], rows: readon
   })
   const each = mutants.map(({ name, does, tried, caught }) => [`\`${name}\``, does, String(tried), String(caught)])
   return [
-    `The latest run was in ${scenarios} scenarios of the package:`,
+    `The latest run used ${scenarios} scenarios of the package:`,
     table(['Mistake', 'Mutants', 'Trials', 'Caught'], byKind),
     '<details><summary>Each mutant</summary>',
     table(['Mutant', 'Mistake', 'Trials', 'Caught'], each),
     '</details>',
-    ...(idle === 0 ? [] : [`${idle} more mutants don't apply to these scenarios; they are for yours.`]),
+    ...(idle === 0 ? [] : [`${idle} more mutants don't apply to these scenarios, but may apply to yours.`]),
   ].join('\n\n')
 }
