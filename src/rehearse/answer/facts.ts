@@ -2,7 +2,7 @@ import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
 /** The parts of a trial that an answer is checked against. */
-export type AnswerBasis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
+export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
 /** Money that moved, to a payee or a merchant. */
 export interface Move {
@@ -49,10 +49,7 @@ const paymentOf = (recipient: string, party: string, cents: number): Move => ({
   ...{ cents, heldCents: 0, capturedCents: cents, refundedCents: 0 },
 })
 
-export function factsOf(
-  task: string,
-  { effects, read, state, lacks = [] }: Omit<AnswerBasis, 'answer' | 'ended'>,
-): Facts {
+export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit<Basis, 'answer' | 'ended'>): Facts {
   const payments = state.payments.map(({ to, party, status, amountCents }) => {
     return { ...paymentOf(to, party, amountCents), status }
   })
