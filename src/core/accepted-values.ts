@@ -41,12 +41,12 @@ export function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
 }
 
-/** Returns the message of a rule whose author worded what it accepts, without “must be ”. */
+/** Returns a rule's own message without “must be ” at its beginning; undefined for any other message. */
 export function messageOfRule(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
 
-/** The parts of a JSON Schema that say which values one field takes. */
+/** The parts of a JSON Schema that restrict the values of a field. */
 interface Field {
   type?: string
   const?: unknown
@@ -64,14 +64,16 @@ interface Field {
   maxItems?: number
 }
 
-/** Completes “it accepts …” with all that a schema accepts. Returns undefined if the schema has no words for it. */
+/**
+ * Describes the values that a schema accepts, such as “an integer from 1 to 9”; undefined if it cannot be described.
+ */
 export function describeAccepted(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
   const field = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Field
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** Returns the words of the schema's own checks, which come beside its type. */
+/** Returns the words of the schema's checks, which restrict its values in addition to its type. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const say = def.error as ((issue: unknown) => unknown) | undefined
@@ -116,7 +118,7 @@ function rangeInWords(min: number | undefined, max: number | undefined): string 
   return min === undefined ? '' : `at least ${min}`
 }
 
-/** Omits a bound that every safe integer satisfies. */
+/** Returns whether a bound excludes any safe integer. Other bounds are not stated. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

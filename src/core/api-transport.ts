@@ -19,7 +19,9 @@ export interface ApiAnswer {
   status: number
   headers: Pick<Headers, 'get'>
   body: string
-  /** Whether the wallet covers the issued card. Only a service in this process says so, and it is never sent over HTTP. */
+  /**
+   * Whether the wallet covers the issued card. Only a service in this process reports it; it is never sent over HTTP.
+   */
   isCovered?: boolean | undefined
 }
 

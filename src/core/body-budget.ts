@@ -27,13 +27,13 @@ export interface BodyCount {
   readonly parts: () => AsyncIterable<Uint8Array>
   /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 when there are too many */
   add(bytes: number): void
-  /** Gives back all that was counted. */
+  /** Releases all bytes that were counted. */
   end(): void
 }
 
 /** A request body that has begun to arrive over the network. */
 export interface ArrivingBody {
-  /** Whether it counts for the client's address: then it may be read before its sender is known. */
+  /** Whether the body counts against the client's address. Such a body may be read before its sender is known. */
   readonly isOfAddress: boolean
   /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 when that is too much */
   byAddress(): BodyCount
@@ -51,10 +51,10 @@ interface Arrival {
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The number of credentials remembered. Any beyond these are looked up again before they are refused. */
+/** The number of credentials remembered. Other credentials are looked up again before they are refused. */
 const maxCredentials = 10_000
 
-/** An account that bytes are counted on, with its limit. */
+/** A named counter of bytes, with its limit. */
 type Account = [name: string, max: number]
 
 /**
@@ -65,7 +65,7 @@ type Account = [name: string, max: number]
 export class BodyBudget {
   readonly #bounds: BodyBounds
   readonly #held = new Map<string, number>()
-  /** The key of each credential that sent a body, by its hash. */
+  /** The key id of each credential that sent a body, by the hash of the credential. */
   readonly #keys = new Map<string, string>()
 
   constructor(bounds: BodyBounds = usual) {
@@ -78,8 +78,8 @@ export class BodyBudget {
   }
 
   /**
-   * Admits a request with a body. A small body counts for the client's address. If the address has used up its share,
-   * or the body is large, the credential is looked up first, so the body is held here only for a moment. Clients
+   * Admits a request with a body. A small body counts against the client's address. If the address has used up its
+   * share, or the body is large, the credential is looked up first, so the body is held here only for a moment. Clients
    * without a credential therefore cannot lock out others at their address. A credential that sent a body before and
    * has used up its share is refused without another look-up.
    * @throws Failure 429 or 503

@@ -6,7 +6,7 @@ const related = new WeakSet<z.core.$ZodType>()
 const siblings = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an id among the attributes that a body names as a relationship: `agentId` is sent as `data.relationships.agent`
+ * Marks an id that a body may also send as a relationship: `agentId` as `data.relationships.agent`
  * (docs/service.md#bodies). Apply the mark last: a schema derived from a marked one loses it.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
@@ -14,13 +14,13 @@ export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   return id
 }
 
-/** Marks attributes whose `partyId` may also be sent beside `data`, as the published client does. */
+/** Marks attributes whose `partyId` may also be sent next to `data`, as the published client does. */
 export function partyBeside<Schema extends z.ZodObject>(attributes: Schema): Schema {
   siblings.add(attributes)
   return attributes
 }
 
-/** Returns whether a body may name the party beside `data`. */
+/** Returns whether a body may name the party next to `data`. */
 export function takesPartyBeside({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
   return attributes !== undefined && siblings.has(attributes)
 }

@@ -2,8 +2,8 @@ import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
  * Returns the body of a request as text; undefined if it is longer than `maxBytes`, in which case the rest is dropped.
- * @param count Counts the bytes while they arrive; undefined: the body is in this process's memory already.
- * @throws if the sender left before the end. Failure if more bytes are arriving than the process reads at one time.
+ * @param count Counts the bytes while they arrive; undefined if the body is already in this process's memory.
+ * @throws an error if the sender left before the end; a Failure if the process already reads too many bytes.
  */
 export async function boundedText(request: Request, maxBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request

@@ -15,8 +15,8 @@ export function isCardNumber(text: string): boolean {
 
 /** Returns a function that tells in constant time whether a span of these digits has a card number's check digit. */
 export function checkedSpans(digits: string): (from: number, to: number) => boolean {
-  // For each position, the sums of the digits before it: in `even`, digits at even positions count twice; in `odd`, the
-  // rest.
+  // For each position, the sums of the digits before it: in `even`, digits at even positions count twice; in `odd`,
+  // digits at odd positions do.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
   for (let at = 0; at < digits.length; at++) {
     const once = digits.charCodeAt(at) - 48
@@ -45,8 +45,8 @@ const apartBy = (separators: string) => `(?:${quotedSign}|~(?![01])|[${separator
 const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
 /**
- * Matches an id, a hash, a day or a telephone number (ITU-T E.164: at most 15 digits), whose digits stay. It also
- * matches digits that may be a card number's, whatever letter precedes them.
+ * Matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), which are not masked. It captures
+ * digits that may be a card number, even directly after a letter.
  */
 const idOrDigits = (apart: string) =>
   new RegExp(
@@ -78,7 +78,7 @@ export function withoutCardNumbers(text: string, { word = maskedNumber, isStrict
   )
 }
 
-/** Tries both readings of a tilde and a digit: the digit may belong to the number or to a quoted character. */
+/** Tries both readings of a tilde and a digit: the digit may belong to the number or to an escape. */
 function holdsCardNumber(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(quotedSigns, ' ')
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
@@ -135,7 +135,7 @@ export function holdsCard(text: string): boolean {
 
 type IsCard = (from: number, to: number) => boolean
 
-/** Finds a number that has digits before it, or an expiry and a code right after it. */
+/** Finds a number within a group of digits, which may have other digits before or after it, such as an expiry. */
 function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
   for (let start = from; start <= from + length - 13; start++) {
     for (let size = 13; size <= 19 && start + size <= from + length; size++) {
@@ -146,8 +146,8 @@ function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
 }
 
 /**
- * Finds a number over groups of one length of at least four digits, of which the last may be shorter, or over the
- * groups of American Express and Diners Club.
+ * Finds a number that spans several groups: groups of equal length, at least four digits each (the last may be
+ * shorter), or groups as American Express and Diners Club write them.
  */
 function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0

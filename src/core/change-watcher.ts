@@ -1,10 +1,10 @@
 import { deadline, type System } from './system.ts'
 
-/** A source of the changes of parties, made by any process. */
+/** The stored changes of parties, from all processes. */
 export interface Feed<Change> {
   /** Returns the number of the last change of each party. */
   ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Returns the party's changes after that number up to another, in order, and the number of the last one read. */
+  /** Returns the party's changes after `sequence`, up to `upTo`, in order, and the number of the last one read. */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
   /**
    * Calls back when another process may have changed something. A notification may be lost, so the feed is also polled.
@@ -16,7 +16,7 @@ export interface Feed<Change> {
 export interface Follower<Change> {
   /** Returns the parties whose changes it wants. */
   watched(): Iterable<string>
-  /** Receives changes. Must return at once, so that other followers do not wait until these are passed on. */
+  /** Receives changes. Must return at once, so that other followers do not wait. */
   onChanges(changes: readonly Change[]): void
 }
 
@@ -39,13 +39,13 @@ interface WatchDependencies<Change> {
 }
 
 interface WatchLimits {
-  /** How often to look for changes that were not notified. */
+  /** The interval of polling for changes without a notification. */
   watchMs: number
   /** Changes within this time are reported together. */
   gatherMs: number
 }
 
-/** The time by which a new listener must have begun to listen. */
+/** How long a new listener may take to begin listening. */
 const openingMs = 10_000
 
 /** Looks for changes as long as this process has followers: soon after a notification, and at intervals. */
@@ -83,7 +83,7 @@ export class ChangeWatcher<Change> {
     this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Returns whether changes of the party are looked for. */
+  /** Returns whether it looks for changes of the party. */
   has(partyId: string): boolean {
     return this.#reported.has(partyId)
   }

@@ -28,16 +28,16 @@ export const longestFaultMs = 120_000
 /** The durations used unless a fault sets its own. */
 export const defaultFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
 
-/** A fault that a request met. */
+/** A fault to inject into a request. */
 export interface Fault {
   kind: FaultKind
-  /** The code that `error` answers. */
+  /** The error code that `error` answers with. */
   code?: ErrorCode | undefined
   /** The delay of `slow`, or the duration of `hang`, in milliseconds of real time. */
   afterMs?: number | undefined
 }
 
-/** Returns the failure that the fault `error` answers. */
+/** Returns the failure that the fault `error` answers with. */
 export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Failure {
   return new Failure(code, {
     ...(code === 'service_unavailable' ? { retryable: true } : {}),
@@ -46,7 +46,7 @@ export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Fa
 }
 
 /**
- * The error when the connection is cut instead of answered. A client in this process sees the same as one over a
+ * The error when the connection is cut instead of answered. A client in this process gets the same error as one over a
  * network.
  */
 export class ConnectionCutError extends Error {

@@ -32,7 +32,7 @@ export function hintOf(text: string): string {
 
 /**
  * Returns whether a text mixes more alphabets than any language does (the level "Moderately Restrictive" of UTS #39).
- * Latin goes with the scripts of Chinese, Japanese or Korean, and with one other script. That script must not be
+ * Latin may be mixed with the scripts of Chinese, Japanese or Korean, or with one other script. That script must not be
  * Cyrillic or Greek, whose letters look like Latin ones.
  */
 export function mixesAlphabets(text: string): boolean {
@@ -82,17 +82,14 @@ const eastAsian = [
 ].map((together) => new Set(together))
 
 /**
- * The scripts with letters that look Latin. Scripts that are not recommended count as one, `another`: Cherokee and
- * Coptic too.
+ * The scripts with letters that look Latin. `another` is any script that is not recommended, such as Cherokee or
+ * Coptic.
  */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
 
 const mark = '\ufffd'
 
-/**
- * Joiners and variants that pictographs are composed of. Leaving them out changes how a pictograph looks, and nothing
- * else.
- */
+/** Joiners and variants that pictographs are composed of. Removing them changes only how a pictograph looks. */
 const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\ufe0e\ufe0f\u200d]+/gu
 
 /**

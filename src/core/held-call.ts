@@ -3,7 +3,7 @@ export interface HeldCall {
   tool: string
   /** As sent by the host. */
   arguments: Record<string, unknown>
-  /** The idempotency key under which it is carried out; undefined if the operation takes none. */
+  /** The idempotency key under which the call is carried out; undefined if the operation takes none. */
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
   of: string

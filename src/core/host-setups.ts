@@ -23,11 +23,11 @@ export interface HostSetup {
   entry(reach: Reach): ServerEntry | null
   /** Instructions for adding a server at a URL instead or in addition. */
   remotely?: string
-  /** Members that a new file must have, or the host does not read it. */
+  /** Members without which the host does not read a new file. */
   needs?: Readonly<Record<string, string>>
-  /** Builds a link that adds the server with one click: the host opens, shows it and asks. */
+  /** Builds a link that adds the server with one click: the host opens, shows the entry and asks for confirmation. */
   link?(entry: ServerEntry): string
-  /** Describes a limit of the host that this entry runs into, with the workaround; undefined if none is known. */
+  /** Describes a limit of the host that affects this entry, with the workaround; undefined if none is known. */
   lacks?(entry: ServerEntry): string | undefined
 }
 
@@ -35,8 +35,8 @@ export interface HostSetup {
 export const serverName = 'payments'
 
 /**
- * The AI hosts with a known configuration: the one home of the blocks that the page at `/` shows and the command
- * `setup` writes. docs/hosts.md shows the same blocks, which test/core/host-setups.test.ts checks.
+ * The AI hosts with a known configuration. The page at `/` and the command `setup` take their configuration blocks from
+ * here. docs/hosts.md repeats them, and test/core/host-setups.test.ts compares the two.
  */
 export const hostSetups = {
   'claude-code': {
@@ -44,8 +44,8 @@ export const hostSetups = {
     file: '~/.claude.json, or .mcp.json of a project',
     format: 'json',
     servers: 'mcpServers',
-    // With `alwaysLoad`, its first turn waits for the server's tools. A remote server may be away, so it is not waited
-    // for.
+    // With `alwaysLoad`, the first turn of a session waits for the server's tools. It must not wait for a remote
+    // server, which may be unreachable.
     entry: (reach) =>
       'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start), alwaysLoad: true },
     remotely: 'Then /mcp in a session signs you in.',
@@ -87,8 +87,8 @@ export const hostSetups = {
     file: '~/.codex/config.toml',
     format: 'toml',
     servers: 'mcp_servers',
-    // Without it, a run of codex exec begins before the server has listed its tools. A remote server may be away, and
-    // would then keep Codex from starting at all.
+    // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
+    // be required: Codex would not start while it is unreachable.
     entry: (reach) => ('url' in reach ? { url: reach.url } : { ...started(reach.start), required: true }),
     remotely: `Then codex mcp login ${serverName} signs you in.`,
   },

@@ -74,7 +74,10 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
   }
 }
 
-/** Renders the upper bound of an amount as money. The lower bound, a positive amount, needs no such words. */
+/**
+ * Renders the upper bound of an amount as money. The lower bound is not rendered, because it only requires a positive
+ * amount.
+ */
 function boundInMoney(issue: Issue): string {
   if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
   return issue.code === 'invalid_type' ? ' of cents' : ''

@@ -36,8 +36,8 @@ export function isPublicAddress(text: string): boolean {
 const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /**
- * Returns whether a host, as a URL has it, can be on the public internet, as far as is known before its name is looked
- * up. The machine's search list completes a name of one label, so such a name is never public.
+ * Returns whether the host of a URL can be on the public internet, as far as is known before its name is looked up. A
+ * name without a dot is completed by the machine's DNS search list, so it never counts as public.
  */
 export function mayBePublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')

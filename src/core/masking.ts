@@ -10,7 +10,7 @@ export interface MaskWords {
 
 const usualWords: MaskWords = { number: maskedNumber, code: '[masked]', token: '[masked token]' }
 
-/** A JSON Web Token, as access tokens are. */
+/** A JSON Web Token, such as an access token. */
 export const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 
 /** The one table of secrets other than card numbers and assigned values: the pattern of each kind and its mask. */
@@ -39,8 +39,8 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in a text from any author, in linear time. They are card numbers joined to other digits, in groups
- * or in base64, their codes, keys, tokens, passwords in addresses, and values assigned to the name of a secret.
+ * Masks the secrets in a text from any author, in linear time. It masks card numbers, even within longer digits, in
+ * groups or in base64; card codes, keys, tokens and passwords in addresses; and values assigned to a secret's name.
  */
 export function maskSecretTexts(text: string, words: MaskWords = usualWords): string {
   let masked = text
@@ -48,7 +48,7 @@ export function maskSecretTexts(text: string, words: MaskWords = usualWords): st
   return withoutIssuedNumbers(withoutAssigned(masked), words.number)
 }
 
-/** Matches up to the value of `name=value` and of `"name": "value"`, also within a quoted JSON text. */
+/** Matches the part of `name=value` and `"name": "value"` before the value, also within a quoted JSON text. */
 const assignments = /(?<![\w-])([A-Za-z][\w-]{1,80})(?:=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])/g
 const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 
@@ -69,7 +69,7 @@ function withoutAssigned(text: string): string {
 
 /**
  * Masks secrets in our own texts, including every number of 13 to 19 digits, spaced or not. Otherwise our texts pass
- * unchanged: an amount has fewer digits, and `Bearer <API key>` says what to send.
+ * unchanged: an amount has fewer digits, and `Bearer <API key>` is a placeholder.
  */
 export function maskSecrets(text: string): string {
   return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
@@ -80,13 +80,19 @@ export function maskForeignText(text: string): string {
   return withoutCardNumbers(maskSecrets(text))
 }
 
-/** A long word with both cases or with many digits, like every secret that this service creates. No id is one. */
+/**
+ * A long word with both cases or with 64 hexadecimal digits, like every secret that this service creates. No id
+ * matches.
+ */
 const madeSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
 
 /** 13 to 19 digits, in groups or not. */
 export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
-/** Masks a text that is stored: as an untrusted one, and also the ends of links. Links in our own texts must work. */
+/**
+ * Masks a text for storage: like an untrusted text, and also the secret ends of links. The other functions keep links,
+ * because links in our own texts must work.
+ */
 export function maskKeptText(text: string): string {
   return maskForeignText(text).replace(longNumbers, maskedNumber).replace(madeSecrets, '[masked]')
 }
@@ -94,7 +100,7 @@ export function maskKeptText(text: string): string {
 /** An id of this service as a whole JSON string or part of a path. Its digits are never masked. */
 const ids = /(?<=["/])[a-z]{3}_[0-9a-f]{32}(?=["/]|$)/g
 
-/** Matches escapes, the looks of every kind of secret, and every part of a secret's name that a value follows. */
+/** Matches escapes, anything that looks like a secret, and any part of a secret's name that is followed by a value. */
 const suspicious = new RegExp(
   [
     String.raw`\\|\d(?:[^A-Za-z\d]{0,8}\d){11}|_ntl_|whsec_|bearer|basic\s|eyJ|:\/\/[^\s/]{0,701}@|(?<![\w-])[\w-]{40}`,
@@ -105,9 +111,9 @@ const suspicious = new RegExp(
 )
 
 /**
- * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts hold
- * no secret: looking takes 10 µs for a usual answer, masking it 200. Every text with characters beyond ASCII is
- * suspected, since any of them may be a digit or separate two digits.
+ * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts
+ * contain no secret: for a usual answer this check takes 10 µs, and masking 200 µs. It returns true for every text with
+ * characters beyond ASCII, because any of them may be a digit or a separator.
  */
 export function mayHoldSecret(text: string): boolean {
   const rest = text.replace(ids, '')

@@ -13,7 +13,7 @@ export function money(cents: number, currency = 'USD'): string {
   return currency === 'USD' ? `${sign}$${amount}` : `${sign}${currency} ${amount}`
 }
 
-/** Formats cents as a program sends them, followed by the money they are: `4250 ($42.50)`. */
+/** Formats cents as a program sends them, followed by the amount in dollars: `4250 ($42.50)`. */
 export const withMoney = (cents: number) => `${cents} (${money(cents)})`
 
 /** An amount written in dollars, with its cents or the currency sign. No request has a larger one. */

@@ -43,7 +43,7 @@ export interface OperationDefinition {
   attributes?: z.ZodObject
   /** Whether the whole body may be left out. */
   bodyOptional?: true
-  /** Arguments that programs send and a model need not read about: the tool accepts them without listing them. */
+  /** Arguments for programs, of which a model need not know: the tool accepts them but does not list them. */
   unlisted?: readonly string[]
   /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject
@@ -74,13 +74,13 @@ export interface OperationDefinition {
   /** The sets of tools that include it. */
   toolsets: readonly Toolset[]
   /**
-   * The error codes that it can answer, besides the common ones. `invalid_value` among them means 422: the answer to a
-   * request without a body that is refused over a value of the record that it decides on.
+   * The error codes that it can answer, besides the common ones. `invalid_value` is listed if a request without a body
+   * may be refused with 422, because of a value in the stored record.
    */
   errors: readonly ErrorCode[]
   /** Whether it is an extension: absent from the service's specification and its published client. */
   extension: boolean
-  /** The values that make the example of its answer specific; src/openapi/examples.ts has the others. */
+  /** The values of the example answer that are specific to this operation; src/openapi/examples.ts has the others. */
   example?: { attributes?: object; relationships?: object }
 }
 

@@ -1,10 +1,13 @@
 /**
- * The one table of permissions (docs/service.md#credential-modes, #agent-policy, #who-may-simulate): what each kind of
- * credential needs for each permission that an operation can name. `any` means nothing is needed, `null` never allowed.
- * An API key needs a scope. The fixed policy must allow an agent the permission, and the agent must hold it in a
- * customer's grant. For cards and subscriptions it must also hold it on its own party's wallet, though it may always
- * read its party's wallets. An OAuth grant needs a scope, and never allows anything that would outlive the grant. A
- * user may do everything that is not for agents only.
+ * The table of permissions: the requirement of each kind of credential for each permission that an operation can name
+ * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means that nothing is required, and
+ * `null` that the permission is never allowed.
+ * - An API key needs a scope.
+ * - An agent needs the permission in the fixed policy. To act for a customer it also needs the permission in the
+ *   customer's grant. For its own party's cards and subscriptions it also needs the permission on the wallet, though it
+ *   may always read its party's wallets.
+ * - An OAuth grant needs a scope. It never allows anything that would outlive the grant.
+ * - A user may do everything that is not for agents only.
  */
 export const permissions = {
   'identity.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
@@ -68,11 +71,12 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // Also agents' keys: the permission to rename an agent must not hand out a credential that moves money.
+  // These include agents' keys: the permission to rename an agent must not hand out a credential that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
-  // Only the party's owners decide whom an application acts as, and end it. No application may create another one.
+  // Only the party's owners decide for whom an application acts, and when it ends. No application may create another
+  // one.
   'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
@@ -199,7 +203,7 @@ export function scopesAllow(granted: readonly string[], permission: Permission):
 /** The kind of actor behind a credential, and its limits. */
 export interface Authority {
   actorType: 'user' | 'party' | 'agent'
-  /** An API key's scopes; undefined means any, when only the key is known and not its scopes. */
+  /** An API key's scopes; undefined if they are not known, in which case every scope counts as present. */
   scopes: readonly string[] | undefined
   /** The user's grant to the calling application; null for keys. */
   grant: { scopes: readonly string[] } | null
@@ -210,7 +214,10 @@ export function allows(authority: Authority, permission: Permission): boolean {
   return refusalOf(authority, permission) === undefined
 }
 
-/** Returns the obstacle: the grant, the policy of agents, that only agents may, or the scopes of the key. */
+/**
+ * Returns why the credential may not use the permission: because of its grant, the agent policy, a permission for
+ * agents only, or its scopes; undefined if it may use it.
+ */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]
   if (grant !== null && !scopesAllow(grant.scopes, permission)) return 'grant'

@@ -26,7 +26,7 @@ export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean
   return names
 }
 
-/** The parts of zod's description of a schema that name the schemas within it. */
+/** The parts of zod's description of a schema that contain other schemas. */
 interface Definition {
   innerType?: z.ZodType
   element?: z.ZodType

@@ -18,10 +18,10 @@ const names = {
   harmless: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern of the parts of names, one of which every name of a card's code has. */
+/** A pattern for parts of names. Every name of a card's security code contains one of them. */
 export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-z"]*(?:code|value)'
 
-/** A pattern of the parts of names, one of which every name of a secret has. */
+/** A pattern for parts of names. Every name of a secret contains one of them. */
 export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**
@@ -53,7 +53,9 @@ export function isSecretName(name: string): boolean {
   return parts.some((word, at) => names.secretWords.has(word) && !names.aboutSecrets.has(parts[at + 1] ?? ''))
 }
 
-/** Applies `isSecretName` to a field of an object. As in `{ key, value }`, `key` beside `value` is just a name. */
+/**
+ * Applies `isSecretName` to a field of an object. In `{ key, value }`, the field `key` contains a name, not a secret.
+ */
 export function isSecretField(name: string, of: object): boolean {
   return !(name === 'key' && Object.hasOwn(of, 'value')) && isSecretName(name)
 }

@@ -19,15 +19,17 @@ export interface SessionStore {
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Stores an event, and drops the oldest ones of its stream and its session beyond the bounds. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
-  /** Deletes the events of a stream up to that one, which its host has received. */
+  /** Deletes the events of a stream up to and including `upToSequence`, which the host has received. */
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
-  /** Returns the events of a stream after that one, oldest first. */
+  /** Returns the events of a stream after `afterSequence`, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
   /** Leaves a message for the processes that serve the session, once per id; drops it if too many are unread. */
   deliver(mail: SessionMail, unread: number): Promise<void>
-  /** Takes the messages for that addressee, and reads the broadcast ones, which stay until they expire. */
+  /**
+   * Removes and returns the messages for `addressee`. Also returns broadcast messages, which stay until they expire.
+   */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
-  /** Calls back when another process left mail for the session. A notification may be lost. */
+  /** Calls `delivered` when another process left mail for the session. A notification may be lost. */
   onMail(idHash: string, delivered: () => void): () => void
   /** Deletes expired data. */
   sweep(before: Ages): Promise<void>
@@ -37,7 +39,7 @@ export interface SessionRecord {
   /** SHA-256 of the session's id, hexadecimal. */
   idHash: string
   principalId: string
-  /** The party of the credential. When room is needed, a session of the party with the most ends. */
+  /** The party of the credential. If there are too many sessions, the party that has the most loses one. */
   partyId: string
   /** JSON of the state that a process needs to continue the session; opaque to the store. */
   state: string

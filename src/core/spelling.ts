@@ -5,10 +5,7 @@ export function closestWords(text: string, words: readonly string[], count: numb
     .map(({ word }) => word)
 }
 
-/**
- * Returns the word that was probably meant, with at most a third of its letters different; undefined if none is that
- * near.
- */
+/** Returns the word that was probably meant; undefined if more than a third of its letters would have to change. */
 export function nearestWord(text: string, words: readonly string[]): string | undefined {
   const [first] = rankWords(text, words)
   return first !== undefined && first.distance <= Math.max(1, normalizedWord(text).length / 3) ? first.word : undefined

@@ -24,8 +24,8 @@ export interface System {
   /** Returns milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
   /**
-   * Returns the time on the clock of a shared database, in milliseconds since the epoch, given that it reported
-   * `toldMs`.
+   * Returns the time of a shared database that reported `toldMs`. The real system returns `toldMs`; tests return their
+   * own time.
    */
   databaseNow(toldMs: number): number
   /** The cost of hashing a user's password. */
@@ -87,7 +87,7 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The end of 9995. Anything that lasts or falls due some years later still has a date that RFC 3339 can express. */
+/** The end of the year 9995. RFC 3339 can still express dates a few years later, such as expiries and due dates. */
 export const lastMomentMs = 253_276_070_399_999
 
 /** Returns the milliseconds of an RFC 3339 timestamp; NaN if it is not one. */
@@ -134,7 +134,7 @@ export function unseal(key: string, sealed: string): string | undefined {
   return unsealBytes(key, Buffer.from(sealed, 'base64url'))?.toString('utf8')
 }
 
-/** Seals bytes as `seal` does a text. */
+/** Seals bytes like `seal` seals a text. */
 export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, bytes: Buffer): Buffer {
   const nonce = system.randomBytes(cipher.nonceBytes)
   const sealing = crypto().createCipheriv(cipher.name, keyOf(key), nonce)
@@ -147,7 +147,7 @@ function keyOf(key: string): KeyObject {
   return crypto().createSecretKey(key, 'hex')
 }
 
-/** Opens sealed bytes as `unseal` does a text. */
+/** Opens sealed bytes like `unseal` opens a text. */
 export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   const { nonceBytes, tagBytes } = cipher
   if (bytes.length < nonceBytes + tagBytes) return undefined

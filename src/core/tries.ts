@@ -51,8 +51,8 @@ export interface AddressBound {
 export type AddressLimit = (address: string | undefined) => boolean
 
 /**
- * Limits the rate of actions open to anyone. A client is counted by its address first, so that it uses up only its own
- * share. Calls within this process have no address and count towards the total only.
+ * Limits the rate of actions open to anyone. A client's own limit is checked first, so its refused tries do not count
+ * towards the total. Calls within this process have no address and count towards the total only.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
   const [ofEach, ofAll] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]
