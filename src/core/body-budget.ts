@@ -162,7 +162,7 @@ export class BodyBudget {
 
 function tooManyOf(name: string, limit: number): Failure {
   const sender = name.startsWith('address ') ? 'this address' : 'this credential'
-  const detail = `${limit} bytes of request bodies from ${sender} are already arriving, the most at one time. Nothing was done: finish or close the open requests, and send this one again in a second.`
+  const detail = `${limit} bytes of request bodies from ${sender} are already arriving, which is the limit. Nothing was done: finish or close the open requests, and send this one again in a second.`
   return new Failure('rate_limited', { detail, retryAfterSeconds: 1 })
 }
 

@@ -117,7 +117,7 @@ export class ChangeWatcher<Change> {
     try {
       await this.#readChanges()
     } catch (error) {
-      log.warn({ err: error }, 'changes were not looked for')
+      log.warn({ err: error }, 'could not look for changes')
     }
     if (this.#reported.size > 0) this.#lookIn(limits.watchMs)
   }

@@ -48,7 +48,7 @@ export const hostSetups = {
     // server, which may be unreachable.
     entry: (reach) =>
       'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start), alwaysLoad: true },
-    remotely: 'Then /mcp in a session signs you in.',
+    remotely: 'Then type /mcp in a session to sign in.',
   },
   'claude-desktop': {
     title: 'Claude Desktop',
@@ -72,7 +72,7 @@ export const hostSetups = {
   },
   vscode: {
     title: 'VS Code',
-    file: '.vscode/mcp.json of a project, or mcp.json by the command MCP: Open User Configuration',
+    file: '.vscode/mcp.json of a project, or the mcp.json that the command MCP: Open User Configuration opens',
     format: 'json',
     servers: 'servers',
     entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start) }),
@@ -90,7 +90,7 @@ export const hostSetups = {
     // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
     // be required: Codex would not start while it is unreachable.
     entry: (reach) => ('url' in reach ? { url: reach.url } : { ...started(reach.start), required: true }),
-    remotely: `Then codex mcp login ${serverName} signs you in.`,
+    remotely: `Then run codex mcp login ${serverName} to sign in.`,
   },
   gemini: {
     title: 'Gemini CLI',
@@ -98,7 +98,7 @@ export const hostSetups = {
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : started(reach.start)),
-    remotely: `Then /mcp auth ${serverName} signs you in.`,
+    remotely: `Then type /mcp auth ${serverName} to sign in.`,
   },
   copilot: {
     title: 'Copilot CLI',
@@ -109,7 +109,7 @@ export const hostSetups = {
       'url' in reach
         ? { type: 'http', url: reach.url, tools: ['*'] }
         : { type: 'local', ...started(reach.start), tools: ['*'] },
-    remotely: 'Then /mcp in a session signs you in.',
+    remotely: 'Then type /mcp in a session to sign in.',
   },
   opencode: {
     title: 'opencode',
@@ -121,7 +121,7 @@ export const hostSetups = {
       const { command, args, env } = started(reach.start)
       return { type: 'local', command: [command, ...args], ...(env === undefined ? {} : { environment: env }) }
     },
-    remotely: `Then opencode mcp auth ${serverName} signs you in.`,
+    remotely: `Then run opencode mcp auth ${serverName} to sign in.`,
   },
   qwen: {
     title: 'Qwen Code',
@@ -129,7 +129,7 @@ export const hostSetups = {
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : started(reach.start)),
-    remotely: 'Then /mcp in a session signs you in.',
+    remotely: 'Then type /mcp in a session to sign in.',
   },
   continue: {
     title: 'Continue',

@@ -15,5 +15,5 @@ export function refusalOfNode(version: string): string | undefined {
  */
 export function requireNode(asker: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)
-  if (refusal !== undefined) throw new Error(`${asker}: ${refusal} Run your program with that one.`)
+  if (refusal !== undefined) throw new Error(`${asker}: ${refusal} Run your program with a newer Node.js.`)
 }

@@ -4,7 +4,7 @@ import { createSandbox } from '../../src/testing/sandbox.ts'
 
 test.each(['20.20.2', '22.18.9'])('Node.js %s is refused, with the version that is needed', (version) => {
   expect(() => requireNode('createSandbox', version)).toThrow(
-    `createSandbox: payments-mcp needs Node.js 22.19 or newer; this is Node.js ${version}. Run your program with that one.`,
+    `createSandbox: payments-mcp needs Node.js 22.19 or newer; this is Node.js ${version}. Run your program with a newer Node.js.`,
   )
 })
 
