@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { partyBeside } from '../src/core/body-places.ts'
+import { withPartyNextToData } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { paying, reading, simulating } from './kinds.ts'
@@ -193,7 +193,7 @@ export const paymentRequests = {
       'Pays a request that you received, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is transferring the money.',
     path: '/payment-requests/{paymentRequestId}/fulfill',
     params,
-    attributes: partyBeside(
+    attributes: withPartyNextToData(
       z.strictObject({
         paymentSource: z
           .discriminatedUnion('type', [

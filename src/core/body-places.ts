@@ -15,13 +15,13 @@ export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
 }
 
 /** Marks attributes whose `partyId` may also be sent next to `data`, as the published client does. */
-export function partyBeside<Schema extends z.ZodObject>(attributes: Schema): Schema {
+export function withPartyNextToData<Schema extends z.ZodObject>(attributes: Schema): Schema {
   siblings.add(attributes)
   return attributes
 }
 
 /** Returns whether a body may name the party next to `data`. */
-export function takesPartyBeside({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
+export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
   return attributes !== undefined && siblings.has(attributes)
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from '../../tools/index.ts'
-import { bodyPlaces, relationshipOf, takesPartyBeside } from '../core/body-places.ts'
+import { acceptsPartyNextToData, bodyPlaces, relationshipOf } from '../core/body-places.ts'
 import { errorsByStatus } from '../core/declared-errors.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import {
@@ -134,7 +134,7 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
   const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
   const example = { data: requestExample(operation, schema, relationships) }
   const body = closedObject({ data: closedObject(data) })
-  const partyId = takesPartyBeside(operation) ? schema.properties?.partyId : undefined
+  const partyId = acceptsPartyNextToData(operation) ? schema.properties?.partyId : undefined
   const whole = partyId === undefined ? body : { ...body, properties: { ...body.properties, partyId } }
   return {
     required: operation.bodyOptional !== true,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bodyPlaces, relationshipOf, takesPartyBeside } from '../../core/body-places.ts'
+import { acceptsPartyNextToData, bodyPlaces, relationshipOf } from '../../core/body-places.ts'
 import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
 import type { Fault } from '../../core/faults.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
@@ -190,7 +190,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
 
 /** Returns the body's value. A party that is named next to `data` becomes an attribute (docs/service.md#bodies). */
 function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
-  if (!takesPartyBeside(operation) || !isObject(json) || json.partyId === undefined) return json
+  if (!acceptsPartyNextToData(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
   // If the customer is named twice, the error names the one that is out of place.
