@@ -43,8 +43,8 @@ export interface App {
 }
 
 /**
- * Creates the REST API of an environment as a fetch function, with a route for each operation and the routes that are
- * not resources.
+ * Creates the REST API of an environment as a fetch function, with a route for each operation and the other routes of
+ * the API.
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()

@@ -64,7 +64,10 @@ const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 /** A year (RFC 6797 section 6.1.1), for this host alone: its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
 
-/** Serves a fetch function over HTTP. Requests caused by another site's name or page are refused with 403. */
+/**
+ * Serves a fetch function over HTTP. Refuses requests from pages of other sites, or for another site's host name, with
+ * 403.
+ */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, maxConnections } = { ...defaultBounds, ...options }
@@ -163,7 +166,7 @@ function refusedAs(failure: Failure, supportId: string): Response {
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
-/** Headers that proxies add. A proxy that adds none looks like a person at this machine. */
+/** Headers that proxies add. A request through a proxy that adds none seems to come from this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
@@ -182,8 +185,8 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Returns a check that gives the reason a request must be refused, or undefined. Host reveals a name rebound to this
- * machine, Origin a page of another site.
+ * Returns a function that returns why a request must be refused; undefined if it may be answered. The Host header
+ * reveals a name that was rebound to this machine; the Origin header reveals a page of another site.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)

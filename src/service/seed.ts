@@ -106,7 +106,7 @@ function randomSecrets(system: System): Record<Kind, string[]> {
   return { api_key: [newSecret(system)], agent_key: [newSecret(system)] }
 }
 
-/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws as `seed`. */
+/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws like `seed`. */
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
@@ -147,7 +147,7 @@ async function setSecret(
 
 /**
  * Returns the seeded keys, filling an empty store first.
- * @param hasSecrets Whether startup was given a key's secret, for which production gets a party.
+ * @param hasSecrets Whether startup was given a key's secret. An empty production store then gets a party for the key.
  */
 async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
@@ -166,9 +166,7 @@ async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false):
   return keys
 }
 
-/**
- * Fills an empty store. A production store stays empty until someone creates its first party, unless it is given keys.
- */
+/** Fills an empty store. Without given keys, a production store stays empty until someone creates its first party. */
 async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Promise<void> {
   if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
   if (!hasSecrets) return

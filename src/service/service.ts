@@ -84,7 +84,7 @@ export interface Service {
   readonly routes: readonly { method: string; path: string }[]
   /**
    * Answers a request, also with an error: it rejects only if a fault of the sandbox cuts the connection.
-   * @param request Any address: only its path and query count.
+   * @param request A request to any address; only its path and query matter.
    * @param caller The sender over a network; requests within this process have none.
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
@@ -97,7 +97,7 @@ export interface Service {
   limit(keyId: string): Promise<RateLimit>
   /**
    * Fills an empty database with the world, and sets the secrets of its first API key and agent key.
-   * @param secrets The secrets to set. If undefined, one is derived, unless the key already has a secret.
+   * @param secrets The secrets to set. If one is undefined, a key without a secret gets a derived one.
    * @returns The complete credentials, as far as they are known.
    * @throws {AnotherWorldError} If the database holds a different world.
    * @throws {InvalidWorldError} If the world is impossible.
@@ -108,16 +108,17 @@ export interface Service {
   /** Creates a credential of the seeded agent that lives only in this process's memory. Seeds an empty store. */
   localAgentKey(): Promise<string>
   /**
-   * Sets the owner's password, or generates one if there is none. The password is null if an unknown one exists or
-   * there is no owner.
+   * Sets the owner's password, or generates one if there is none. The returned password is null if there is no owner,
+   * or if the owner has a password that is not known here.
    */
   seedPassword(
     fixedPassword: string | undefined,
     isSeen?: boolean,
   ): Promise<{ email: string | null; password: string | null }>
   /**
-   * Creates a one-time link that signs in the first owner, with proof, and leads to `next`; undefined if there is no
-   * owner. The link is a secret: show it to a person at a terminal or in a browser, never in a pipe or a log.
+   * Creates a one-time link that signs in the first owner, which counts as proof of identity, and leads to `next`;
+   * undefined if there is no owner. The link is a secret: show it to a person at a terminal or in a browser, never in a
+   * pipe or a log.
    */
   signInLink(next: string): Promise<string | undefined>
   /** The sandbox's deliberate faults (docs/sandbox.md#faults). */
@@ -132,7 +133,7 @@ export interface Service {
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
-  /** Delivers events to webhooks, apart from all requests. */
+  /** Delivers events to webhooks, independently of requests. */
   readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
   /** The log of events in runs, for the console. */
@@ -145,13 +146,16 @@ export interface Service {
   /** Creates new keys and deletes the older root keys, after carrying over the secrets they derived. */
   retireKeys(): Promise<Retired & { signingKey: string }>
   /**
-   * Returns a secret for one purpose that is the same in every process on this database, whatever keys are added or
-   * retired. Processes use it to agree for as long as they run.
+   * Returns a secret for one purpose. It is the same in every process on this database and stays the same while keys
+   * are added or retired.
    */
   derivedSecret(purpose: 'sentCalls' | 'mcpQuestions'): Promise<string>
-  /** Returns such secrets derived from each key, newest first, so that data sealed with an older one still opens. */
+  /**
+   * Returns the secrets for a purpose, one derived from each key, newest first, so that data sealed with an older
+   * secret still opens.
+   */
   derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
-  /** Returns the actor of a credential, as a request with it would see it; undefined if it is invalid. */
+  /** Returns the actor that a request with this credential would have; undefined if the credential is invalid. */
   identify(credential: string): Promise<Actor | undefined>
   /** Performs an operation for a user, as a page does for its signed-in user. */
   actAs(
@@ -174,8 +178,8 @@ const aboutItself: About = {
 }
 
 /**
- * Creates the payments service on an open database. It listens on no port, and applies due effects only when requests
- * come, unless `upkeep` is started. Close the store after the last request.
+ * Creates the payments service on an open database. It listens on no port. Until `upkeep` is started, it applies due
+ * effects only when a request arrives. Close the store after the last request.
  * @throws {Error} If Node.js is too old.
  * @example The sandbox behind any HTTP server:
  * ```ts

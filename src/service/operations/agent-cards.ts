@@ -29,7 +29,7 @@ export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 /** The sandbox's only card number and code; no network accepts that number (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
-/** The lifetime of the page's address, in service time. */
+/** How long the address of a card's page works, in the service's time. */
 const pageLifetimeMs = 10 * 60_000
 
 export const agentCardHandlers = {
@@ -126,7 +126,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card as `loadCard` does, with all that decides on a purchase. @throws 404, 403. */
+/** Returns a card like `loadCard`, with the records that decide on a purchase. @throws 404, 403. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -153,7 +153,7 @@ async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRo
   return { wallet, agent }
 }
 
-/** Finds the default wallet of a customer, whose grant allows more or less than a permission on a wallet. */
+/** Finds a customer's default wallet. The customer's grant decides, so no permission on the wallet is checked. */
 async function customersWallet(tx: Transaction, partyId: string): Promise<PayingWallet> {
   const [party, wallet] = await Promise.all([findParty(tx, partyId), defaultWallet(tx, partyId)])
   return { party, wallet, agent: undefined, isHeld: false }

@@ -47,7 +47,8 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // The agent gets only those permissions on its wallet that its creator has; attaching it to a wallet grants all.
+    // The agent gets only those permissions on its wallet that its creator has. Attaching it to a wallet later grants
+    // all.
     const holdings = delegable.filter((permission) =>
       grantedScopes.holdings([permission]).every((one) => hasScope(actor, one)),
     )

@@ -97,7 +97,7 @@ export const applicationHandlers = {
   },
 } satisfies HandlersOf<typeof applications>
 
-/** Refuses keys that no assertion can be checked with, which would let the application register and never sign in. */
+/** Refuses keys that cannot verify an assertion. With such keys, the application could register but never sign in. */
 async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise<void> {
   for (const [at, key] of publicKeys.entries()) {
     const problem = await publicKeyProblem(key)

@@ -20,7 +20,7 @@ export const sandboxClockHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxClock>
 
-/** Ten years, also the maximum of `seconds`. It bounds how many effects one call can make due. */
+/** Ten years, also the maximum of `seconds`. It limits how many effects become due by one call. */
 const longestMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {

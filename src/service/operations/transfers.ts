@@ -184,8 +184,8 @@ function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal'
 }
 
 /**
- * Returns the method and rail of a transfer and the mask of its account. Transfers store a linked account's last
- * digits.
+ * Returns the method and rail of a transfer and the mask of its account. A transfer stores only the last digits of a
+ * linked account.
  */
 function way({ kind, method, beneficiary }: PaymentRow) {
   const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)

@@ -69,7 +69,7 @@ export const trustedIssuerHandlers = {
 
   updateTrustedIssuer: async ({ trustedIssuerId, jwksUri, agents, scopes }, context) => {
     const { tx, actor, partyId, nowMs } = context
-    // The holder of another key, and the bearers of other claims, act as the agents.
+    // Anyone with the new key, or with claims that match the new rules, can act as the agents.
     requireCanGrant(actor, grantedScopes.agentKey())
     if (jwksUri !== undefined) requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)

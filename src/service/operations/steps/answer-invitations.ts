@@ -63,10 +63,10 @@ export async function declineInvitation(
 }
 
 /**
- * Returns the invited party. An unknown recipient joins with an empty wallet. The sandbox has no customer accounts, so
- * anyone who holds the invitation counts as the person at that address.
- * @throws 409 `conflict` if the invitation is not pending, so that nobody joins by it; or if it is addressed to the
- * party that sent it.
+ * Returns the invited party. An unknown recipient becomes a party with an empty wallet. The sandbox has no customer
+ * accounts, so anyone who holds the invitation counts as the person at that address.
+ * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it; or if it is addressed to
+ * the party that sent it.
  */
 export async function invitedParty(
   { tx, system, nowMs }: ChangeContext,

@@ -46,7 +46,8 @@ export async function requireCardWithinLimits(
 
 /**
  * Returns the refusal of a purchase that would exceed a limit of its agent: a 409 `conflict` naming the limit. A
- * merchant cannot wait for a person to decide. The limits of a party put payments in review; they refuse no purchase.
+ * merchant cannot wait for a person to decide. The limits of a party put payments in review but never refuse a
+ * purchase.
  */
 export async function purchaseRefusal(
   tx: Transaction,

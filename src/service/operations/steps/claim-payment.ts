@@ -13,7 +13,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
 
-/** Pays out the reserved money. The recipient joins unless a party with that address exists by now. */
+/** Pays the reserved money to the recipient. If no party has the recipient's address yet, one is created. */
 export async function claimPayment(context: ChangeContext, before: PaymentRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const status = nextPaymentStatus(before.status, 'claim')
@@ -53,8 +53,8 @@ export async function knownClaimant(
 const typeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
 
 /**
- * Returns the default wallet of the party with an e-mail address or phone number. An unknown address joins with an
- * empty one.
+ * Returns the default wallet of the party with an e-mail address or phone number. For an unknown address, it creates a
+ * party with an empty wallet.
  */
 export async function walletOfAddress(
   { tx, system, nowMs }: ChangeContext,

@@ -49,9 +49,10 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
 }
 
 /**
- * Pays a request with a charged card, without using a wallet of the payer or applying limits. An unknown payer joins by
- * paying.
- * @throws 409 `conflict` if it is not open, or its wallet accepts no money now: call this before the card is charged.
+ * Pays a request with a charged card, without using a wallet of the payer or applying limits. An unknown payer becomes
+ * a party.
+ * @throws 409 `conflict` if the request is not open, or its wallet accepts no money now. Call this before the card is
+ * charged.
  */
 export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
@@ -86,7 +87,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
     updatedAtMs: nowMs,
   }
   const to = await receivingWallet(context, payment)
-  // The payment belongs to the payer, the money to another party.
+  // The payment belongs to the payer, but the money goes to another party, so this locks rows of both.
   tx.runAlone()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
   const paid = { ...payment, transactionId: await recordArrival(context, payment, to) }

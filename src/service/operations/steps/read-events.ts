@@ -105,7 +105,8 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     return (await findCardTransaction(tx, { partyId, agentId: null }, of.cardTransactionId))?.walletId
   if (of.partyId === partyId) return of.walletId
   if (wordOf(event.type) === 'payment_request') {
-    // As with the request itself, reading an event about it requires reading the party's default wallet.
+    // An event about a payment request may be read with permission on the party's default wallet, like the request
+    // itself.
     const { agentId } = actor
     if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]

@@ -7,8 +7,8 @@ import { findUserByEmail, markVerified } from '../../store/users.ts'
 export type ResetResult = 'reset' | 'none' | 'unknown'
 
 /**
- * Removes a user's authenticator app so that they can set up another. For operators with access to the database: no
- * request leads here. No credential is involved, so the activity lists a visitor.
+ * Removes a user's authenticator app so that they can set up another. Only the command line calls it, for operators
+ * with access to the database. They have no credential, so the activity records a visitor.
  */
 export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {
   return runChange<ResetResult>(dependencies, async ({ tx }) => {

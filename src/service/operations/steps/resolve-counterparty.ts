@@ -17,7 +17,7 @@ export interface Counterparty {
 
 /**
  * Resolves a counterparty to a recipient.
- * @param attribute Its name, and the ability the counterparty needs.
+ * @param attribute The name of the attribute, and what the counterparty must be able to do.
  * @throws 422 with the pointer to its value if the value is malformed or matches nobody.
  */
 export async function resolveCounterparty(

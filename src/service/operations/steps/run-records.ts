@@ -72,10 +72,7 @@ function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, ro
   if (row.agentId !== null) changes.agentIds.add(row.agentId)
 }
 
-/**
- * Loads the party's own records that a run's changes name, in their current state: created by the run or only touched
- * by it.
- */
+/** Loads the party's own records that a run created or changed, in their current state. */
 export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow, ids: ReadonlySet<string>) {
   const idsWithPrefix = (...prefixes: string[]) =>
     [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()

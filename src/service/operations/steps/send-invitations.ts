@@ -103,7 +103,7 @@ export function expiry(requestedExpiry: string | undefined, nowMs: number, defau
 
 /**
  * Loads the agents to invite for. An agent may invite only for itself.
- * @throws 403, 404, 409, 422 naming the one at fault.
+ * @throws 403, 404, 409, 422 naming the wrong agent.
  */
 export async function loadAgents(
   { tx, actor }: Context,

@@ -5,16 +5,17 @@ import { areOfOthers, updateParty } from '../../store/parties.ts'
 import { areHeld, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
-/** How long a handle is held for the party that gave it up (docs/service.md#handles). */
+/** How long a handle is reserved for the party that gave it up (docs/service.md#handles). */
 const heldMs = 14 * 24 * 60 * 60_000
-/** A bound on the names that a repeatedly renamed party keeps out of use. */
+/** The most handles reserved for one party, so that repeated renaming cannot block many names. */
 const maxHeld = 10
 
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle for a party or its agent if another party has it or it is held for another. The same goes for a
- * handle that begins with another party's handle and a dash, as the handles of that party's agents do.
+ * Refuses a handle for a party or its agent if another party has it, or if it is reserved for another party. Also
+ * refuses a handle that begins with such a handle and a dash, because the handles of that party's agents begin like
+ * this.
  * @throws 409 `conflict`.
  */
 export async function requireFreeHandle(
@@ -31,8 +32,8 @@ export async function requireFreeHandle(
 }
 
 /**
- * Changes a party's handle and those of its agents. The old handle is held for the party, which may take it back.
- * @throws 409 `conflict` if the handle, or one of an agent's, belongs to another.
+ * Changes a party's handle and those of its agents. The old handle is reserved for the party, which may take it back.
+ * @throws 409 `conflict` if the handle, or a new handle of one of its agents, belongs to another party.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {
   const { tx, nowMs } = context
