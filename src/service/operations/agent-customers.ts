@@ -55,7 +55,7 @@ export const agentCustomerHandlers = {
     const more = invitations.lastId !== null || invitations.rows.length > room
     const rows = [
       ...grants.rows.map((row) => ({ id: row.id, view: grantView(row, agent) })),
-      ...invitationRows.map((row) => ({ id: row.id, view: askedView(row, agent) })),
+      ...invitationRows.map((row) => ({ id: row.id, view: pendingView(row, agent) })),
     ]
     const found: PageOf<(typeof rows)[number]> = { rows, lastId: more ? (rows.at(-1)?.id ?? null) : null }
     return page(found, list, ({ view }) => view)
@@ -119,7 +119,7 @@ function grantView(row: AgentGrant, agent: AgentRow): z.output<typeof AgentCusto
   }
 }
 
-function askedView(row: InvitationRecord, agent: AgentRow): z.output<typeof AgentCustomer> {
+function pendingView(row: InvitationRecord, agent: AgentRow): z.output<typeof AgentCustomer> {
   return {
     type: 'customer',
     id: row.recipient,

@@ -133,7 +133,7 @@ function parsedLimits({ limits }: PartyRow): Limits | null {
   return limits === null ? null : (JSON.parse(limits) as Limits)
 }
 
-const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
+const timestampOrNull = (ms: number | null) => (ms === null ? null : timestamp(ms))
 
 export function partyView(row: PartyRow): z.output<typeof Party> {
   const profile = profileOf(row)
@@ -172,7 +172,7 @@ function partyLimitsView(row: PartyRow): z.output<typeof PartyLimits> {
     attributes: {
       limits: row.limits === null ? null : { perTransaction, perDay, perMonth },
       currency: row.limits === null ? null : 'USD',
-      updatedAt: when(row.limitsUpdatedAtMs),
+      updatedAt: timestampOrNull(row.limitsUpdatedAtMs),
     },
     relationships: { party: { data: { type: 'party', id: row.id } } },
   }

@@ -42,7 +42,7 @@ export const shopHandlers = {
     }
     const tokenOf = await shopTokens(tx)
     await insertShopCheckout(tx, record)
-    answerInItsTime(context, shop)
+    delayAnswer(context, shop)
     return checkoutView(record, shop, { context, tokenOf })
   },
 
@@ -56,13 +56,13 @@ export const shopHandlers = {
     if (checkout === undefined) fail('not_found', { detail: `There is no checkout ${checkoutId}.` })
     const shop = findOpenShop(open, checkout.shopId)
     if (shop.answers.failsOnce === 'before_charge' && attempt === 'first' && checkout.orderId === null)
-      throw trouble(shop)
+      throw shopFailure(shop)
     const requireMayUse = ({ walletId: id, partyId }: { walletId: string; partyId: string }) =>
       requireWalletPermission(tx, actor, operation, { id, partyId })
     const payer = { ...context, agentId: actor.agentId, instanceId, requireMayUse }
     const after = await payCheckout(payer, shop, checkout, typed)
     const isLost = after.orderId !== null && shop.answers.failsOnce === 'after_charge'
-    answerInItsTime(context, shop, isLost ? trouble(shop) : undefined)
+    delayAnswer(context, shop, isLost ? shopFailure(shop) : undefined)
     return checkoutView(after, shop, { context, tokenOf })
   },
 
@@ -101,11 +101,11 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /** Delays the response of a slow shop. An unreliable shop responds with an error after it has charged the card. */
-function answerInItsTime({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
+function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
   if (answers.slowMs > 0 || instead !== undefined) afterCommit.otherAnswer = { afterMs: answers.slowMs, instead }
 }
 
-function trouble({ name, says }: ShopDefinition): Failure {
+function shopFailure({ name, says }: ShopDefinition): Failure {
   const detail = says.error ?? `${name} is not responding. It is not known yet whether it charged the card.`
   return new Failure('service_unavailable', { detail, retryable: true })
 }
@@ -124,7 +124,7 @@ export function shopView(shop: ShopDefinition, { publicUrl }: Pick<Context, 'pub
   }
 }
 
-interface Seen {
+interface CheckoutViewing {
   context: Pick<Context, 'publicUrl' | 'nowMs'>
   tokenOf: (checkoutId: string) => string
 }
@@ -132,7 +132,7 @@ interface Seen {
 export function checkoutView(
   record: ShopCheckoutRecord,
   { name, terms, says }: ShopDefinition,
-  { context: { publicUrl, nowMs }, tokenOf }: Seen,
+  { context: { publicUrl, nowMs }, tokenOf }: CheckoutViewing,
 ): z.output<typeof ShopCheckout> {
   const { id, cart, decline, orderId } = record
   return {

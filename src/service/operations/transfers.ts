@@ -153,7 +153,7 @@ export function transferView(row: PaymentRow): z.output<typeof Transfer> {
       amount: row.amountCents,
       currency: row.currency,
       status,
-      ...way(row),
+      ...methodAndRail(row),
       description: row.description,
       tags: JSON.parse(row.tags) as Record<string, string>,
       expectedAvailableAt: timeOrNull(status === 'PROCESSING' ? row.bankDueAtMs : settledAtMs),
@@ -187,7 +187,7 @@ function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal'
  * Returns the method and rail of a transfer and the mask of its account. A transfer stores only the last digits of a
  * linked account.
  */
-function way({ kind, method, beneficiary }: PaymentRow) {
+function methodAndRail({ kind, method, beneficiary }: PaymentRow) {
   const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)
   if (kind === 'wire') return { method: 'wire', rail: 'wire', externalAccountDisplayMask: mask }
   if (kind === 'internal') return { method: null, rail: null, externalAccountDisplayMask: null }

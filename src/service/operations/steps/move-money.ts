@@ -40,7 +40,7 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
-  const payment = await movable(context, wallet, newPayment(context, wallet, draft))
+  const payment = await requireMovable(context, wallet, newPayment(context, wallet, draft))
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
   const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
@@ -70,7 +70,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
 }
 
 /** Returns the payment if it could move now without an approval. @throws 404, 409 otherwise. */
-async function movable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
+async function requireMovable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.externalAccountId !== null) return withBank(context, payment, wallet)
   // The payer of a request does not choose the amount.
   const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined

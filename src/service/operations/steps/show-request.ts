@@ -44,18 +44,18 @@ interface Viewing {
 
 /** Returns a function that renders requests. It loads a party, agent or wallet shared by several requests only once. */
 export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
-  const showing = showings(viewing)
-  return async (row) => (await showing(row))(row)
+  const load = loadRenderer(viewing)
+  return async (row) => (await load(row))(row)
 }
 
 /** Loads everything needed to render a request before it changes. Returns a function that renders its later state. */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
-  return showings(viewing)(row)
+  return loadRenderer(viewing)(row)
 }
 
-type Show = (row: PaymentRequestRow) => RequestResource
+type Render = (row: PaymentRequestRow) => RequestResource
 
-function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: PaymentRequestRow) => Promise<Show> {
+function loadRenderer({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: PaymentRequestRow) => Promise<Render> {
   const partyOf = findOnce((id: string) => findParty(tx, id))
   const agentOf = findOnce((id: string) => findAgentOfAnyParty(tx, { id }))
   const walletOf = findOnce((id: string, partyId: string) => findWallet(tx, partyId, id))
