@@ -110,7 +110,7 @@ function randomSecrets(system: System): Record<Kind, string[]> {
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
-  return agent_key?.id ?? refuseWorld(['parties'], 'have no agent with a key, as which this program could act')
+  return agent_key?.id ?? refuseWorld(['parties'], 'have no agent with a key that this program could use')
 }
 
 /** Hashes passwords before the transaction, and only if a world with passwords has yet to be filled in. */
