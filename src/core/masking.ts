@@ -39,8 +39,9 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in a text from any author, in linear time. It masks card numbers, even within longer digits, in
- * groups or in base64; card codes, keys, tokens and passwords in addresses; and values assigned to a secret's name.
+ * Masks the secrets in a text from any author, in linear time. It masks card numbers, even within longer rows of
+ * digits, in groups or in base64; card codes, keys, tokens and passwords in addresses; and values assigned to a
+ * secret's name.
  */
 export function maskSecretTexts(text: string, words: MaskWords = usualWords): string {
   let masked = text

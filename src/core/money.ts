@@ -16,7 +16,7 @@ export function money(cents: number, currency = 'USD'): string {
 /** Formats cents as a program sends them, followed by the amount in dollars: `4250 ($42.50)`. */
 export const withMoney = (cents: number) => `${cents} (${money(cents)})`
 
-/** An amount written in dollars, with its cents or the currency sign. No request has a larger one. */
+/** An amount written in dollars, with its cents or the currency sign. No request has a larger amount. */
 const written = /^\s*(\$?)\s*(\d{1,6}|\d{1,3},\d{3})(?:\.(\d{1,2}))?\s*$/
 
 /**

@@ -38,7 +38,7 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
 
 /** Facts that only some callers have when they record an act. */
 interface RecordedWith {
-  /** The end of the chain, if it was read under a lock that excludes others. */
+  /** The end of the chain, if it was read under a lock that excludes other writers. */
   end?: ChainEnd | undefined
   /** The record of the act's idempotency key, which is written with it. */
   record?: IdempotencyRecordRow | undefined

@@ -4,7 +4,7 @@ import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
 /** The most characters of a body that are stored. Nobody reads more. */
 export const longestKept = 16_384
-/** How far masking reads beyond the stored part, so that a secret across its end is recognized. */
+/** How far masking reads beyond the stored part, so that it recognizes a secret that crosses the end. */
 const longestSecret = 2048
 /** No request or answer of the API is nested deeper or has more parts. */
 const deepest = 64

@@ -121,7 +121,10 @@ function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): R
   return attributesIn(answer)?.status === 'IN_REVIEW' ? 'review' : 'done'
 }
 
-/** Returns the code with which a purchase or a shop declined; null if none did. Reading a decline is not a decline. */
+/**
+ * Returns the code with which a purchase or a shop declined; null if neither did. A read that shows an earlier decline
+ * does not count.
+ */
 function declineIn({ operation }: Phase, answer: unknown): string | null {
   const { status, decline } = attributesIn(answer) ?? {}
   if (operation.effect === 'read' || (status !== 'declined' && status !== 'open')) return null
@@ -131,7 +134,10 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
 /** Ten times the stored part of an answer; a longer answer is not read. */
 const longestLookedAt = 163_840
 
-/** Returns the answer's value if the entry needs it. Lists are long and contain no amount of the call. */
+/**
+ * Returns the answer's value if the entry needs it. It does not need lists, which are long and contain no amount of the
+ * call.
+ */
 function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
   return operation.result === 'page' && isSuccess(reply) ? undefined : replyValue(reply)

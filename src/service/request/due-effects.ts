@@ -150,7 +150,7 @@ interface Selection {
 
 /**
  * Applies all due effects of one party or of all, in batches, so that others can use the database and the process in
- * between. An effect that several processes apply at the same time is applied once.
+ * between. If several processes do this at the same time, each effect is still applied only once.
  */
 export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
   const { partyId, goesOn = () => true } = selection

@@ -18,7 +18,7 @@ import { mayContainSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer the answer is stored, in case the clock is ahead: a difference below this loses no key. */
+/** How much longer the answer is stored, so that no key is lost if the clock is ahead by less than this. */
 const keptLongerMs = 7 * 24 * hourMs
 
 /** A request's claim of its key, which is scoped to the party it acts on. */

@@ -17,8 +17,8 @@ interface Sent {
 }
 
 /**
- * Carries out an operation for the signed-in user of a page. It goes through the pipeline, so that it is limited, permitted,
- * recorded and refused like any request. Only authentication is skipped.
+ * Carries out an operation for the signed-in user of a page. It goes through the pipeline like any other request; only
+ * authentication is skipped.
  */
 export function asUser(
   dependencies: Dependencies,

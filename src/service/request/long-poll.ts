@@ -17,8 +17,8 @@ interface Resource {
 }
 
 /**
- * Answers a request. One with `waitSeconds` is answered once the status has changed or is final, or when the time is
- * over (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request
+ * Answers a request. A request with `waitSeconds` is answered once the status has changed or is final, or when the time
+ * is over (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request
  * through the pipeline, with the usual permissions.
  * @param gone Aborts when nobody waits for the answer any more.
  */

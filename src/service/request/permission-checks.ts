@@ -15,7 +15,9 @@ export interface Actor {
   /** The user it acts as; an agent that a user connected acts as itself. */
   userId: string | null
   credentialKind: 'api_key' | 'agent_key' | 'oauth_access_token' | 'exchanged_token'
-  /** The id of the credential. For an exchanged token, it is that of the key or grant that the token was created from. */
+  /**
+   * The id of the credential. For an exchanged token, it is the id of the key or grant that the token was created from.
+   */
   keyId: string
   /** An API key's scopes; empty for agents and users. */
   scopes: readonly string[]
@@ -23,7 +25,7 @@ export interface Actor {
   grant: Grant | null
 }
 
-/** A user's grant to an application (docs/service.md#oauth-scopes), as far as the token in hand reaches. */
+/** A user's grant to an application (docs/service.md#oauth-scopes), limited to the scopes of the presented token. */
 export interface Grant {
   id: string
   userId: string

@@ -8,7 +8,7 @@ import { type DueWebhook, dueWebhooks, type WebhookKey, webhooksWithNewEvents } 
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
-/** The interval of polling for events without a signal. */
+/** How often it polls for events if no signal arrives. */
 const lookEveryMs = 500
 /** Events within this interval are handled together. */
 const gatherMs = 50
