@@ -47,7 +47,7 @@ export const hostSetups = {
     // With `alwaysLoad`, the first turn of a session waits for the server's tools. It must not wait for a remote
     // server, which may be unreachable.
     entry: (reach) =>
-      'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start), alwaysLoad: true },
+      'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start), alwaysLoad: true },
     remotely: 'Then type /mcp in a session to sign in.',
   },
   'claude-desktop': {
@@ -55,7 +55,7 @@ export const hostSetups = {
     file: 'claude_desktop_config.json (Settings, Developer, Edit Config)',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? null : started(reach.start)),
+    entry: (reach) => ('url' in reach ? null : startOf(reach.start)),
     remotely:
       'Claude Desktop takes an address under Settings, Connectors, Add custom connector; the address must use https and be reachable from the internet.',
   },
@@ -64,7 +64,7 @@ export const hostSetups = {
     file: '~/.cursor/mcp.json, or .cursor/mcp.json of a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { url: reach.url } : started(reach.start)),
+    entry: (reach) => ('url' in reach ? { url: reach.url } : startOf(reach.start)),
     link: (entry) => {
       const config = Buffer.from(JSON.stringify(entry)).toString('base64')
       return `cursor://anysphere.cursor-deeplink/mcp/install?name=${serverName}&config=${encodeURIComponent(config)}`
@@ -75,11 +75,11 @@ export const hostSetups = {
     file: '.vscode/mcp.json of a project, or the mcp.json that the command MCP: Open User Configuration opens',
     format: 'json',
     servers: 'servers',
-    entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...started(reach.start) }),
+    entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start) }),
     link: (entry) => `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: serverName, ...entry }))}`,
     lacks: (entry) =>
       JSON.stringify(entry).includes('${input:')
-        ? 'Copilot sessions in VS Code are not given a server that asks for an input. For them, put the server into .mcp.json of the project, without an input (docs/hosts.md#vs-code).'
+        ? 'VS Code does not give Copilot sessions a server that asks for an input. For them, put the server into .mcp.json of the project, without an input (docs/hosts.md#vs-code).'
         : undefined,
   },
   codex: {
@@ -89,7 +89,7 @@ export const hostSetups = {
     servers: 'mcp_servers',
     // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
     // be required: Codex would not start while it is unreachable.
-    entry: (reach) => ('url' in reach ? { url: reach.url } : { ...started(reach.start), required: true }),
+    entry: (reach) => ('url' in reach ? { url: reach.url } : { ...startOf(reach.start), required: true }),
     remotely: `Then run codex mcp login ${serverName} to sign in.`,
   },
   gemini: {
@@ -97,7 +97,7 @@ export const hostSetups = {
     file: '~/.gemini/settings.json, or .gemini/settings.json of a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : started(reach.start)),
+    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
     remotely: `Then type /mcp auth ${serverName} to sign in.`,
   },
   copilot: {
@@ -108,7 +108,7 @@ export const hostSetups = {
     entry: (reach) =>
       'url' in reach
         ? { type: 'http', url: reach.url, tools: ['*'] }
-        : { type: 'local', ...started(reach.start), tools: ['*'] },
+        : { type: 'local', ...startOf(reach.start), tools: ['*'] },
     remotely: 'Then type /mcp in a session to sign in.',
   },
   opencode: {
@@ -118,7 +118,7 @@ export const hostSetups = {
     servers: 'mcp',
     entry: (reach) => {
       if ('url' in reach) return { type: 'remote', url: reach.url }
-      const { command, args, env } = started(reach.start)
+      const { command, args, env } = startOf(reach.start)
       return { type: 'local', command: [command, ...args], ...(env === undefined ? {} : { environment: env }) }
     },
     remotely: `Then run opencode mcp auth ${serverName} to sign in.`,
@@ -128,7 +128,7 @@ export const hostSetups = {
     file: '~/.qwen/settings.json, or .qwen/settings.json of a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : started(reach.start)),
+    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
     remotely: 'Then type /mcp in a session to sign in.',
   },
   continue: {
@@ -136,7 +136,7 @@ export const hostSetups = {
     file: '~/.continue/config.yaml',
     format: 'yaml',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { type: 'streamable-http', url: reach.url } : started(reach.start)),
+    entry: (reach) => ('url' in reach ? { type: 'streamable-http', url: reach.url } : startOf(reach.start)),
     needs: { name: 'Local Assistant', version: '1.0.0', schema: 'v1' },
   },
 } as const satisfies Record<string, HostSetup>
@@ -162,7 +162,7 @@ export function hostLink(name: HostName, reach: Reach): string | null {
   return hostEntry === null ? null : (link?.(hostEntry) ?? null)
 }
 
-function started({ command, args, env }: Start) {
+function startOf({ command, args, env }: Start) {
   return { command, args, ...(Object.keys(env).length === 0 ? {} : { env }) }
 }
 

@@ -95,7 +95,7 @@ export function successStatus({ answers }: Pick<OperationDefinition, 'answers'>)
 }
 
 /** Returns whether each call moves money or creates something, so that two equal calls have two effects. */
-export function happensAgain({
+export function hasEffectPerCall({
   effect,
   method,
   setsState,

@@ -74,7 +74,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
   const bodies = new BodyBudget(bodyBounds)
-  const prepare = preparing(options)
+  const prepare = createPreparation(options)
   const admission = new BodyAdmission({ bodies, addressOf, prepare, log })
   const guardedAnswer = async (request: Request, connection: unknown) => {
     const beganAtMs = system.elapsed()
@@ -84,8 +84,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const answered =
       detail === undefined
         ? fetch(request, { local: isLocal(incoming), address: addressOf(incoming), body: admission.bodyOf(incoming) })
-        : refusedAs(new Failure('forbidden', { detail }), supportId)
-    const response = await unlessCut(answered).finally(() => admission.bodyOf(incoming)?.end())
+        : refusalResponse(new Failure('forbidden', { detail }), supportId)
+    const response = await undefinedIfCut(answered).finally(() => admission.bodyOf(incoming)?.end())
     if (response === undefined) {
       // Once a request is read to its end, destroying it would leave its socket open.
       incoming.socket.destroy()
@@ -139,7 +139,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** Returns a function that sets the headers common to all responses and returns the request's support id. */
-function preparing({ system, publicUrl, isEnding }: ListenOptions) {
+function createPreparation({ system, publicUrl, isEnding }: ListenOptions) {
   return (outgoing: ServerResponse): string => {
     const supportId = newId('req', system, system.now())
     if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
@@ -151,7 +151,7 @@ function preparing({ system, publicUrl, isEnding }: ListenOptions) {
 }
 
 /** Returns the response; undefined if the connection must be cut. */
-async function unlessCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
+async function undefinedIfCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
   try {
     return await answered
   } catch (error) {
@@ -160,7 +160,7 @@ async function unlessCut(answered: Response | Promise<Response>): Promise<Respon
   }
 }
 
-function refusedAs(failure: Failure, supportId: string): Response {
+function refusalResponse(failure: Failure, supportId: string): Response {
   const { status, body, headers } = refusal(failure, supportId)
   return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
 }

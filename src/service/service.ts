@@ -272,7 +272,7 @@ export function createService({
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(lastingTexts[purpose]),
     seedPassword: (fixedPassword, isSeen) => signIn.seedPassword(fixedPassword, isSeen),
     signInLink: (next) => signIn.linkTo(`${publicUrl()}/sign-in/once/`, next),
-    identify: (credential) => identified(admission, credential),
+    identify: (credential) => findActor(admission, credential),
     actAs: (user, key, input) => asUser(dependencies, user, key, input),
   }
 }
@@ -286,7 +286,7 @@ async function localAgentKey(seeding: Seeding, local: Map<string, string>): Prom
 }
 
 /** Returns the actor of a credential; undefined if it is invalid. */
-async function identified(
+async function findActor(
   admission: Parameters<typeof authenticateEarly>[0],
   credential: string,
 ): Promise<Actor | undefined> {

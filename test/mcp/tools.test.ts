@@ -5,7 +5,7 @@ import { z } from 'zod'
 import {
   answersList,
   type Environment,
-  happensAgain,
+  hasEffectPerCall,
   inputParts,
   type OperationDefinition,
 } from '../../src/core/operation.ts'
@@ -105,7 +105,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       destructiveHint: operation.effect === 'destructive' || setting.includes(name),
       // test/surface/hints.test.ts calls each twice.
-      idempotentHint: !happensAgain(operation),
+      idempotentHint: !hasEffectPerCall(operation),
       openWorldHint: false,
     })
     expect(operation.method === 'GET').toBe(operation.effect === 'read')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { happensAgain, type OperationDefinition } from '../../src/core/operation.ts'
+import { hasEffectPerCall, type OperationDefinition } from '../../src/core/operation.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
@@ -49,9 +49,9 @@ describe('the hint that a tool is idempotent is true', () => {
     const between = await state()
     const second = await send(on, operation, same, request)
     const changed = (await state()).filter((row) => !between.includes(row))
-    const again = happensAgain(operation) && !refusedOnce.includes(key)
+    const again = hasEffectPerCall(operation) && !refusedOnce.includes(key)
     if (again) expect(changed, second.text).not.toEqual([])
     else expect(changed, second.text).toEqual([])
-    expect(hints.get(operation.name)?.idempotentHint).toBe(!happensAgain(operation))
+    expect(hints.get(operation.name)?.idempotentHint).toBe(!hasEffectPerCall(operation))
   })
 })

@@ -4,7 +4,7 @@ import { agentCards } from '../../../tools/agent-cards.ts'
 import {
   answersList,
   type Environment,
-  happensAgain,
+  hasEffectPerCall,
   type OperationDefinition,
   onlyReads,
 } from '../../core/operation.ts'
@@ -58,7 +58,7 @@ function withDescription(
 function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
   const { environment } = choice
   const { name, title, effect, environments } = operation
-  const isRepeatable = !happensAgain(operation)
+  const isRepeatable = !hasEffectPerCall(operation)
   return {
     name,
     title,

@@ -1,7 +1,7 @@
 import { newId, newSecret, sha256, timestamp } from '../../core/system.ts'
 import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
-import { limitsPassed } from '../operations/steps/check-spending-limits.ts'
+import { findExceededLimits } from '../operations/steps/check-spending-limits.ts'
 import type { Beneficiary } from '../operations/transfers.ts'
 import { funded, type Posting, paid, released, reserved, returned, transferred, wired } from '../rules/ledger.ts'
 import type { LimitReason } from '../rules/limits.ts'
@@ -249,7 +249,7 @@ async function review(builder: WorldBuilder, sent: Sent): Promise<void> {
   const { tx, system } = builder.context
   const { row, file, path } = sent
   const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
-  const reasons = reasonsOf(file) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
+  const reasons = reasonsOf(file) ?? (await findExceededLimits(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {
     const why = `it exceeds no limit in the file at ${timestamp(createdAtMs)}`
     refuseWorld([...path, 'status'], `could not be reviewed, because ${why}: set a limit, or give approval.reasons`)

@@ -43,7 +43,7 @@ export const agentHandlers = {
       description: input.description ?? null,
       tags: JSON.stringify(input.tags ?? {}),
       slug,
-      handle: slug === null ? null : await freeHandle(context, slug, null),
+      handle: slug === null ? null : await buildHandle(context, slug, null),
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
@@ -71,7 +71,7 @@ export const agentHandlers = {
       ...(name === undefined || name === null ? {} : { name }),
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
-      ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
+      ...(renamed ? { slug, handle: await buildHandle(context, slug, agentId) } : {}),
       // Limits are replaced as a whole, so an omitted window is cleared.
       ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
     }
@@ -100,7 +100,7 @@ export async function loadAgent({ tx, partyId }: Context, agentId: string): Prom
  * Returns the handle built from the slug.
  * @throws 409 if another agent has it, 422 if the party has no handle to prefix it with.
  */
-async function freeHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
+async function buildHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
   const { tx, partyId } = context
   const party = await findParty(tx, partyId)
   if (party === undefined || party.handle === null) {

@@ -55,12 +55,12 @@ export const approvalHandlers = {
   denyApproval: async ({ approvalId, reason }, context) => deny(context, await load(context, approvalId), reason),
 
   simulateCustomerApproval: async ({ approvalId }, context) => {
-    const approval = await loadAsked(context, approvalId)
+    const approval = await loadForSimulation(context, approvalId)
     return approve(context, approval, nextApprovalStatus(approval.approval.status, 'approve'))
   },
 
   simulateCustomerDenial: async ({ approvalId, reason }, context) =>
-    deny(context, await loadAsked(context, approvalId), reason),
+    deny(context, await loadForSimulation(context, approvalId), reason),
 } satisfies HandlersOf<typeof approvals>
 
 interface Decided {
@@ -123,7 +123,7 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
  * caller's party.
  * @throws 404 for anything else, 409.
  */
-async function loadAsked(context: Context, id: string): Promise<Decided> {
+async function loadForSimulation(context: Context, id: string): Promise<Decided> {
   const { tx, actor } = context
   const approval = await findDelegatedApproval(tx, { id, agentPartyId: actor.partyId })
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)

@@ -24,7 +24,7 @@ export const partyHandlers = {
   getParty: async (_input, context) => partyView(await ownParty(context)),
 
   updateParty: async ({ displayName }, context) => {
-    const before = await changedParty(context)
+    const before = await lockPartyForChange(context)
     if (displayName === undefined) return partyView(before)
     const { isUnnamed, ...profile } = profileOf(before)
     const change =
@@ -37,7 +37,7 @@ export const partyHandlers = {
   },
 
   setPartyHandle: async ({ handle }, context) => {
-    const before = await changedParty(context)
+    const before = await lockPartyForChange(context)
     return partyView(before.handle === handle ? before : await takeHandle(context, before, handle))
   },
 
@@ -92,7 +92,7 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
  * lock here.
  * @throws 403.
  */
-async function changedParty(context: Context): Promise<PartyRow> {
+async function lockPartyForChange(context: Context): Promise<PartyRow> {
   await requireManager(context)
   await context.tx.lockParty(context.partyId)
   return ownParty(context)
@@ -101,7 +101,7 @@ async function changedParty(context: Context): Promise<PartyRow> {
 /** Replaces the limits as a whole, so an omitted window is cleared. */
 async function setLimits(context: Context, limits: Limits | null, source?: { pointer: string }) {
   const { tx, actor, nowMs } = context
-  const before = await changedParty(context)
+  const before = await lockPartyForChange(context)
   if (isWider(limits, parsedLimits(before))) requireCanGrant(actor, grantedScopes.higherLimits(), source)
   const column = limitsColumn(limits)
   if (column === before.limits) return partyLimitsView(before)

@@ -117,12 +117,12 @@ export const paymentRequestHandlers = {
   },
 
   simulatePaymentRequestFulfillment: async ({ paymentRequestId }, context) => {
-    const request = await loadPlayed(context, paymentRequestId)
+    const request = await loadForSimulation(context, paymentRequestId)
     return paymentView(await payRequestByCard(context, request), request.partyId)
   },
 
   simulatePaymentRequestDecline: async ({ paymentRequestId }, context) => {
-    const request = await loadPlayed(context, paymentRequestId)
+    const request = await loadForSimulation(context, paymentRequestId)
     const show = await readRequestView({ ...context, partyId: request.partyId }, request)
     return show(await declineRequest(context, request))
   },
@@ -189,7 +189,7 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
  * customer.
  * @throws 404, 409.
  */
-async function loadPlayed(context: Context, id: string): Promise<PaymentRequestRow> {
+async function loadForSimulation(context: Context, id: string): Promise<PaymentRequestRow> {
   const { tx, actor } = context
   const request = await findPaymentRequestOfAnyParty(tx, id)
   const isOwn = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)

@@ -7,7 +7,7 @@ import { type Context, cardScope, type HandlersOf } from '../request/handler.ts'
 import { requireWalletPermission } from '../request/permission-checks.ts'
 import { purchaseOf } from '../request/shop-events.ts'
 import { nextOfOrder, sendBack } from '../rules/shop-orders.ts'
-import { checkoutLifetimeMs, checkoutStatus, fillCart, keptNote } from '../rules/shops.ts'
+import { checkoutLifetimeMs, checkoutStatus, fillCart, maskedNote } from '../rules/shops.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import { findShopCheckout, insertShopCheckout, type ShopCheckoutRecord } from '../store/shop-checkouts.ts'
 import { findShopOrder, type ShopOrderRecord, saveShopOrder } from '../store/shop-orders.ts'
@@ -32,7 +32,7 @@ export const shopHandlers = {
       shopId: shop.id,
       cart,
       totalCents: cart.totalCents,
-      note: input.note === undefined ? null : keptNote(input.note),
+      note: input.note === undefined ? null : maskedNote(input.note),
       decline: null,
       orderId: null,
       version: 1,
@@ -74,7 +74,7 @@ export const shopHandlers = {
   returnShopOrder: async ({ orderId, reason }, context) => {
     const { order, purchase } = await loadOrder(context, orderId)
     const { tx, nowMs } = context
-    const after = sendBack(order, reason === undefined ? null : keptNote(reason), nowMs)
+    const after = sendBack(order, reason === undefined ? null : maskedNote(reason), nowMs)
     return orderView(after === order ? order : await saveShopOrder(tx, order, after, nowMs), purchase)
   },
 } satisfies HandlersOf<typeof shops>

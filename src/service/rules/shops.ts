@@ -164,7 +164,7 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
 }
 
 /** Returns a note to a shop as it is stored: without keys, card numbers and security codes. */
-export function keptNote(text: string): string {
+export function maskedNote(text: string): string {
   return (
     maskSecrets(text)
       // Matches digits of any script with any separators. Masking another long number by mistake does little harm.

@@ -226,7 +226,7 @@ function requirePossible({ status }: Billing, command: keyof typeof possibleIn):
 /** Applies the next event at its moment. */
 function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   if (billing.status === 'pending') return { billing: cancelBilling(billing, atMs), charges: [] }
-  if (billing.status === 'needs_attention') return { billing: passOver(billing), charges: [] }
+  if (billing.status === 'needs_attention') return { billing: skipPayment(billing), charges: [] }
   const { current, attempts } = billing
   const outcome = cardBehaviors[behaviorAt(billing, current)][attempts === 0 ? 'first' : 'retry']
   if (outcome === 'approved') {
@@ -255,7 +255,7 @@ function stop(billing: Billing, reason: AttentionReason, atMs: number): Billing 
 }
 
 /** Marks the current payment as missed because its window closed while collection was stopped. */
-function passOver(billing: Billing): Billing {
+function skipPayment(billing: Billing): Billing {
   return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
 }
 

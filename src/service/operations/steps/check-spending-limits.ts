@@ -19,7 +19,7 @@ interface Cap {
 type AgentSpender = Spender & { agent?: Pick<AgentRow, 'partyId' | 'limits'> | undefined }
 
 /** Returns every limit that a payment exceeds, starting with those of the agent or the customer's grant. */
-export async function limitsPassed(
+export async function findExceededLimits(
   tx: Transaction,
   spender: Spender,
   amountCents: number,

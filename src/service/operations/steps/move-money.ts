@@ -15,7 +15,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
 import { submit, withBank } from './bank-transfers.ts'
-import { limitsPassed } from './check-spending-limits.ts'
+import { findExceededLimits } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
 /** The attributes a new payment or wire specifies; the rest follows from the caller. */
@@ -42,7 +42,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
   const { tx, nowMs, system } = context
   const payment = await requireMovable(context, wallet, newPayment(context, wallet, draft))
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
-  const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
+  const reasons = await findExceededLimits(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
     const moved = await (payment.externalAccountId === null ? move : submit)(context, payment, wallet)
     await insertPayment(tx, moved)

@@ -118,7 +118,7 @@ const masked = <R extends { merchantName: string }>(row: R): R => ({
  * Counts the changes made for customers and lists what this party's agents requested there. The results belong to the
  * customer and are left out.
  */
-export async function doneForCustomers(
+export async function changesForCustomers(
   store: Reads,
   { instanceId }: RunRow,
   byCustomer: Changes['byCustomer'],

@@ -19,7 +19,7 @@ import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { RunRow } from '../../store/schema/runs.ts'
 import { findUser } from '../../store/users.ts'
-import { byId, changesOfRun, doneForCustomers, recordsOfRun } from './run-records.ts'
+import { byId, changesForCustomers, changesOfRun, recordsOfRun } from './run-records.ts'
 import { tally } from './run-tally.ts'
 
 /** The most entries and changes of a run that go into its report. */
@@ -77,7 +77,7 @@ export async function runReport(
     subscriptions: records.subscriptions.map(({ id, status, isOwn }) => {
       return { id, status, chargedCents: charged.get(id) ?? 0, isOwn }
     }),
-    customers: await doneForCustomers(store, run, changes.byCustomer),
+    customers: await changesForCustomers(store, run, changes.byCustomer),
     approvals: await Promise.all(approvals.sort(byId).map((one) => reportedApproval(store, one))),
     questions: totals.questions,
     repeats: totals.repeats,
