@@ -23,7 +23,7 @@ export async function openAuthorizationServer(
   fetch: Fetch,
   authentication: ClientAuth = None(),
 ): Promise<Configuration> {
-  return await reaching(issuer, async () => {
+  return await reachServer(issuer, async () => {
     const config = await discovery(new URL(issuer), clientId, undefined, authentication, requestOptions(issuer, fetch))
     refuseUnsafe(config, issuer)
     if (config.serverMetadata().supportsPKCE('S256')) return config
@@ -38,7 +38,7 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
     const detail = `The identity provider is ${show(idp)}; only https is used, or http on a loopback host.`
     throw new Failure('bad_gateway', { detail })
   }
-  return await reaching(idp, async () => {
+  return await reachServer(idp, async () => {
     const options = { ...requestOptions(idp, fetch), algorithm: 'oidc' as const }
     const config = await discovery(new URL(idp), clientId, undefined, None(), options)
     refuseUnsafe(config, idp)
@@ -76,7 +76,7 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
   }
-  const { client_id } = await reaching(issuer, async () =>
+  const { client_id } = await reachServer(issuer, async () =>
     (
       await dynamicClientRegistration(new URL(issuer), metadata, None(), requestOptions(issuer, fetch))
     ).clientMetadata(),
@@ -101,7 +101,7 @@ export async function knowsClient(config: Configuration): Promise<boolean> {
 }
 
 /** Runs requests to the server; turns a failure into one line for a person. */
-export async function reaching<T>(issuer: string, work: () => Promise<T>): Promise<T> {
+export async function reachServer<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

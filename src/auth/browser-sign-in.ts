@@ -1,6 +1,6 @@
 import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge } from 'openid-client'
 import { newSecret } from '../core/system.ts'
-import { reaching } from './authorization-server.ts'
+import { reachServer } from './authorization-server.ts'
 import { openCallback } from './callback.ts'
 import { keepLogin, prepareSignIn, requireEndpoint, type SignInOptions } from './sign-in.ts'
 
@@ -31,7 +31,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
     )
     await callback.answered(async (answer) => {
       const checks = { pkceCodeVerifier: codeVerifier, expectedState: state }
-      const tokens = await reaching(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
+      const tokens = await reachServer(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
       await keepLogin(options, signIn, tokens)
     })
   } finally {

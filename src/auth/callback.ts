@@ -37,7 +37,7 @@ export async function openCallback(state: string, system: System): Promise<Callb
   return {
     address,
     answered: async (finish) => {
-      const { answer, response } = await inTime(answers.promise, system)
+      const { answer, response } = await limitWait(answers.promise, system)
       try {
         await finish(answer)
       } catch (error) {
@@ -66,7 +66,7 @@ function answerOf(request: IncomingMessage, address: string): URL | undefined {
   return fits && called?.host === host && called.pathname === pathname ? called : undefined
 }
 
-async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
+async function limitWait<T>(answered: Promise<T>, system: System): Promise<T> {
   const timer = new AbortController()
   const answerLate = async () => {
     await system.sleep(longestWaitMs, timer.signal)

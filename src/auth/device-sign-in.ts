@@ -6,7 +6,7 @@ import {
 } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import type { System } from '../core/system.ts'
-import { deviceGrant, reaching } from './authorization-server.ts'
+import { deviceGrant, reachServer } from './authorization-server.ts'
 import { oauthErrorCode } from './oauth-failure.ts'
 import { keepLogin, prepareSignIn, requireEndpoint, type SignIn, type SignInOptions } from './sign-in.ts'
 
@@ -25,11 +25,11 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   const signIn = await prepareSignIn(options)
   requireEndpoint(signIn, 'device_authorization_endpoint')
   const { config, issuer, scope, resource } = signIn
-  const device = await reaching(issuer, () =>
+  const device = await reachServer(issuer, () =>
     initiateDeviceAuthorization(config, { scope, resource, prompt: 'consent' }),
   )
   show({ address: pageOf(device, issuer), userCode: device.user_code.replace(/[^\x21-\x7e]/g, '') })
-  await keepLogin(options, signIn, await reaching(issuer, () => poll(signIn, device, options.system)))
+  await keepLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
 }
 
 /** Polls for the tokens. The library's own polling is not used, because it waits by its own clock. */

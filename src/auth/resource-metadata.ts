@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fetched, send } from '../client/send.ts'
+import { fetchAnswer, send } from '../client/send.ts'
 import { parseBaseUrl } from '../config/values.ts'
 import { Failure, show } from '../core/errors.ts'
 
@@ -26,7 +26,7 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
   const { host } = new URL(baseUrl)
   const headers = { Accept: 'application/json' }
   const answer = await send(
-    (signal) => fetched(fetch, new Request(metadataAddress(baseUrl), { headers, redirect: 'manual', signal })),
+    (signal) => fetchAnswer(fetch, new Request(metadataAddress(baseUrl), { headers, redirect: 'manual', signal })),
     { timeoutMs: 15_000, signal: undefined },
   )
   if (answer.kind === 'broken') {

@@ -1,6 +1,6 @@
 import { tokenRevocation } from 'openid-client'
 import { Failure } from '../core/errors.ts'
-import { openAuthorizationServer, reaching } from './authorization-server.ts'
+import { openAuthorizationServer, reachServer } from './authorization-server.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
@@ -25,7 +25,7 @@ async function revoke(login: Login, fetch: SignInOptions['fetch']): Promise<Sign
     if (config.serverMetadata().revocation_endpoint === undefined) {
       return { kind: 'forgotten', reason: `${new URL(issuer).host} cannot revoke tokens.` }
     }
-    await reaching(issuer, () => tokenRevocation(config, refreshToken ?? accessToken))
+    await reachServer(issuer, () => tokenRevocation(config, refreshToken ?? accessToken))
     return { kind: 'revoked' }
   } catch (error) {
     if (error instanceof Failure) return { kind: 'forgotten', reason: error.message }

@@ -8,7 +8,7 @@ import { type HostProgram, userAgentOf } from '../core/user-agent.ts'
 import { refusal } from './api-error.ts'
 import { prepare } from './input.ts'
 import { type AttemptProgress, withRetries } from './retry.ts'
-import { overFetch, send } from './send.ts'
+import { send, transportOver } from './send.ts'
 
 export { Failure } from '../core/errors.ts'
 export { ApiError, type ApiErrorFields } from './api-error.ts'
@@ -171,7 +171,7 @@ export function createClient(options: ClientOptions): Client {
     fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })
   }
   const { origin, pathname, host } = new URL(options.baseUrl)
-  const carry = options.carry ?? overFetch(options.fetch, origin + pathname.replace(/\/+$/, ''))
+  const carry = options.carry ?? transportOver(options.fetch, origin + pathname.replace(/\/+$/, ''))
 
   const call: Client['call'] = async (operation, input, callOptions = {}) => {
     const { path, params, body } = prepare(operation, input)
@@ -188,7 +188,7 @@ export function createClient(options: ClientOptions): Client {
       if (callOptions.isRepeat === true) headers['X-MCP-Repeat'] = 'true'
       if (callOptions.isToolCall === true) headers['X-MCP-Tool-Call'] = 'true'
       if (body !== undefined) headers['Content-Type'] = 'application/json'
-      const now = lessWaiting(operation, input, system.elapsed() - beganAtMs)?.path ?? path
+      const now = shortenWait(operation, input, system.elapsed() - beganAtMs)?.path ?? path
       const { name, method } = operation
       const request = { operation: name, method, path: now, params, headers, body, fault: callOptions.fault }
       return await send((signal) => carry(request, signal), { timeoutMs, signal: callOptions.signal })
@@ -233,7 +233,7 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Shortens the wait in a retried request to the time that is left: a host does not wait longer than that. */
-function lessWaiting(operation: OperationDefinition, input: object, pastMs: number) {
+function shortenWait(operation: OperationDefinition, input: object, pastMs: number) {
   const { waitSeconds } = input as { waitSeconds?: unknown }
   if (waitSeconds === undefined || pastMs === 0) return undefined
   return prepare(operation, { ...input, waitSeconds: Math.max(0, Math.floor(Number(waitSeconds) - pastMs / 1000)) })

@@ -17,7 +17,7 @@ interface FollowOptions {
   since?: string | undefined
   signal: AbortSignal
   /** Reports that the events cannot be read at the moment. */
-  troubled(error: unknown): void
+  onTrouble(error: unknown): void
 }
 
 /** How often to look for new events. */
@@ -35,8 +35,8 @@ const maxKnown = 10_000
  * @throws ApiError if no retry helps: an unknown event id, or a refused credential.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
-  const { client, system, signal, troubled } = options
-  const seenIds = new Set(await firstKnown(options).catch(rethrowUnless(signal)))
+  const { client, system, signal, onTrouble } = options
+  const seenIds = new Set(await firstKnown(options).catch(ignoreAfter(signal)))
   let waitMs = 0
   while (!signal.aborted) {
     try {
@@ -52,7 +52,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
     } catch (error) {
       if (signal.aborted) return
       if (isRefusal(error)) throw error
-      troubled(error)
+      onTrouble(error)
       waitMs = Math.min(longestPauseMs, Math.max(pauseMs, waitMs * 2))
     }
     await system.sleep(waitMs, signal).catch(() => {})
@@ -106,7 +106,7 @@ function tooMany(): Failure {
 }
 
 /** Ignores an error after the signal aborted. */
-function rethrowUnless(signal: AbortSignal): (error: unknown) => string[] {
+function ignoreAfter(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []
     throw error

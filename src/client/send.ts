@@ -47,7 +47,7 @@ export async function send(
   } catch (error) {
     limits.signal?.throwIfAborted()
     if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
-    return { kind: 'broken', ...brokenBy(error) }
+    return { kind: 'broken', ...explainFailure(error) }
   } finally {
     timer.clear()
     limits.signal?.removeEventListener('abort', cancel)
@@ -55,15 +55,15 @@ export async function send(
 }
 
 /** Carries requests over a fetch function to the API at `base`, an address without a trailing slash. */
-export function overFetch(fetch: (request: Request) => Response | Promise<Response>, base: string): ApiTransport {
+export function transportOver(fetch: (request: Request) => Response | Promise<Response>, base: string): ApiTransport {
   return ({ method, path, headers, body }, signal) => {
     const init: RequestInit = { method, headers, redirect: 'manual', signal }
     if (body !== undefined) init.body = body
-    return fetched(fetch, new Request(base + path, init))
+    return fetchAnswer(fetch, new Request(base + path, init))
   }
 }
 
-export async function fetched(
+export async function fetchAnswer(
   fetch: (request: Request) => Response | Promise<Response>,
   request: Request,
 ): Promise<ApiAnswer> {
@@ -118,7 +118,7 @@ const unreachedCodes: ReadonlySet<string> = new Set([
 ])
 
 /** Returns why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
-export function brokenBy(error: unknown): { reason: string; unreached: boolean } {
+export function explainFailure(error: unknown): { reason: string; unreached: boolean } {
   const code = networkCode(error)
   return { reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
 }

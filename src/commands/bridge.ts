@@ -4,11 +4,11 @@ import { describeText, parseBaseUrl } from '../config/values.ts'
 import { realSystem } from '../core/system.ts'
 import { bridgeOverStdio } from '../mcp/bridge/bridge.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 
 /** Bridges MCP over stdio to an HTTP endpoint, for hosts that can only start local servers. Messages stay unchanged. */
 export async function bridge(flags: Flags, addressText?: string): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const { key, logLevel } = commandConfig('bridge', flags)
     const address = addressOf(addressText)
     if (key === undefined) {

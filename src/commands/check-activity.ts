@@ -33,7 +33,7 @@ export async function checkActivity(url: string, secrets: readonly string[] | un
       entries += chain.entries
       if (chain.brokenAt !== undefined) brokenPlaces.push(chain.brokenAt)
     }
-    return [brokenPlaces.length === 0 ? intactFinding(entries, chains) : brokenIn(brokenPlaces)]
+    return [brokenPlaces.length === 0 ? intactFinding(entries, chains) : brokenFinding(brokenPlaces)]
   } finally {
     await reading.close()
   }
@@ -62,7 +62,7 @@ function intactFinding(entries: number, chains: number): Finding {
   )
 }
 
-function brokenIn(brokenPlaces: readonly string[]): Finding {
+function brokenFinding(brokenPlaces: readonly string[]): Finding {
   const rest = brokenPlaces.length > maxListed ? `; and ${brokenPlaces.length - maxListed} more` : ''
   return bad(
     'Activity',

@@ -9,7 +9,7 @@ import { refusals } from '../service/store/engine/origin.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 import { checkActivity } from './check-activity.ts'
 import { checkWorld } from './check-world.ts'
-import { bad, clockFinding, type Finding, note, ok, orFinding } from './finding.ts'
+import { bad, clockFinding, type Finding, findOrReport, note, ok } from './finding.ts'
 import { commandLine } from './start-command.ts'
 
 /** Checks the embedded sandbox: its database and content, and the port of `serve`. */
@@ -53,7 +53,7 @@ async function checkData(config: Config, onInspected: (found: Inspection) => voi
     ]
   }
   const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
-  if (found.isOpened) findings.push(...(await orFinding('Activity', () => checkActivity(url, secrets))))
+  if (found.isOpened) findings.push(...(await findOrReport('Activity', () => checkActivity(url, secrets))))
   else {
     const advice = 'Set PAYMENTS_SECRET to the secret that encrypts them.'
     findings.push(bad('Secret', 'does not decrypt the keys in the database', advice))

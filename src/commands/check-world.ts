@@ -3,7 +3,7 @@ import type { Config } from '../config/settings.ts'
 import { otherWorld } from '../worlds/digest.ts'
 import type { World } from '../worlds/schema.ts'
 import { bad, type Finding, ok } from './finding.ts'
-import { openWorldFile, waysOut } from './setting-file.ts'
+import { openWorldFile, remedyFor } from './setting-file.ts'
 
 /**
  * Checks the world file, and that the database holds its world; `held` is undefined if the database was not filled yet.
@@ -22,7 +22,7 @@ export async function checkWorld(config: Config, held: string | null | undefined
   const other = held === undefined ? undefined : otherWorld(held, world)
   if (other !== undefined) {
     return [
-      bad('World', `the database has ${other.held}, but startup would use ${other.requested}`, waysOut(databaseUrl)),
+      bad('World', `the database has ${other.held}, but startup would use ${other.requested}`, remedyFor(databaseUrl)),
     ]
   }
   if (path === undefined) return []

@@ -3,9 +3,9 @@ import { realSystem } from '../core/system.ts'
 import { embeddedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { openEmbedded } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { openBrowser } from './open-browser.ts'
-import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
+import { endOnSignal, listenOrExplain } from './process-lifecycle.ts'
 import { withoutCredentials } from './welcome.ts'
 
 type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
@@ -15,7 +15,7 @@ type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
  * the database of the MCP server over stdio.
  */
 export async function openConsole(flags: ConsoleFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('console', flags)
     refuseEmbeddedProduction(config)
     const { baseUrl, databaseUrl } = config
@@ -35,7 +35,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
       throw error
     })
     url = listener.url
-    untilStopped(log, async () => {
+    endOnSignal(log, async () => {
       await readiness.end()
       await listener.close()
       await close()

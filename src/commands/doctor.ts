@@ -4,15 +4,15 @@ import { checkApi } from './check-api.ts'
 import { checkHosts } from './check-hosts.ts'
 import { checkSandbox } from './check-sandbox.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplain } from './explain.ts'
-import { type Finding, ok, orFinding } from './finding.ts'
+import { explainErrors } from './explain.ts'
+import { type Finding, findOrReport, ok } from './finding.ts'
 
 /** Checks everything that a start needs, and gives advice. It changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('doctor', flags)
     const findings: Finding[] = [ok('Node.js', `${process.versions.node} (${process.execPath})`)]
-    for (const [about, check] of checksFor(config)) findings.push(...(await orFinding(about, check)))
+    for (const [about, check] of checksFor(config)) findings.push(...(await findOrReport(about, check)))
     process.stdout.write(findings.map(findingText).join(''))
     const wrong = findings.filter(({ is }) => is === 'bad').length
     process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to fix.\n`)

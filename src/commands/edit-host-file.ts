@@ -16,7 +16,7 @@ export class UnreadableFile extends Error {
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
   const all = content(format, text)[servers]
   if (all === undefined) return undefined
-  if (format === 'yaml') return namedIn(listOf(all, `${servers} is not a list of servers`))
+  if (format === 'yaml') return entryIn(listOf(all, `${servers} is not a list of servers`))
   const entry = tableOf(all, `${servers} is not a table of servers`)[serverName]
   return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is not a server`)
 }
@@ -78,7 +78,7 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
 }
 
 /** Returns our server's entry in such a list, without its name. */
-function namedIn(list: readonly unknown[]): Table | undefined {
+function entryIn(list: readonly unknown[]): Table | undefined {
   const item = list.find((one) => isTable(one) && one.name === serverName)
   if (!isTable(item)) return undefined
   const { name: _, ...entry } = item

@@ -16,7 +16,7 @@ import { OtherSchemaError, WrongDatabaseError } from '../service/store/engine/wr
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
-import { orExplainWorld } from './explain-world.ts'
+import { explainWorldErrors } from './explain-world.ts'
 import { openWorldFile } from './setting-file.ts'
 
 export interface Embedded {
@@ -81,7 +81,7 @@ export async function openEmbedded(
   /** Closes everything if the world cannot be loaded, so that the process can end or try again. */
   const closeOnFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await orExplainWorld(config, file, work)
+      return await explainWorldErrors(config, file, work)
     } catch (error) {
       await close()
       throw error

@@ -1,11 +1,11 @@
 import { ApiError } from '../client/api-error.ts'
 import { Failure } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 
 /** Runs a command. If the API refuses a call, reports that in one line and exits with 1. */
-export async function orExplainFailure(command: () => Promise<void>): Promise<void> {
-  await orExplain(async () => {
+export async function explainFailures(command: () => Promise<void>): Promise<void> {
+  await explainErrors(async () => {
     try {
       await command()
     } catch (error) {

@@ -5,13 +5,13 @@ import { AnotherWorldError } from '../service/seed.ts'
 import { InvalidWorldError } from '../worlds/invalid-world.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
-import { refusedFile, waysOut } from './setting-file.ts'
+import { refusedFile, remedyFor } from './setting-file.ts'
 
 /**
  * Runs work that fills an empty database with the world of the file.
  * @throws ConfigError, and WorldFileError if no setting names the file.
  */
-export async function orExplainWorld<Value>(
+export async function explainWorldErrors<Value>(
   { world: path, databaseUrl }: Pick<Config, 'world' | 'databaseUrl'>,
   file: ParsedFile<World> | undefined,
   work: () => Promise<Value>,
@@ -23,7 +23,7 @@ export async function orExplainWorld<Value>(
     if (error instanceof AnotherWorldError) {
       const got = path !== undefined ? show(path) : file === undefined ? 'nothing' : 'a world'
       throw new ConfigError(
-        `${variable} (${flag}) got ${got}, ${error.requested}, but the database has ${error.held}. ${waysOut(databaseUrl)}`,
+        `${variable} (${flag}) got ${got}, ${error.requested}, but the database has ${error.held}. ${remedyFor(databaseUrl)}`,
       )
     }
     if (!(error instanceof InvalidWorldError)) throw error

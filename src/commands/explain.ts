@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 
 /** Runs a command; reports an error that the person can fix in one line, and exits with 2. */
-export async function orExplain(command: () => Promise<void>): Promise<void> {
+export async function explainErrors(command: () => Promise<void>): Promise<void> {
   try {
     await command()
   } catch (error) {

@@ -26,7 +26,7 @@ export function clockFinding(apartMs: number, other: string): Finding {
 }
 
 /** Turns a failed check into a finding, so that the other checks still run. */
-export async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
+export async function findOrReport(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await check()
   } catch (error) {

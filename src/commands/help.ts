@@ -63,7 +63,7 @@ export function settingsHelp(): string {
 }
 
 /** Refuses an unknown command, and suggests the nearest known one. */
-export function noCommand(word: string, commands: readonly string[]): ConfigError {
+export function unknownCommand(word: string, commands: readonly string[]): ConfigError {
   const nearestCommand = nearestWord(word, commands)
   const advice = nearestCommand === undefined ? '' : ` (did you mean ${nearestCommand}?)`
   return new ConfigError(`${JSON.stringify(word)} is not a command${advice}; the commands are ${commands.join(', ')}.`)

@@ -9,7 +9,7 @@ import { packagePath } from '../core/package-path.ts'
 import { worldTemplate } from '../worlds/template.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { commandLine } from './start-command.ts'
 import { withoutCredentials } from './welcome.ts'
 
@@ -17,16 +17,16 @@ type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
 
 /** Creates a world file for a sandbox, or a production database with its first party. */
 export async function init(flags: InitFlags, file?: string): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     if (flags.production === true) return initProduction(flags, file)
-    const stray = settings.find(({ key }) => flags[key] !== undefined)?.flag ?? strayOf(flags)
+    const stray = settings.find(({ key }) => flags[key] !== undefined)?.flag ?? strayOption(flags)
     if (stray !== undefined)
       throw new ConfigError(`${stray} needs --production; for a world file, init takes only its name.`)
     await initWorld(file ?? 'world.yaml')
   })
 }
 
-function strayOf({ email, name }: InitFlags): string | undefined {
+function strayOption({ email, name }: InitFlags): string | undefined {
   if (email !== undefined) return '--email'
   return name === undefined ? undefined : '--name'
 }

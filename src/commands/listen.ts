@@ -10,7 +10,7 @@ import { maskSecrets } from '../core/masking.ts'
 import { secretPrefix, signedHeaders } from '../core/standard-webhooks.ts'
 import { realSystem, type System } from '../core/system.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplainFailure } from './explain-failure.ts'
+import { explainFailures } from './explain-failure.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { openClient } from './open-client.ts'
@@ -20,7 +20,7 @@ type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string
 
 /** Follows the events that the credential may read, prints each, and forwards it as a webhook would. */
 export async function listen(flags: ListenFlags): Promise<void> {
-  await orExplainFailure(async () => {
+  await explainFailures(async () => {
     const config = commandConfig('listen', flags)
     const types = flags.events?.split(',').map((type) => type.trim())
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
@@ -44,7 +44,7 @@ export async function listen(flags: ListenFlags): Promise<void> {
         system: realSystem,
         since: flags.since,
         signal,
-        troubled: reportTrouble,
+        onTrouble: reportTrouble,
       })
       for await (const event of events) {
         if (types !== undefined && !types.includes(event.attributes.eventType)) continue

@@ -4,7 +4,7 @@ import { signInWithBrowser } from '../auth/browser-sign-in.ts'
 import { signInWithDevice } from '../auth/device-sign-in.ts'
 import { ConfigError } from '../config/load.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplainFailure } from './explain-failure.ts'
+import { explainFailures } from './explain-failure.ts'
 import { openBrowser } from './open-browser.ts'
 import { withSignInOptions } from './sign-in-options.ts'
 
@@ -22,7 +22,7 @@ type LoginFlags = Flags & {
 
 /** Signs in at a payments API, and stores the login for the MCP server. */
 export async function login(flags: LoginFlags): Promise<void> {
-  await orExplainFailure(async () => {
+  await explainFailures(async () => {
     await withSignInOptions(commandConfig('login', flags), async (options) => {
       if (flags.enterprise === true) await signInAsApplication(options, enterpriseOf(flags))
       else if (flags.clientCredentials === true) await signInAsApplication(options, applicationOf(flags))

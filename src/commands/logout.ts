@@ -1,11 +1,11 @@
 import { signOut } from '../auth/sign-out.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplainFailure } from './explain-failure.ts'
+import { explainFailures } from './explain-failure.ts'
 import { withSignInOptions } from './sign-in-options.ts'
 
 /** Ends the login at a payments API. */
 export async function logout(flags: Flags): Promise<void> {
-  await orExplainFailure(async () => {
+  await explainFailures(async () => {
     await withSignInOptions(commandConfig('logout', flags), async (options) => {
       const ended = await signOut(options)
       if (ended.kind === 'none') process.stdout.write(`Nobody was signed in at ${options.baseUrl}.\n`)

@@ -195,7 +195,7 @@ export class LoopbackDecisions implements Decisions {
     const session = sessionAt(c, entry)
     const isShown = session !== undefined && equalSecrets(sent?.get('formToken') ?? '', formTokenOf(session, entry))
     const answer = answerIn(sent)
-    if (!isShown || answer === undefined) return this.#page(c, entry, { problem: elsewhereWords, status: 403 })
+    if (!isShown || answer === undefined) return this.#page(c, entry, { problem: foreignFormText, status: 403 })
     const after = withAnswer(entry, answer, system.now())
     if (after !== undefined) {
       Object.assign(entry, after)
@@ -254,7 +254,7 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 
 const cookie = 'payments_decision'
 /** The context variable with the session, for the request that admits a browser: it has no cookie yet. */
-const entered = 'session'
+const sessionVariable = 'session'
 
 /**
  * Admits the first browser that opens the address with the ticket, and no other. The cookie is limited to this path,
@@ -266,7 +266,7 @@ function admitBrowser(c: Context, system: System, entry: Entry): void {
   if (ticket === undefined || windows.get(ticket) !== undefined) return
   const session = newSecret(system)
   windows.set(ticket, session)
-  c.set(entered, session)
+  c.set(sessionVariable, session)
   setCookie(c, cookie, session, { path: windowPath(entry, ticket), httpOnly: true, sameSite: 'Lax', maxAge: 3600 })
 }
 
@@ -280,7 +280,7 @@ function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
 /** Returns the session if this is the window of the admitted browser. */
 function sessionAt(c: Context, { windows }: Entry): string | undefined {
   const session = windows.get(ticketAt(c, windows) ?? '')
-  const sentSession = c.get(entered) ?? getCookie(c, cookie) ?? ''
+  const sentSession = c.get(sessionVariable) ?? getCookie(c, cookie) ?? ''
   return session !== undefined && equalSecrets(sentSession, session) ? session : undefined
 }
 
@@ -288,7 +288,7 @@ const formTokenOf = (session: string, { held }: Entry) => hmac(session, `form de
 
 const onlyShown = html`<p class="warning">This address only shows the question. Answer it in the window that was opened in your browser for it.</p>`
 
-const elsewhereWords = 'This form was not sent from the window that was opened for it. Nothing was changed.'
+const foreignFormText = 'This form was not sent from the window that was opened for it. Nothing was changed.'
 
 function notFound(c: Context): Response | Promise<Response> {
   const text = 'There is nothing to decide at this address. Ask your assistant again.'

@@ -6,8 +6,8 @@ import { nearestWord } from '../core/spelling.ts'
 import { rehearseHelp, rehearseOptions } from '../rehearse/options.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './command-config.ts'
-import { orExplain } from './explain.ts'
-import { helpAfter, noCommand, settingsHelp } from './help.ts'
+import { explainErrors } from './explain.ts'
+import { helpAfter, settingsHelp, unknownCommand } from './help.ts'
 import type { RehearseFlags } from './rehearse.ts'
 import { version } from './version.ts'
 
@@ -26,7 +26,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .argument('[command]')
     .configureHelp({ visibleArguments: () => [] })
     .action(async (word: string | undefined, ...actionArguments: unknown[]) => {
-      if (word !== undefined) return orExplain(() => Promise.reject(noCommand(word, names())))
+      if (word !== undefined) return explainErrors(() => Promise.reject(unknownCommand(word, names())))
       await runAction(async () => (await import('./stdio.ts')).stdio)(...actionArguments)
     })
   withSettings(program.command('serve'), 'serve')
@@ -152,13 +152,13 @@ function withoutSettings(program: Command): void {
     .command('help')
     .description('Show the help of a command, or all settings: payments-mcp help settings.')
     .argument('[topic]', 'A command, or settings')
-    .action((topic: string | undefined) => orExplain(async () => showHelp(program, topic)))
+    .action((topic: string | undefined) => explainErrors(async () => showHelp(program, topic)))
   program
     .command('completion')
     .description('Print the script that completes commands and flags in a shell.')
     .argument('<shell>', 'bash, zsh or fish')
     .action((shell: string) =>
-      orExplain(async () => {
+      explainErrors(async () => {
         const { completionScript } = await import('./completion.ts')
         process.stdout.write(completionScript(program, shell))
       }),
@@ -169,7 +169,7 @@ function showHelp(program: Command, topic: string | undefined): void {
   const names = program.commands.map((command) => command.name())
   const command = topic === undefined ? program : program.commands.find((candidate) => candidate.name() === topic)
   if (topic === 'settings') process.stdout.write(settingsHelp())
-  else if (command === undefined) throw noCommand(topic ?? '', [...names, 'settings'])
+  else if (command === undefined) throw unknownCommand(topic ?? '', [...names, 'settings'])
   else command.outputHelp()
 }
 

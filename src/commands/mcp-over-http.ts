@@ -55,7 +55,7 @@ interface Caller extends Principal {
  */
 export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
   const { config, service, store, publicUrl, system, log, signals } = dependencies
-  const noteScopes = scopeNotes((id) => {
+  const noteScopes = trackScopes((id) => {
     endpoint.notify({ kind: 'tools_list_changed' }, id)
     endpoint.notify({ kind: 'prompts_list_changed' }, id)
   })
@@ -63,7 +63,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
   const endpoint = new McpEndpoint({
     authorize: (credential) => authorize(service, credential, noteScopes),
     limit: ({ id }) => service.limit(id),
-    createServer: serverMaker(dependencies, clientFor),
+    createServer: serverFactory(dependencies, clientFor),
     sessions: createMcpSessions(store, signals),
     changes: {
       activity: {
@@ -71,7 +71,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
         onChange: (changed) => signals?.subscribe(changesTopic, changed) ?? (() => {}),
       },
       follow: (follower) => service.waits.follow(follower),
-      mayRead: readsOf(dependencies, clientFor),
+      mayRead: readCheck(dependencies, clientFor),
     },
     challenge: (request) => ({
       resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
@@ -99,7 +99,7 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
 }
 
 /** Notifies a host when its credential allows more or less than when it was last seen. */
-function scopeNotes(changed: (id: string) => void): NoteScopes {
+function trackScopes(changed: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
     const before = scopes.get(id)
@@ -125,7 +125,7 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 type ClientFor = ReturnType<typeof clientsOf>
 
 /** Returns a function that tells whether a principal can read an address, which decides if its host is notified. */
-function readsOf({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
+function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
     const caller = principal as Caller
     const client = clientFor(() => caller, instanceId)
@@ -141,7 +141,7 @@ type Permitted = Pick<OperationDefinition, 'permission'>
 const instanceId = 'changes of resources'
 
 /** Creates the MCP server of a host's session or request, which calls the API under the host's own credential. */
-function serverMaker(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
+function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
   const { config, service, store, publicUrl, system, log, offers = () => true } = dependencies
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
   const stateSecrets = () => service.derivedSecrets('mcpRequestState')

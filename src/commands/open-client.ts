@@ -182,7 +182,7 @@ function openRemoteClient(
   const stored = key === undefined ? createStoredCredential({ baseUrl, store, system, fetch, log }) : undefined
   const client = createClient({
     baseUrl,
-    fetch: stored === undefined ? fetch : reportingRefusals(fetch, stored.refused),
+    fetch: stored === undefined ? fetch : reportRefusals(fetch, stored.refused),
     credential: stored ?? (() => key ?? ''),
     instanceId,
     program,
@@ -193,7 +193,7 @@ function openRemoteClient(
 }
 
 /** Reports a refused token: a revoked token looks valid until the API is called. */
-function reportingRefusals(fetch: Fetch, onRefusal: (accessToken: string) => void): Fetch {
+function reportRefusals(fetch: Fetch, onRefusal: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)
     if (response.status === 401) onRefusal(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')

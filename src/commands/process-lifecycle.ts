@@ -29,7 +29,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
 const stopWithinMs = 9_500
 
 /** Calls `end` when a signal stops this process. */
-export function untilStopped(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
+export function endOnSignal(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {
       log.error({}, 'the process ended before everything was closed')

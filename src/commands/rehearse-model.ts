@@ -42,12 +42,12 @@ export async function modelOf(modelName: string, flags: ModelFlags): Promise<Age
   }
   if (price !== undefined) settings.price = priceOption(price)
   const access = await findModel(modelName, foreignEnvironment())
-  tellWarningsOnce()
+  printWarningsOnce()
   return modelAgent(access, settings)
 }
 
 /** Prints each warning of the AI SDK only once, such as that a model ignores its temperature. */
-function tellWarningsOnce(): void {
+function printWarningsOnce(): void {
   const printed = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {
     for (const warning of warnings) {

@@ -21,7 +21,7 @@ import { defaultBounds, neverCalled } from '../rehearse/trial.ts'
 import { isJudged } from '../rehearse/trial-record.ts'
 import { rehearseWithTrivial } from '../rehearse/trivial.ts'
 import { WorldFileError } from '../worlds/parse-file.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { type ModelFlags, modelOf, refuseModelOptions } from './rehearse-model.ts'
@@ -57,7 +57,7 @@ export interface RehearseFlags extends ModelFlags {
 
 /** Rehearses an agent in scenarios, and reports its results according to the ledger. */
 export async function rehearse(flags: RehearseFlags): Promise<void> {
-  await orExplain(() => explainingFiles(() => run(flags)))
+  await explainErrors(() => explainFileErrors(() => run(flags)))
 }
 
 async function run(flags: RehearseFlags): Promise<void> {
@@ -205,7 +205,7 @@ function withComparison(results: Results, older: KeptResults, { scenarios, isStr
 }
 
 /** Reports a mistake in a scenario file in the same way as a mistake in an option. */
-async function explainingFiles(work: () => Promise<void>): Promise<void> {
+async function explainFileErrors(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

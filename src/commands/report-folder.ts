@@ -51,7 +51,7 @@ export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed
     try {
       writeFileSync(join(folder, trialsFile), text, { flag })
     } catch (error) {
-      throw unwritten(folder, error)
+      throw writeError(folder, error)
     }
   }
   write('w', '')
@@ -59,7 +59,7 @@ export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed
     write('a', `${JSON.stringify({ format: 1, ...told, scenarios: [resultsOf(scenario, [trial])] })}\n`)
 }
 
-const unwritten = (folder: string, error: unknown) =>
+const writeError = (folder: string, error: unknown) =>
   new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
 
 /** Reads the trials of a rehearsal that was killed; undefined if there are none. */
@@ -89,7 +89,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
     for (const [temporary, path] of written) await rename(temporary, path)
   } catch (error) {
     await Promise.all(written.map(([temporary]) => rm(temporary, { force: true })))
-    throw unwritten(folder, error)
+    throw writeError(folder, error)
   }
   await rm(join(folder, trialsFile), { force: true })
 }

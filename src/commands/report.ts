@@ -14,13 +14,13 @@ import { newestRuns, runsNamed } from '../service/store/runs.ts'
 import type { RunRow } from '../service/store/schema/runs.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
 /** Writes the report of a run in the configured database, while other processes may use it. */
 export async function report(flags: ReportFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('report', flags)
     const format = formatOf(flags)
     if (config.baseUrl !== undefined) {

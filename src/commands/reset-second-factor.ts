@@ -3,13 +3,13 @@ import { realSystem } from '../core/system.ts'
 import { resetSecondFactor } from '../service/operations/steps/reset-second-factor.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
 /** Removes a user's authenticator app in the configured database, while other processes may use it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('reset-second-factor', flags)
     if (config.baseUrl !== undefined) {
       throw new ConfigError(

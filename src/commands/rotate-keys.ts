@@ -1,13 +1,13 @@
 import type { Service } from '../service/service.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openKept } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 
 type RotateFlags = Flags & { retire?: boolean }
 
 /** Creates new keys in the configured database, for the running processes too; with `retire`, removes older ones. */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('rotate-keys', flags)
     const { databaseUrl } = config
     const { service, close } = await openKept('rotate-keys', config)

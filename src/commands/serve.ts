@@ -7,20 +7,20 @@ import { openSignals } from '../service/store/engine/open-signals.ts'
 import { servedAddress } from './addresses.ts'
 import { commandConfig, configuredFaultRules, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded-service.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { listenForSignIns, refuseIdentityProvider, trustCommand } from './identity-provider.ts'
 import type { Metrics } from './metrics.ts'
-import { listenOrExplain, untilStopped } from './process-lifecycle.ts'
+import { endOnSignal, listenOrExplain } from './process-lifecycle.ts'
 import { serveInfo } from './serve-info.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
-import { printed, ready, welcomeText } from './welcome.ts'
+import { readyLine, shortText, welcomeText } from './welcome.ts'
 
 type ServeFlags = Flags & { json?: boolean }
 
 /** Runs the service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: ServeFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('serve', flags)
     refuseIdentityProvider(config)
     const faults = await configuredFaultRules(config)
@@ -52,13 +52,13 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
-    const words = flags.json === true ? ready : isShown ? welcomeText : printed
+    const words = flags.json === true ? readyLine : isShown ? welcomeText : shortText
     const { agentKey } = credentials
     const agentId = agentKey === null ? undefined : (await service.identify(agentKey))?.agentId
     const trusting = { publicUrl: publicUrl(), email: owner.email, agentId }
     const company = idp && { url: idp.url, trust: trustCommand(idp.url, trusting) }
     process.stdout.write(words({ ...start, link, company }))
-    untilStopped(log, async () => {
+    endOnSignal(log, async () => {
       await service.readiness.end()
       await Promise.all([site.close(), listener.close(), atOwnPort?.close(), idp?.close()])
       await Promise.all([signals.close(), close()])

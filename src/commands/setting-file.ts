@@ -44,7 +44,7 @@ export function refusedFile(setting: SettingKey, path: string, reason: string): 
 }
 
 /** Returns advice for a start with another world than the database holds. */
-export function waysOut(databaseUrl: string): string {
+export function remedyFor(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove = path === undefined ? '' : `, or delete ${resolve(path)} and all its data while no process uses it`
   return `Name the file of that world, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`

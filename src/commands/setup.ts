@@ -19,7 +19,7 @@ import { servedAddress } from './addresses.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { copySkills, skillNames } from './copy-skills.ts'
 import { mergedEntry, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { hostFiles, isFound } from './host-files.ts'
 import { openWorldFile } from './setting-file.ts'
 import { commandLine, startCommand } from './start-command.ts'
@@ -30,7 +30,7 @@ type SetupFlags = Flags & { yes?: boolean; http?: boolean; skills?: boolean }
 
 /** Writes the MCP server into a host's configuration, after showing the entry and asking. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('setup', flags)
     await openWorldFile(config)
     const reach = reachOf(config, flags)
@@ -111,7 +111,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
     say('Nothing was written.')
     return false
   }
-  const copy = await orExplainFile(path, () => writeWhole(path, { before: text, next }))
+  const copy = await explainFileErrors(path, () => writeWhole(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const lack = host.lacks?.(after)
@@ -137,13 +137,13 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
     if (!isAsked) say(`${count} skills can be copied to ${folder}: ${commandLine('setup', [name, '--skills'])}`)
     return
   }
-  const { copied, backups } = await orExplainFile(folder, () => copySkills(folder))
+  const { copied, backups } = await explainFileErrors(folder, () => copySkills(folder))
   say(copied.length === 0 ? `The skills in ${folder} are up to date.` : `Copied to ${folder}: ${copied.join(', ')}`)
   for (const backup of backups) say(`The previous file was copied to ${backup}`)
 }
 
 async function editHostFile(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
-  return orExplainFile(path, async () => {
+  return explainFileErrors(path, async () => {
     const text = await readWhole(path)
     const before = serverIn(host, text)
     const after = mergedEntry(before, entry)
@@ -153,7 +153,7 @@ async function editHostFile(host: HostSetup, path: string, entry: Record<string,
 }
 
 /** Explains with the path why a file could not be read or changed; it then stays as it was. @throws ConfigError */
-async function orExplainFile<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {

@@ -5,7 +5,7 @@ import { realSystem } from '../core/system.ts'
 import { simulate as runSimulation, type SimulationResult } from '../simulate/simulate.ts'
 import type { Stage } from '../simulate/world.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { codeOf, orExplain } from './explain.ts'
+import { codeOf, explainErrors } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { openWorldFile } from './setting-file.ts'
@@ -27,7 +27,7 @@ type SimulateFlags = Flags & {
 
 /** Runs simulated agents that buy with cards through real MCP connections, and checks every answer. */
 export async function simulate(flags: SimulateFlags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('simulate', flags)
     if (config.environment === 'production') {
       throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')

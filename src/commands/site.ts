@@ -28,7 +28,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
     options.service.waits.connect(signals)
     options.service.deliveries.connect(signals)
   }
-  const service = announcing(options.service, announceChange)
+  const service = reportChanges(options.service, announceChange)
   const mcp = await mcpOverHttp({ ...options, service })
   metrics?.watch(store, () => mcp.load())
   const observedMcp = async (request: Request, caller: Caller | undefined, { observe }: Metrics) => {
@@ -53,7 +53,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
 }
 
 /** Wraps the service to report after each request, from any entry point, that something may have changed. */
-function announcing(service: Service, changed: () => void): Service {
+function reportChanges(service: Service, changed: () => void): Service {
   return {
     ...service,
     fetch: async (request, caller) => {

@@ -11,7 +11,7 @@ import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { commandConfig, configuredFaultRules, type Flags, refuseEmbeddedProduction } from './command-config.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import type { LoopbackDecisions } from './loopback-decisions.ts'
 import type { ClientConfig, OpenClient } from './open-client.ts'
 import { version } from './version.ts'
@@ -19,13 +19,13 @@ import { isWrongDatabase } from './wrong-database.ts'
 
 /** Runs the MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('stdio', flags)
     refuseEmbeddedProduction(config)
     const faults = await configuredFaultRules(config)
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
-    const api = openWhenAsked({ ...config, rules: faults }, instanceId, log)
+    const api = openLazily({ ...config, rules: faults }, instanceId, log)
     // A mistake in the file is reported before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
     serveConnection({ config, api, instanceId, log, stdin: process.stdin, stdout: process.stdout })
@@ -56,7 +56,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .get()
       .then((opened) => opened.note(runNote))
       .catch(() => {})
-  const { decisions, close } = decideWhenAsked(config, { client, note, log })
+  const { decisions, close } = decideLazily(config, { client, note, log })
   // A generated instance id ends with this process. A host that restarts the server may repeat a call under another id.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
@@ -115,7 +115,7 @@ interface Deciding {
 }
 
 /** Keeps calls for people whom the host cannot ask. The pages are loaded for the first such call. */
-function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
+function decideLazily({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined
       ? 'run payments-mcp serve and connect the host to the /mcp at the address that it prints'
@@ -157,7 +157,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }
 }
 
 /** Loads the client and the sandbox on first use, so that the answer to `initialize` comes first. */
-function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logger) {
+function openLazily(config: ClientConfig, instanceId: () => string, log: Logger) {
   let opening: Promise<OpenClient> | undefined
   const openNow = async () => {
     const { openClient } = await import('./open-client.ts')

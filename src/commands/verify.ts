@@ -7,14 +7,14 @@ import { type Verified, verifyReport } from '../service/pages/console/report/ver
 import { activityAfter, activityHead, headIsSealed } from '../service/store/activity.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplain } from './explain.ts'
+import { explainErrors } from './explain.ts'
 import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
 /** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is not a report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
-  await orExplain(async () => {
+  await explainErrors(async () => {
     const config = commandConfig('verify', flags)
     const verified = await verifyReport(linesOf(path))
     if (verified.result === 'no report') throw new ConfigError(`${show(path)} is not a report by payments-mcp report.`)

@@ -21,12 +21,12 @@ export interface Welcome {
 /** Returns the text for a person at a terminal: the keys each time, and the next step. */
 export function welcomeText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link, company } = welcome
-  if (credentials.isEmpty) return empty(welcome)
+  if (credentials.isEmpty) return productionText(welcome)
   return `payments-mcp ${config.environment} is listening on ${url}
 
-  API key    ${credentials.apiKey ?? (credentials.hasKeys ? unknown('sandboxApiKey') : noKey('create_api_key'))}
-  Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? unknown('sandboxAgentKey') : noKey('create_agent_key'))}
-${signIn(welcome)}
+  API key    ${credentials.apiKey ?? (credentials.hasKeys ? storedSecretText('sandboxApiKey') : noKey('create_api_key'))}
+  Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? storedSecretText('sandboxAgentKey') : noKey('create_agent_key'))}
+${signInLines(welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
 ${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}${companyWords(company)}
 Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
@@ -45,7 +45,7 @@ ${commandLine('doctor')} finds problems. Calls appear below. Stop with Ctrl+C.
 }
 
 /** Returns the text for a start of production on an empty database. It explains how to create the first party. */
-function empty({ config, url }: Welcome): string {
+function productionText({ config, url }: Welcome): string {
   const file = /^sqlite:/.test(config.databaseUrl) ? absoluteDatabase(config.databaseUrl) : undefined
   const database = file === undefined ? [] : ['--database-url', file]
   return `payments-mcp ${config.environment} is listening on ${url}
@@ -61,15 +61,15 @@ Stop with Ctrl+C.
 }
 
 /** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#ready-for-a-program). */
-export function ready({ url, credentials, company }: Pick<Welcome, 'url' | 'credentials' | 'company'>): string {
+export function readyLine({ url, credentials, company }: Pick<Welcome, 'url' | 'credentials' | 'company'>): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: company?.url })}\n`
 }
 
 /** Returns three lines for a pipe or a file. They contain addresses but no secrets, because they may be stored. */
-export function printed(welcome: Welcome): string {
+export function shortText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, company } = welcome
-  if (credentials.isEmpty) return empty(welcome)
+  if (credentials.isEmpty) return productionText(welcome)
   const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
   return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
 Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
@@ -87,12 +87,12 @@ client id and secret, there and here):
 `
 }
 
-function signIn({ publicUrl, owner: { email, password } }: Welcome): string {
+function signInLines({ publicUrl, owner: { email, password } }: Welcome): string {
   if (email === null) return `  Sign in    not possible: the world has no owner`
-  return `  Sign in    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? unknown('sandboxPassword')}`
+  return `  Sign in    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? storedSecretText('sandboxPassword')}`
 }
 
-function unknown(setting: SettingKey): string {
+function storedSecretText(setting: SettingKey): string {
   return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
 }
 

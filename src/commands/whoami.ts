@@ -6,14 +6,14 @@ import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { orExplainFailure } from './explain-failure.ts'
+import { explainFailures } from './explain-failure.ts'
 import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>
 
 /** Shows the actor of the MCP server under this configuration. */
 export async function whoami(flags: Flags): Promise<void> {
-  await orExplainFailure(async () => {
+  await explainFailures(async () => {
     const config = commandConfig('whoami', flags)
     // A person reads this, and needs only the outcome.
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))

@@ -31,7 +31,7 @@ export async function writeWhole(
   await writeFile(temporary, next, { flag: 'wx', mode, flush: true })
   // A running host writes its own file too, and its changes since then must not be lost.
   if ((await readWhole(target)) === before) {
-    const copy = before === '' ? undefined : await copyBeside(target)
+    const copy = before === '' ? undefined : await keepCopy(target)
     await rename(temporary, target)
     return copy
   }
@@ -40,7 +40,7 @@ export async function writeWhole(
 }
 
 /** Copies a file with its mode. Replaces an earlier copy, which differs only in the server's own entry. */
-async function copyBeside(target: string): Promise<string> {
+async function keepCopy(target: string): Promise<string> {
   const copy = `${target}.payments-mcp-backup`
   await rm(copy, { force: true })
   await copyFile(target, copy, constants.COPYFILE_EXCL)

@@ -23,7 +23,7 @@ interface HostInfo {
 }
 
 /** Returns the dependencies for one request, so that its calls to the API name the host. */
-export function ofRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
+export function forRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
   const { server, api } = dependencies
   const host = hostOf(server, context)
   return host === undefined

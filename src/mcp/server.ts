@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { displayName } from '../core/product.ts'
 import { nextTurn } from '../core/system.ts'
 import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
-import { ofRequest } from './host.ts'
+import { forRequest } from './host.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Listening } from './listen-request.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -120,20 +120,20 @@ function answerTools(dependencies: Dependencies): void {
     return page
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await loaded.call()).callTool(ofRequest(dependencies, context), params, context)
+    return (await loaded.call()).callTool(forRequest(dependencies, context), params, context)
   })
 }
 
 function answerResources(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('resources/list', async ({ params }, context) =>
-    (await loaded.resources()).listResources(ofRequest(dependencies, context), params?.cursor),
+    (await loaded.resources()).listResources(forRequest(dependencies, context), params?.cursor),
   )
   server.setRequestHandler('resources/templates/list', async ({ params }) => {
     return (await loaded.resources()).listTemplates(dependencies, params?.cursor)
   })
   server.setRequestHandler('resources/read', async ({ params }, context: ServerContext) => {
-    return (await loaded.resources()).readResource(ofRequest(dependencies, context), params.uri, context.mcpReq.signal)
+    return (await loaded.resources()).readResource(forRequest(dependencies, context), params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     dependencies.subscriptions.add(params.uri)
@@ -173,6 +173,6 @@ function answerPrompts(dependencies: Dependencies): void {
     return (await loaded.prompts()).getPrompt(dependencies, params.name, params.arguments)
   })
   server.setRequestHandler('completion/complete', async ({ params }, context) => {
-    return (await loaded.completions()).complete(ofRequest(dependencies, context), params)
+    return (await loaded.completions()).complete(forRequest(dependencies, context), params)
   })
 }

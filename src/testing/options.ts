@@ -58,7 +58,7 @@ function isPath(world: SandboxOptions['world']): world is string {
 }
 
 /** Rewords an error about a setting to name the option behind it. */
-export function byOption(error: unknown): unknown {
+export function nameOption(error: unknown): unknown {
   if (!(error instanceof ConfigError)) return error
   const message = Object.entries(settingOf).reduce((text, [option, setting]) => {
     const { variable, flag } = names(setting)

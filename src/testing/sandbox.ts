@@ -13,7 +13,7 @@ import {
   type SandboxSnapshots,
   snapshotsBy,
 } from './controls.ts'
-import { byOption, configOf, type SandboxOptions, worldOf } from './options.ts'
+import { configOf, nameOption, type SandboxOptions, worldOf } from './options.ts'
 
 export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
@@ -85,7 +85,7 @@ export interface SandboxKeys {
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   requireNode('createSandbox')
   const { serve, keys, url, system, ended, close } = await open(options).catch((error: unknown) => {
-    throw byOption(error)
+    throw nameOption(error)
   })
   const credential = () => keys.api
   const client = createClient({ baseUrl: url, fetch: serve, credential, instanceId: 'createSandbox', system })
@@ -111,7 +111,7 @@ async function open(options: SandboxOptions) {
   const world = await worldOf(options)
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
-  const system = waitingUntil(ending.signal)
+  const system = endSleepsOn(ending.signal)
   const hosted = await openHostedSandbox({ config, system, log, worldFile: world })
   let closed: Promise<void> | undefined
   const close = () => {
@@ -156,7 +156,7 @@ class ClosedError extends Error {
 }
 
 /** Returns a system whose sleeps end when the signal aborts, at the latest. */
-function waitingUntil(ended: AbortSignal): System {
+function endSleepsOn(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))
   return { ...realSystem, sleep }

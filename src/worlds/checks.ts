@@ -21,7 +21,7 @@ export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.Refine
 }
 
 function checkPeople({ names, party, report }: CheckContext): void {
-  oneDefault(party.wallets, 'wallets', report)
+  checkDefault(party.wallets, 'wallets', report)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
       report(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.namesIn(party.users)}`)
@@ -45,7 +45,7 @@ function checkAgents({ names, party, report }: CheckContext): void {
     if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
       report([...path, 'revokedAt'], 'is only allowed with status REVOKED')
     }
-    oneDefault(agent.wallets, [...path, 'wallets'], report)
+    checkDefault(agent.wallets, [...path, 'wallets'], report)
     for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
       if (names.find(party.wallets, name) === undefined) {
         report([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.namesIn(party.wallets)}`)
@@ -54,7 +54,7 @@ function checkAgents({ names, party, report }: CheckContext): void {
   }
 }
 
-function oneDefault(
+function checkDefault(
   things: readonly { isDefault?: boolean | undefined }[] | undefined,
   path: PropertyKey | readonly PropertyKey[],
   report: ReportMistake,

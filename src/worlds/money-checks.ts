@@ -26,19 +26,19 @@ export function checkMoney(check: CheckContext): void {
     checkSender(check, wire, path)
     if (wire.status === 'PENDING_CLAIM') report([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
-  for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(check, wallet, ['deposits', at, 'wallet'])
+  for (const [at, { wallet }] of (party.deposits ?? []).entries()) needWallet(check, wallet, ['deposits', at, 'wallet'])
   for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
     const path = ['internalTransfers', at]
-    ownWallet(check, from, [...path, 'from'])
-    ownWallet(check, to, [...path, 'to'])
+    needWallet(check, from, [...path, 'from'])
+    needWallet(check, to, [...path, 'to'])
     if (names.find(party.wallets, from) === names.find(party.wallets, to))
       report([...path, 'to'], 'must be another wallet')
-    knownAgent(check, agent, [...path, 'agent'])
+    needAgent(check, agent, [...path, 'agent'])
   }
   for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
     const path = ['subscriptions', at]
-    ownWallet(check, subscription.wallet, [...path, 'wallet'])
-    knownAgent(check, subscription.agent, [...path, 'agent'])
+    needWallet(check, subscription.wallet, [...path, 'wallet'])
+    needAgent(check, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
       report([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
     }
@@ -47,8 +47,8 @@ export function checkMoney(check: CheckContext): void {
 
 function checkCard(check: CheckContext, card: Card, path: PropertyKey[]): void {
   const { report } = check
-  knownAgent(check, card.agent, [...path, 'agent'])
-  ownWallet(check, card.wallet, [...path, 'wallet'])
+  needAgent(check, card.agent, [...path, 'agent'])
+  needWallet(check, card.wallet, [...path, 'wallet'])
   const purchases = card.purchases ?? []
   const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
   for (const at of approved.slice(1)) {
@@ -96,8 +96,8 @@ function checkSender(
   path: PropertyKey[],
 ): void {
   const { report } = check
-  knownAgent(check, agent, [...path, 'agent'])
-  ownWallet(check, wallet, [...path, 'wallet'])
+  needAgent(check, agent, [...path, 'agent'])
+  needWallet(check, wallet, [...path, 'wallet'])
   if (agent !== undefined && actor === 'user') report([...path, 'actor'], 'is only allowed without an agent')
   if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
     report([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
@@ -126,13 +126,13 @@ function checkPayment(
     report([...path, 'claimToken'], 'is only for recipients who are not in this file')
 }
 
-function ownWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
+function needWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
   report(path, `names no wallet of the party: ${names.namesIn(party.wallets)}`)
 }
 
 /** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
-function knownAgent(
+function needAgent(
   { names, world, party, index, report }: CheckContext,
   name: string | undefined,
   path: PropertyKey[],

@@ -19,7 +19,7 @@ export const OpenShops = z
         context.addIssue({ code: 'custom', path: [at, ...path], message })
       const shop = typeof ref === 'string' ? ownShop(ref) : ref
       if (shop === undefined) {
-        report([], notKnown(String(ref)))
+        report([], unknownShop(String(ref)))
         continue
       }
       const checkUnique = (key: string, path: readonly PropertyKey[], kind: string) => {
@@ -36,7 +36,7 @@ export const OpenShops = z
 
 export type OpenShops = z.output<typeof OpenShops>
 
-function notKnown(name: string): string {
+function unknownShop(name: string): string {
   const names = Object.keys(ownShops)
   const nearestShop = nearestWord(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
   return `names no shop of the package${nearestShop === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${nearestShop}?)`}`

@@ -49,9 +49,9 @@ export function parsedFile<Schema extends z.ZodType>(
   if (typeof source !== 'string') return parsed(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
   if (Buffer.byteLength(source) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
   const { value, mistakes, placeOf } = parseText(source)
-  if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
+  if (mistakes.length > 0) throw refusal(sortedLines(name, firstOfEachLine(mistakes)))
   const placedMistake = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
-  return parsed(value, schema, (found) => inOrder(name, found.map(placedMistake)))
+  return parsed(value, schema, (found) => sortedLines(name, found.map(placedMistake)))
 }
 
 function parsed<Schema extends z.ZodType>(
@@ -67,14 +67,14 @@ function parsed<Schema extends z.ZodType>(
 
 type Placed = Place & { says: string }
 
-function inOrder(name: string, mistakes: readonly Placed[]): string[] {
+function sortedLines(name: string, mistakes: readonly Placed[]): string[] {
   return mistakes
     .toSorted((one, other) => one.line - other.line || one.column - other.column)
     .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
 }
 
 /** Keeps the first mistake of each line, because invalid YAML invalidates the rest of its line. */
-function oneALine(mistakes: readonly Placed[]): Placed[] {
+function firstOfEachLine(mistakes: readonly Placed[]): Placed[] {
   return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
 }
 

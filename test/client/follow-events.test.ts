@@ -25,7 +25,7 @@ function service(last: number) {
       system,
       since: 'oldest',
       signal: new AbortController().signal,
-      troubled: (error) => {
+      onTrouble: (error) => {
         throw error
       },
     })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
-import { overFetch } from '../../src/client/send.ts'
+import { transportOver } from '../../src/client/send.ts'
 import type { ApiRequest } from '../../src/core/api-transport.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
@@ -72,7 +72,7 @@ onEachDatabase("a client in the service's process", (database) => {
       },
       'no such operation': { ...issue, operation: 'fly', path: '/fly', body: '{}' },
     }
-    const doors = [service.carry(), overFetch((request) => service.fetch(request), api)]
+    const doors = [service.carry(), transportOver((request) => service.fetch(request), api)]
     for (const [what, request] of Object.entries(requests)) {
       const [carried, fetched] = await Promise.all(doors.map((carry) => carry(request, new AbortController().signal)))
       expect(compared(carried), what).toEqual(compared(fetched))

@@ -182,7 +182,7 @@ onEachDatabase('following events', (database) => {
         },
         since,
         signal: new AbortController().signal,
-        troubled: (error) => troubles.push(error),
+        onTrouble: (error) => troubles.push(error),
       })
     const some = async (count: number, since?: string) => {
       const events: EventResource[] = []
@@ -209,7 +209,7 @@ test('an unknown credential ends it', async () => {
     instanceId: 'listening',
     system: world.system,
   })
-  const options = { client, system: world.system, signal: new AbortController().signal, troubled: () => {} }
+  const options = { client, system: world.system, signal: new AbortController().signal, onTrouble: () => {} }
   await expect(followEvents(options).next()).rejects.toMatchObject({ status: 401 })
   await world.drop()
 })

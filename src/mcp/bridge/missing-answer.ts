@@ -1,5 +1,5 @@
 import { isJSONRPCErrorResponse, type JSONRPCRequest } from '@modelcontextprotocol/client'
-import { brokenBy } from '../../client/send.ts'
+import { explainFailure } from '../../client/send.ts'
 import { foreignText, shortened } from '../../core/foreign-text.ts'
 import { maskForeignText } from '../../core/masking.ts'
 import { quoted } from '../answers/quoted-text.ts'
@@ -83,7 +83,7 @@ function textOf(error: unknown): string | undefined {
 
 function outcomeText({ status, reason, error }: MissingAnswer): string {
   if (reason !== undefined) return noAnswer(reason)
-  if (status === undefined) return noAnswer(brokenBy(error).reason)
+  if (status === undefined) return noAnswer(explainFailure(error).reason)
   if (status === 202) return noAnswer('it accepted the request with status 202, which promises no answer')
   if (status >= 300 && status < 400) return `The endpoint redirects to another address (status ${status}).`
   if (status >= 400) {
@@ -108,7 +108,7 @@ function carriedOut(found: MissingAnswer): string {
 /** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
 function isCertain({ status, reason, error }: MissingAnswer): boolean {
   if (reason !== undefined) return false
-  if (status === undefined) return brokenBy(error).unreached
+  if (status === undefined) return explainFailure(error).unreached
   return refusalStatuses.has(status) || (status >= 300 && status < 400)
 }
 

@@ -43,7 +43,7 @@ export async function offerPage(
     const { name: operation } = approvals.approveApproval
     noteQuestion(dependencies, context, { way: 'page', operation, facts: [`Decide on ${String(input.approvalId)}.`] })
   }
-  return openPage(dependencies, context, { message, url }, { of: ofPage(input)(), step: 'page', round })
+  return openPage(dependencies, context, { message, url }, { of: fingerprintOf(input)(), step: 'page', round })
 }
 
 /** Returns the approval as decided on the page; undefined if this call sent nobody there. */
@@ -53,7 +53,7 @@ export async function afterPage(
   input: Record<string, unknown>,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult | undefined> {
-  const state = stateOf(context, ofPage(input), 'page')
+  const state = stateOf(context, fingerprintOf(input), 'page')
   if (state === undefined) return undefined
   const answer = answerTo(context, 'page')
   if (answer.action !== 'accept') {
@@ -76,7 +76,7 @@ export async function afterPage(
 /**
  * Identifies the call for its page. The page shows the facts and takes the decision, so only the call must be the same.
  */
-function ofPage(input: Record<string, unknown>): Fingerprint {
+function fingerprintOf(input: Record<string, unknown>): Fingerprint {
   return fingerprint(approvals.approveApproval.name, input, 'on a page')
 }
 

@@ -90,9 +90,9 @@ export async function decide(
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, questionText)
   const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call proceeds if there is nothing to decide, or if its second factor is checked after the decision.
-  const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
+  const mayProceed = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
-  if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
+  if (mayProceed || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
   const pending = { dependencies, context, call, question, questionText, of, page }
   return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
 }
@@ -100,7 +100,7 @@ export async function decide(
 /** Returns the decision from the person's answer; undefined if they were not asked. */
 async function decisionFromAnswer(pending: PendingCall): Promise<Decision | undefined> {
   const { dependencies, context, of, call } = pending
-  const asking = askingOf(pending)
+  const asking = callForPage(pending)
   const onPage = asking && (await afterDecisionPage(asking))
   if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
   if (onPage !== undefined) {
@@ -115,7 +115,7 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
     return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
   }
   if (isNotShown(dependencies, state, { action, confirmed })) {
-    return { go: false, answer: await onPageOr(notShown, pending) }
+    return { go: false, answer: await sendToPage(notShown, pending) }
   }
   noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
   return { go: false, answer: failedResult(declined) }
@@ -125,7 +125,7 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
 async function ask(pending: PendingCall): Promise<Answer> {
   const { dependencies, context, call, question, questionText, of, page } = pending
   const modes = modesOf(dependencies.server, context)
-  const asking = askingOf(pending)
+  const asking = callForPage(pending)
   if (modes.url && (asking !== undefined || !modes.form)) {
     if (page !== undefined) return offerPage(dependencies, page, call.input, context)
     if (asking !== undefined) return offerDecision(asking)
@@ -137,11 +137,11 @@ async function ask(pending: PendingCall): Promise<Answer> {
       arguments: hostArguments,
       error: cannotAsk(where),
     })
-  if (!modes.form) return onPageOr(cannot, pending)
+  if (!modes.form) return sendToPage(cannot, pending)
   const key = keyFor(dependencies, call)
   // A host that repeats the call without an answer shows its person the same question.
   if (stateOf(context, of, 'decision') === undefined) {
-    noteQuestion(dependencies, context, { way: 'form', ...toldOf(pending) })
+    noteQuestion(dependencies, context, { way: 'form', ...questionNote(pending) })
   }
   const state = { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
   return inputRequired({
@@ -151,15 +151,15 @@ async function ask(pending: PendingCall): Promise<Answer> {
 }
 
 /** Leads the person to a page through the model. Without such a page, says where they can act. */
-async function onPageOr(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
+async function sendToPage(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
   const { dependencies, call, page } = pending
-  const asking = askingOf(pending)
+  const asking = callForPage(pending)
   if (asking !== undefined) return holdForPerson(asking, call.held !== undefined)
   return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
 /** Returns the call to keep for a page of decisions; undefined if there are no such pages. */
-function askingOf({ dependencies, context, call, question, of }: PendingCall): Asking | undefined {
+function callForPage({ dependencies, context, call, question, of }: PendingCall): Asking | undefined {
   const { decisions } = dependencies.people
   if (decisions === undefined) return undefined
   const { name } = call.operation
@@ -170,7 +170,7 @@ function askingOf({ dependencies, context, call, question, of }: PendingCall): A
 }
 
 /** Returns the question as the run records it. */
-function toldOf({ call: { operation, input }, question: { facts, effect } }: PendingCall) {
+function questionNote({ call: { operation, input }, question: { facts, effect } }: PendingCall) {
   const { name } = operation
   const amount = Number(input[questions[name]?.amount ?? ''])
   const amountCents = Number.isSafeInteger(amount) ? amount : undefined

@@ -155,8 +155,8 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
   for (const acting of actingOf(call.input)) {
     const agentId = relationships?.agent?.data?.id
     const listed = { limit: 100, ...(agentId === undefined ? {} : { agentId }) }
-    const input = takenBy(reader, { ...(parameter === undefined ? listed : { [parameter]: id }), ...acting })
-    const found = await orNull(() => send(reader, input, { signal: call.signal }))
+    const input = acceptedInput(reader, { ...(parameter === undefined ? listed : { [parameter]: id }), ...acting })
+    const found = await readOrNull(() => send(reader, input, { signal: call.signal }))
     if (found === null) continue
     if (parameter !== undefined) return found.data as unknown as CreatedRecord
     const record = (found.data as unknown as CreatedRecord[]).find((one) => one.id === id)
@@ -166,7 +166,7 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
   return reader.extension && !call.operation.extension ? undefined : null
 }
 
-async function orNull(read: () => Promise<Result>): Promise<Result | null> {
+async function readOrNull(read: () => Promise<Result>): Promise<Result | null> {
   try {
     return await read()
   } catch (error) {
@@ -182,7 +182,7 @@ function actingOf({ customerPartyId, partyId, customerId }: Record<string, unkno
   return customerId === undefined ? [{}] : [{}, { customerPartyId: customerId }]
 }
 
-function takenBy({ params, query }: OperationDefinition, values: Record<string, unknown>) {
+function acceptedInput({ params, query }: OperationDefinition, values: Record<string, unknown>) {
   const names = Object.keys({ ...params?.shape, ...query?.shape })
   return Object.fromEntries(
     Object.entries(values).filter(([name]) => names.includes(name)),

@@ -13,7 +13,7 @@ import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld-attributes.ts'
 import type { Dependencies, OfferedChoice } from '../dependencies.ts'
 import { toolsetIcons } from './icons.ts'
-import { inputSchema, orNull, takesDecision } from './inputs.ts'
+import { inputSchema, mergeNull, takesDecision } from './inputs.ts'
 import { operationNamed, operationsByTool } from './offered-operations.ts'
 
 /** Returns a page of the tools, each with its icon and, if it has one, the view of its results. */
@@ -130,7 +130,7 @@ function lenientSchema(schema: Json): Json {
   const either = schema.anyOf as Json[] | undefined
   if (either !== undefined) {
     const variants = either.map(lenientSchema)
-    return orNull(variants) ?? { anyOf: variants }
+    return mergeNull(variants) ?? { anyOf: variants }
   }
   const plainSchema: Json = {}
   for (const word of keptWords) if (schema[word] !== undefined) plainSchema[word] = schema[word]

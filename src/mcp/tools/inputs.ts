@@ -59,7 +59,7 @@ export function toolArguments(operation: OperationDefinition, hostArguments: Jso
   const shape = shapeOf(operation)
   const entries = Object.entries(hostArguments).map(([name, value]) => {
     const isList =
-      Array.isArray(value) && Object.hasOwn(shape, name) && withoutDescriptions(shape[name]) instanceof z.ZodRecord
+      Array.isArray(value) && Object.hasOwn(shape, name) && unwrapSchema(shape[name]) instanceof z.ZodRecord
     return [name, isList ? recordOf(name, value) : value]
   })
   return Object.fromEntries(entries)
@@ -84,9 +84,7 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
  * The arguments with a single possible value, such as a currency. They are filled in, so a model need not send them.
  */
 export const onlyValues = memoize((operation: OperationDefinition): Readonly<Json> => {
-  const fields = Object.entries(shapeOf(operation)).map(
-    ([name, schema]) => [name, withoutDescriptions(schema)] as const,
-  )
+  const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, unwrapSchema(schema)] as const)
   return Object.fromEntries(
     fields.flatMap(([name, schema]) =>
       schema instanceof z.ZodEnum && schema.options.length === 1 ? [[name, schema.options[0]]] : [],
@@ -96,7 +94,7 @@ export const onlyValues = memoize((operation: OperationDefinition): Readonly<Jso
 
 /** Describes an argument with a single value; hosts show its description to people. */
 function onlyValue(operation: OperationDefinition, name: string, value: unknown): Json {
-  const { description } = withoutDescriptions(shapeOf(operation)[name]) as z.ZodType
+  const { description } = unwrapSchema(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
 
@@ -116,9 +114,9 @@ export const clearableOf = memoize(({ method, attributes, output }: OperationDef
 })
 
 /** Unwraps a schema that is optional, nullable or has a default. */
-function withoutDescriptions(schema: unknown): unknown {
+function unwrapSchema(schema: unknown): unknown {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault
-    ? withoutDescriptions(schema.unwrap())
+    ? unwrapSchema(schema.unwrap())
     : schema
 }
 
@@ -153,7 +151,7 @@ const longestStated = 200
 function compactInput(whole: Json): Json {
   // Alternatives are distinguished by a field. All known hosts understand only anyOf.
   const { oneOf, anyOf = oneOf ?? [], ...siblings } = whole
-  const either = orNull(anyOf as Json[])
+  const either = mergeNull(anyOf as Json[])
   if (either === undefined) return { ...siblings, anyOf: (anyOf as Json[]).map(compactInput) }
   const {
     pattern: _,
@@ -267,7 +265,7 @@ function isSchema(value: unknown): value is Json {
  * Turns `{anyOf: [X, null]}`, zod's form of nullable, into X with null among its types; undefined for other
  * alternatives.
  */
-export function orNull(either: readonly Json[]): Json | undefined {
+export function mergeNull(either: readonly Json[]): Json | undefined {
   const [value, nothing] = either
   if (value === undefined) return {}
   if (either.length !== 2 || nothing?.type !== 'null') return undefined

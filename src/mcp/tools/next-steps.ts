@@ -36,7 +36,7 @@ export function nextStep(refused: Refused): string {
   if ('tooLarge' in error && error.tooLarge && operation.effect === 'read') return afterTooLarge(situation)
   const key = keyToRepeat(error)
   if (key !== undefined)
-    return `${beforeRepeat(situation)}${repeatWith(key, refused.decision)}${stillRunning(situation)}`
+    return `${beforeRepeat(situation)}${repeatWith(key, refused.decision)}${conflictAdvice(situation)}`
   if ('unreached' in error && error.unreached) return `${refused.dependencies.api.ways.reach} Then ${again}.`
   if ('outcomeUnknown' in error && error.outcomeUnknown) {
     return `The change may have been made: ${look(situation)} before you call again.`
@@ -84,7 +84,7 @@ function beforeRepeat({ dependencies, error }: Situation): string {
  * Returns advice on a second conflict: in some deployments, a request that still runs and a conflicting state look
  * alike.
  */
-function stillRunning(situation: Situation): string {
+function conflictAdvice(situation: Situation): string {
   if (situation.error.status !== 409) return ''
   return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAsNew(situation.operation)}.`
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../../client/api-error.ts'
 import { Failure } from '../../core/errors.ts'
 
 /** Returns whether the first call with this key has no answer yet. */
-export function runsStill(error: unknown): error is ApiError {
+export function isStillRunning(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 409 && error.outcomeUnknown
 }
 

@@ -11,7 +11,7 @@ import { canonical, newKey } from '../people/elicitation.ts'
 import { schemaOf } from './arguments.ts'
 import { readRecordStates, withCurrentValues } from './created-records.ts'
 import { changesInWords, explainObsolete, ObsoleteAnswer } from './obsolete-answer.ts'
-import { isRefusal, isUndone, runsStill } from './refusals.ts'
+import { isRefusal, isStillRunning, isUndone } from './refusals.ts'
 
 type Result = CallResult<OperationDefinition>
 
@@ -90,8 +90,8 @@ export class RepeatGuard {
     const { equalCall, ...result } = this.#knowsKeys
       ? await this.#sendByKey(suppliedKey, decided, send)
       : await this.#sendOnce(decided, send)
-    if (equalCall !== undefined) return await this.#asItStands(equalCall, result)
-    return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStanding(result) : result
+    if (equalCall !== undefined) return await this.#withCurrentState(equalCall, result)
+    return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStateRemark(result) : result
   }
 
   /** Sends the call under its key. Returns `equalCall` if the answer belongs to that earlier call. */
@@ -100,19 +100,19 @@ export class RepeatGuard {
     decided: boolean,
     send: Send,
   ): Promise<Result & { equalCall?: EqualCall }> {
-    const brings = this.#call.idempotencyKey !== undefined
+    const hasOwnKey = this.#call.idempotencyKey !== undefined
     const callKey = suppliedKey ?? newKey(this.#dependencies)
     const equalCall = await this.#claim({ key: callKey, decided })
     const isNewKey = equalCall.isFirst && suppliedKey === undefined
-    const key = brings ? callKey : equalCall.key
+    const key = hasOwnKey ? callKey : equalCall.key
     try {
-      const result = brings
+      const result = hasOwnKey
         ? await send({ idempotencyKey: key })
         : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !equalCall.isFirst })
       // The call was carried out only now, so the window for repeats starts now.
       if (!equalCall.isFirst && !result.replayed)
         await this.#restartWindow({ key, decided: decided || equalCall.decided })
-      if (brings) return result
+      if (hasOwnKey) return result
       // The first attempt under a new key is replayed only if an equal call was faster.
       const isOfAnother = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
       if (isOfAnother) return { ...result, replayed: false, equalCall }
@@ -124,7 +124,7 @@ export class RepeatGuard {
         throw error
       }
       await this.#forget(equalCall)
-      throw equalCall.isFirst || brings ? error : new RefusedBefore(error)
+      throw equalCall.isFirst || hasOwnKey ? error : new RefusedBefore(error)
     }
   }
 
@@ -133,7 +133,7 @@ export class RepeatGuard {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const equalCall = await this.#claim({ key: '', decided })
       if (equalCall.isFirst) return await this.#sendAndKeep(equalCall, send)
-      const answer = equalCall.answer ?? (await this.#answerBeside())
+      const answer = equalCall.answer ?? (await this.#localAnswer())
       const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, equalCall }
       if (answer !== undefined) return { ...answer, ...unsent }
       if (equalCall.agoMs >= longestWaitMs) {
@@ -145,12 +145,12 @@ export class RepeatGuard {
   }
 
   /** Returns the answer to the equal call, with its records' current values. @throws {ObsoleteAnswer} */
-  async #asItStands(equalCall: EqualCall, result: Result): Promise<Sent> {
+  async #withCurrentState(equalCall: EqualCall, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
     const obsolete = explainObsolete(this.#dependencies, this.#call, states, `The equal call ${agoOf(equalCall)} ago`)
     if (obsolete !== undefined) throw new ObsoleteAnswer(obsolete)
-    const { at, next } = this.#toldOf(equalCall)
+    const { at, next } = this.#repeatNotice(equalCall)
     const data = withCurrentValues(operation, result.data, states)
     return { ...result, data, repeated: { at, next: `${next}${changesInWords(states)}` } }
   }
@@ -159,7 +159,7 @@ export class RepeatGuard {
    * Adds a remark on the current state. The recorded answer itself stays unchanged, because a program that repeats a
    * key expects the same answer.
    */
-  async #withStanding(result: Result): Promise<Sent> {
+  async #withStateRemark(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
     const obsolete = explainObsolete(this.#dependencies, this.#call, states, 'That call')
@@ -184,7 +184,7 @@ export class RepeatGuard {
     return { ...result, replayed: false }
   }
 
-  async #answerBeside(): Promise<Memo['answer']> {
+  async #localAnswer(): Promise<Memo['answer']> {
     const memory = await this.#repeats.memory()
     const sealed = memory.answers?.get(this.#idIn(memory))
     return sealed === undefined ? undefined : this.#unseal(memory, sealed).answer
@@ -198,7 +198,7 @@ export class RepeatGuard {
         const result = await send(waitedMs > 0 ? { ...options, isNewKey: false } : options)
         return { ...result, attempts: Math.max(attempts, result.attempts) }
       } catch (error) {
-        if (!runsStill(error) || waitedMs >= longestWaitMs) throw error
+        if (!isStillRunning(error) || waitedMs >= longestWaitMs) throw error
         attempts = Math.max(attempts, error.attempts)
       }
       await this.#dependencies.system.sleep(waitMs, this.#signal)
@@ -206,7 +206,7 @@ export class RepeatGuard {
     }
   }
 
-  #toldOf(equalCall: EqualCall): Repeated {
+  #repeatNotice(equalCall: EqualCall): Repeated {
     const others = this.#repeats.run === undefined ? ' Another conversation may have made that call.' : ''
     const next = `This is the answer to the same call ${agoOf(equalCall)} ago; ${toDoAgain}${others}`
     return { at: timestamp(equalCall.sentAtMs), next }

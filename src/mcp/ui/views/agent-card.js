@@ -20,7 +20,7 @@ const frame = new Frame({ type: 'agentCard', idOf: ({ id }) => id, atOnce, read,
 frame.start()
 
 authorize.addEventListener('click', pay)
-amount.input.addEventListener('input', label)
+amount.input.addEventListener('input', labelButton)
 // A sandboxed frame cannot submit a form, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') authorize.click()
@@ -122,7 +122,7 @@ function render({ card: found, purchases }) {
   const hint = `The card allows ${money(maximumAmount, currency)}.`
   // Higher amounts are allowed, so that people can see them declined.
   amount.offer({ offeredCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
-  label()
+  labelButton()
 }
 
 /**
@@ -136,7 +136,7 @@ function purchaseItem({ attributes }) {
   return make('li', [title, time, make('span', purchaseLine(attributes))], purchaseState(attributes).tone)
 }
 
-function label() {
+function labelButton() {
   if (card === undefined || frame.busy()) return
   const cents = amount.cents()
   authorize.textContent = cents === undefined ? 'Authorize' : `Authorize ${money(cents, card.attributes.currency)}`

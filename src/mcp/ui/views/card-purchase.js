@@ -34,11 +34,11 @@ let story
 const frame = new Frame({ type: 'cardTransaction', idOf, atOnce, read, render, news, pauseMs })
 frame.start()
 
-buttons.capture.addEventListener('click', () => move(buttons.capture, 'Capturing…', 'simulate_card_capture'))
-buttons.refund.addEventListener('click', () => move(buttons.refund, 'Refunding…', 'simulate_card_refund'))
-buttons.reverse.addEventListener('click', () => free(buttons.reverse, 'Reversing…', 'simulate_card_reversal'))
-buttons.expire.addEventListener('click', () => free(buttons.expire, 'Expiring…', 'simulate_card_expiration'))
-amount.input.addEventListener('input', label)
+buttons.capture.addEventListener('click', () => moveMoney(buttons.capture, 'Capturing…', 'simulate_card_capture'))
+buttons.refund.addEventListener('click', () => moveMoney(buttons.refund, 'Refunding…', 'simulate_card_refund'))
+buttons.reverse.addEventListener('click', () => endHold(buttons.reverse, 'Reversing…', 'simulate_card_reversal'))
+buttons.expire.addEventListener('click', () => endHold(buttons.expire, 'Expiring…', 'simulate_card_expiration'))
+amount.input.addEventListener('input', labelButtons)
 // A sandboxed frame cannot submit a form, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') (buttons.capture.hidden ? buttons.refund : buttons.capture).click()
@@ -172,7 +172,7 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
   toggle(section, offered)
   for (const name of /** @type {const} */ (['capture', 'reverse', 'expire'])) toggle(buttons[name], open)
   toggle(buttons.refund, !open)
-  label()
+  labelButtons()
 }
 
 /**
@@ -186,7 +186,7 @@ function toggle(element, offered) {
 }
 
 /** Updates the buttons' texts with the amount that they act on. */
-function label() {
+function labelButtons() {
   if (story === undefined || frame.busy()) return
   const { amount: whole, currency } = story.purchase.attributes
   const cents = amount.cents()
@@ -201,7 +201,7 @@ function label() {
  * @param {string} doing
  * @param {'simulate_card_capture' | 'simulate_card_refund'} tool
  */
-function move(button, doing, tool) {
+function moveMoney(button, doing, tool) {
   if (story === undefined) return
   const cents = amount.cents()
   if (cents === undefined) return showProblem(amount.problem())
@@ -215,7 +215,7 @@ function move(button, doing, tool) {
  * @param {string} doing
  * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
  */
-function free(button, doing, tool) {
+function endHold(button, doing, tool) {
   if (story === undefined) return
   const { id: cardTransactionId } = story.purchase
   const ended = () => {

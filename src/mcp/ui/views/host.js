@@ -56,7 +56,7 @@ export function connectHost(listener) {
    */
   function take(changes) {
     context = { ...context, ...changes }
-    wear(context)
+    applyTheme(context)
   }
 
   return {
@@ -139,7 +139,7 @@ function failed({ code = 0, message = 'no reason' }) {
 /**
  * The view's colors and the host variables that replace them. All are replaced or none: a mixture may be unreadable.
  */
-const worn = /** @type {const} */ ({
+const colors = /** @type {const} */ ({
   '--surface': '--color-background-primary',
   '--text': '--color-text-primary',
   '--quiet': '--color-text-secondary',
@@ -150,12 +150,12 @@ const worn = /** @type {const} */ ({
  * Applies the host's theme.
  * @param {HostContext} context
  */
-function wear({ theme, styles }) {
+function applyTheme({ theme, styles }) {
   const root = document.documentElement
   if (theme === 'light' || theme === 'dark') root.dataset.theme = theme
   const variables = styles?.variables ?? {}
-  const complete = Object.values(worn).every((name) => variables[name])
-  for (const [own, name] of Object.entries(worn)) root.style.setProperty(own, complete ? (variables[name] ?? '') : '')
+  const complete = Object.values(colors).every((name) => variables[name])
+  for (const [own, name] of Object.entries(colors)) root.style.setProperty(own, complete ? (variables[name] ?? '') : '')
   root.style.setProperty('--font', variables['--font-sans'] ?? '')
 }
 
