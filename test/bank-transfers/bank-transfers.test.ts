@@ -19,7 +19,7 @@ onEachDatabase('bank transfers', (database) => {
     await world.drop()
   })
 
-  test('an agent that may not read a transfer or a payment cannot simulate its bank or its recipient', async () => {
+  test('an agent cannot simulate the bank or recipient of a transfer or payment that it may not read', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
@@ -71,7 +71,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(transaction.attributes).toMatchObject({ direction: 'INBOUND', amount: 5000, status: 'COMPLETED' })
     })
 
-    test('that its bank refuses adds nothing to the wallet', async () => {
+    test('refused by its bank adds nothing to the wallet', async () => {
       const account = await at.link('processor-sandbox-deposits-fail')
       const { id } = await at.deposit(5000, account)
       world.system.pass(7 * day)
@@ -84,7 +84,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
     })
 
-    test('that is returned may leave the wallet below zero, which then can only receive money', async () => {
+    test('returned later may leave the wallet below zero, which then can only receive money', async () => {
       const account = await at.link('processor-sandbox-deposits-return')
       const { id } = await at.deposit(5000, account)
       world.system.pass(6 * day)
@@ -165,7 +165,7 @@ onEachDatabase('bank transfers', (database) => {
       })
     })
 
-    test('that its bank refuses is available again', async () => {
+    test('refused by its bank is available again', async () => {
       const account = await at.link('processor-sandbox-withdrawals-fail')
       const { id } = await at.withdraw(5000, account)
       world.system.pass(day + 3 * hour)
@@ -173,7 +173,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('that its bank returns goes back into the wallet', async () => {
+    test('returned by its bank is credited to the wallet again', async () => {
       const account = await at.link('processor-sandbox-withdrawals-return')
       const { id } = await at.withdraw(5000, account, { method: 'instant' })
       world.system.pass(5 * minute)

@@ -6,9 +6,7 @@ export const minute = 60_000
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/**
- * Returns a caller of the operations between wallets and bank accounts: an agent, and its party's key for the accounts.
- */
+/** Returns functions that move money to and from banks: as the agent, or with its party's key for bank accounts. */
 export function bank(world: World) {
   const owner = { key: world.apiKey }
   const created = ({ status, text, json }: Answer) => {

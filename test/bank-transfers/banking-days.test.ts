@@ -4,7 +4,7 @@ import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-
 import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
-/** The holidays that the Federal Reserve published, for years in which some fall on a Saturday or Sunday. */
+/** The Federal Reserve's holidays on working days, for years in which some holidays fall on a weekend. */
 const holidays = {
   2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
   // Juneteenth and Christmas are Saturdays, and Independence Day is a Sunday.
@@ -14,43 +14,46 @@ const holidays = {
 }
 
 /** The two implementations: the service's, and the independent one of the tests' model. */
-const counting = [
+const calendars = [
   { name: 'the service', isBankingDay, afterBankingDays },
   { name: 'the model', isBankingDay: model.isBankingDay, afterBankingDays: model.clearedAtMs },
 ]
 
-describe.each(counting)('a banking day of $name', ({ isBankingDay, afterBankingDays }) => {
-  test.each(Object.entries(holidays))('of %s is any day from Monday to Friday that is not a holiday', (year, kept) => {
-    const closed: string[] = []
-    for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
-      const date = new Date(ms)
-      const isWeekend = [0, 6].includes(date.getUTCDay())
-      if (isWeekend) expect(isBankingDay(ms), date.toISOString()).toBe(false)
-      else if (!isBankingDay(ms)) closed.push(date.toISOString().slice(5, 10))
-    }
-    expect(closed).toEqual(kept)
-  })
+describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingDays }) => {
+  test.each(Object.entries(holidays))(
+    'counts as banking days of %s all days from Monday to Friday except holidays',
+    (year, kept) => {
+      const closed: string[] = []
+      for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
+        const date = new Date(ms)
+        const isWeekend = [0, 6].includes(date.getUTCDay())
+        if (isWeekend) expect(isBankingDay(ms), date.toISOString()).toBe(false)
+        else if (!isBankingDay(ms)) closed.push(date.toISOString().slice(5, 10))
+      }
+      expect(closed).toEqual(kept)
+    },
+  )
 
   test.each([
     ['2026-11-25T23:59:59Z', 1, '2026-11-27T14:00:00.000Z'],
     ['2026-11-25T00:00:00Z', 2, '2026-11-30T14:00:00.000Z'],
     ['2026-12-31T12:00:00Z', 1, '2027-01-04T14:00:00.000Z'],
     ['2026-07-11T12:00:00Z', 1, '2026-07-13T14:00:00.000Z'],
-  ])('after %s by %i is %s', (from, days, to) =>
+  ])('after %s, banking day number %i is %s', (from, days, to) =>
     expect(new Date(afterBankingDays(Date.parse(from), days)).toISOString()).toBe(to),
   )
 })
 
 describe('a bank', () => {
   test.each([
-    // It is Friday, and the next Monday is Columbus Day.
+    // 2026-10-09 is a Friday, and the next Monday is Columbus Day.
     ['deposit', 'standard', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],
     ['withdrawal', 'standard', '2026-10-09T20:00:00Z', '2026-10-13T14:00:00.000Z'],
     ['withdrawal', 'wire', '2026-10-09T20:00:00Z', '2026-10-09T22:00:00.000Z'],
     ['withdrawal', 'wire', '2026-10-09T22:00:00Z', '2026-10-13T14:00:00.000Z'],
     ['withdrawal', 'wire', '2026-10-10T08:00:00Z', '2026-10-13T14:00:00.000Z'],
     ['withdrawal', 'instant', '2026-10-10T08:00:00Z', '2026-10-10T08:05:00.000Z'],
-  ] as const)('settles a %s by %s of %s', (direction, method, from, to) =>
+  ] as const)('settles a %s by %s that was sent at %s', (direction, method, from, to) =>
     expect(new Date(settlesAt(direction, method, Date.parse(from))).toISOString()).toBe(to),
   )
 })

@@ -39,7 +39,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
         wire: null,
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
-      // The transfer is not at a bank yet.
+      // The bank does not have the transfer yet.
       expectRefusal(await at.play(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
@@ -64,14 +64,14 @@ onEachDatabase('bank transfers and approvals:', (database) => {
       expect((await at.read(id)).attributes.status).toBe('CANCELED')
       expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
       expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
-      // A transfer that is already at a bank is completed.
+      // The bank completes a transfer that it already has.
       world.system.pass(9 * day)
       expect((await at.read(processing.id)).attributes.status).toBe('COMPLETED')
       const again = kind === 'deposit' ? await at.tryDeposit(100, account) : await at.tryWithdraw(100, account)
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
-    test('for a day counts transfers sent to banks, but not failed ones', async () => {
+    test('per day waits for an approval; failed transfers do not count toward that limit', async () => {
       const first = await start(1000)
       await start(1000)
       await start(1000)
@@ -81,7 +81,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     })
   })
 
-  test('a deposit approved while its bank is disconnected is not collected', async () => {
+  test('a deposit cannot be approved while its bank is disconnected', async () => {
     const { id } = await at.deposit(1001, account)
     ok(await at.disconnect(account, 'disconnected'))
     const approval = await self.approvalOf(id)

@@ -20,7 +20,7 @@ describe('the states of a bank transfer', () => {
   test('are those of the API', () => expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    '%s and %s',
+    'a transfer that is %s, after %s',
     (status, event) => {
       const after = flow[`${status} ${event}`]
       if (after !== undefined) expect(nextBankStatus(status, event)).toBe(after)
@@ -28,7 +28,7 @@ describe('the states of a bank transfer', () => {
     },
   )
 
-  test('end a wait when the money has arrived or never will', () => {
+  test('end a wait once they are final', () => {
     const waited = paymentStatuses.filter((status) => !isFinal({ type: 'transfer', attributes: { status } }))
     expect(waited).toEqual(['CREATED', 'PROCESSING', 'IN_REVIEW'])
   })

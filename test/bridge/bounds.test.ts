@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { nextTurn } from '../../src/core/system.ts'
 import { boundedResponse, eventSize, largestBytes } from '../../src/mcp/bridge/bounds.ts'
-import { json, stream } from './bridged.ts'
+import { json, stream } from './start-bridge.ts'
 
 const half = 'x'.repeat(largestBytes / 2)
 const ready = () => Promise.resolve()
@@ -9,7 +9,7 @@ const ready = () => Promise.resolve()
 test.each([
   ['an event', 200, stream, 'an event is larger than 8 MiB'],
   ['JSON', 200, json, 'the answer is larger than 8 MiB'],
-  ['no kind at all', 200, {}, 'the answer is larger than 8 MiB'],
+  ['no content type', 200, {}, 'the answer is larger than 8 MiB'],
   ['a 202 that claims to be a stream', 202, stream, 'the answer is larger than 8 MiB'],
 ])('a body of %s is read no further once it is too large', async (_, status, headers, reason) => {
   const reasons: string[] = []
@@ -21,7 +21,7 @@ test.each([
   expect(reasons).toEqual([reason])
 })
 
-test('empty lines separate the events of a stream, and nothing else', async () => {
+test('empty lines separate events in a stream, but not in other answers', async () => {
   const exceeded = () => {}
   const text = `${half}\n\n${half}\n\n${half}`
   const bodyOf = (type: string, status = 200) =>
@@ -34,14 +34,14 @@ test('empty lines separate the events of a stream, and nothing else', async () =
 
 test('only the beginning of a refusal is read', async () => {
   const exceeded = () => {
-    throw new Error('A refusal has no such bound.')
+    throw new Error('A refusal is cut, and not reported as too large.')
   }
   const parts = Array.from({ length: 100 }, () => Buffer.alloc(64 * 1024, 'x'))
   const refusal = new Response(ReadableStream.from(parts), { status: 500, headers: stream })
   expect(await boundedResponse(refusal, { ready, exceeded }).text()).toHaveLength(256 * 1024)
 })
 
-test('nothing is read from the endpoint while the host has unread data', async () => {
+test('the endpoint is not read while the host has unread data', async () => {
   let pulls = 0
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -66,7 +66,7 @@ test.each([
   ['a line feed', '\n'],
   ['a carriage return', '\r'],
   ['both', '\r\n'],
-])('an event ends with an empty line, where lines end with %s', (_, end) => {
+])('an event ends with an empty line if lines end with %s', (_, end) => {
   const line = `data: 1234${end}`
   const [separate, joined] = [`${line}${end}`.repeat(100), line.repeat(100)]
   for (const inChunks of [(text: string) => [text], (text: string) => [...text]]) {

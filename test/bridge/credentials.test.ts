@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { bridged, endpoint, json, key, messageOf, stream } from './bridged.ts'
+import { json, key, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
-/** Starts a server that records each request with its credential. */
-async function bystander() {
+/** Starts a server at another origin that records each request with its credential. */
+async function startBystander() {
   const reached: unknown[] = []
-  const url = await endpoint((request, response) => {
+  const url = await startEndpoint((request, response) => {
     reached.push([request.method, request.url, request.headers.authorization])
     response.writeHead(200, json).end('{}')
   })
@@ -12,13 +12,13 @@ async function bystander() {
 }
 
 test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origin is not followed', async (status) => {
-  const { reached, url: elsewhere } = await bystander()
-  const url = await endpoint(async (request, response) => {
+  const { reached, url: elsewhere } = await startBystander()
+  const url = await startEndpoint(async (request, response) => {
     const message = await messageOf(request)
-    const isTold = message !== undefined && message.id === undefined
-    response.writeHead(isTold ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
+    const isNotification = message !== undefined && message.id === undefined
+    response.writeHead(isNotification ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
   })
-  const { ask, notify } = await bridged(url)
+  const { ask, notify } = await startBridge(url)
   // After this, the bridge opens its own stream with GET.
   notify({ method: 'notifications/initialized' })
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
@@ -30,16 +30,16 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
   expect(reached).toEqual([])
 })
 
-test('a stream that is resumed by a redirect to another origin is not followed either', async () => {
-  const { reached, url: elsewhere } = await bystander()
+test('a redirect to another origin is not followed when a stream is resumed either', async () => {
+  const { reached, url: elsewhere } = await startBystander()
   let resumed = 0
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
     if (request.method === 'POST') return void response.writeHead(200, stream).end('id: 1\ndata:\n\n')
     resumed += 1
     response.writeHead(307, { Location: elsewhere }).end()
   })
-  const { ask } = await bridged(url)
+  const { ask } = await startBridge(url)
   expect(await ask('tools/call')).toMatchObject({ error: { message: expect.stringContaining('not known') } })
   expect(resumed).toBeGreaterThan(0)
   expect(reached).toEqual([])
@@ -49,16 +49,16 @@ test.each([
   [401, 'invalid_token'],
   [403, 'insufficient_scope'],
 ])('a %s with metadata at another origin causes no request there', async (status, error) => {
-  const { reached, url: elsewhere } = await bystander()
+  const { reached, url: elsewhere } = await startBystander()
   const { origin } = new URL(elsewhere)
   const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`
   const requests: unknown[] = []
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
     requests.push([request.method, request.url, request.headers.authorization])
     response.writeHead(status, { ...json, 'WWW-Authenticate': challenge, Link: `<${origin}>; rel="next"` }).end('{}')
   })
-  const { ask } = await bridged(url)
+  const { ask } = await startBridge(url)
   const { message } = (await ask('tools/call')).error
   expect(message).toContain('Nothing was carried out.')
   expect(message).not.toContain(origin)

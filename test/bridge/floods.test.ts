@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { nextTurn } from '../../src/core/system.ts'
 import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
-import { bridged, endpoint, event, json, messageOf, sendEndlessly, stream } from './bridged.ts'
+import { event, json, messageOf, sendEndlessly, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 const mebibyte = 1024 * 1024
 /** The size of a flood. At most half of it fits into the buffers of two sockets. */
@@ -28,12 +28,12 @@ test.each([
   'an endless answer of %s is cut off, and the host gets an error',
   async (_, status, headers, start, words) => {
     let sent: Promise<number> | undefined
-    const url = await endpoint(async (request, response) => {
+    const url = await startEndpoint(async (request, response) => {
       await messageOf(request)
       response.writeHead(status, headers).write(start)
       sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, floodBytes)
     })
-    const { ask } = await bridged(url)
+    const { ask } = await startBridge(url)
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error.message).toContain(words)
     expect(error.message).toContain('not known whether the call was carried out')
@@ -41,17 +41,17 @@ test.each([
   },
 )
 
-test('an endless event of a stream without a request is cut off and logged', async () => {
+test("an endless event in the bridge's own stream is cut off and logged", async () => {
   let opened = 0
   let sent: Promise<number> | undefined
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     if (request.method === 'POST') return void response.writeHead(202).end()
     opened += 1
     response.writeHead(opened > 1 ? 405 : 200, stream)
     if (opened > 1) return void response.end()
     sent = sendEndlessly(response, part, floodBytes)
   })
-  const { notify, logged } = await bridged(url)
+  const { notify, logged } = await startBridge(url)
   notify({ method: 'notifications/initialized' })
   await expect.poll(() => opened).toBe(2)
   expect(await sent).toBeLessThan(floodBytes / 2)
@@ -60,7 +60,7 @@ test('an endless event of a stream without a request is cut off and logged', asy
 
 test('a stream of small events continues beyond the size limit of one event', async () => {
   const events = 200
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     const { id } = await messageOf(request)
     response.writeHead(200, stream)
     for (let count = 0; count < events; count++) {
@@ -68,26 +68,26 @@ test('a stream of small events continues beyond the size limit of one event', as
     }
     response.end(event({ id, result: {} }))
   })
-  const { ask, messages } = await bridged(url)
+  const { ask, messages } = await startBridge(url)
   expect(events * part.length).toBeGreaterThan(largestBytes)
   expect(await ask('tools/call')).toMatchObject({ result: {} })
   expect(messages).toHaveLength(events + 1)
 })
 
-test('an answer nested too deep to be written is an error', async () => {
+test('an answer that is nested too deep to be passed on is an error', async () => {
   const depth = 100_000
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     const { id } = await messageOf(request)
     const nested = '['.repeat(depth) + ']'.repeat(depth)
     const answer = id === 1 ? `"result":{"content":${nested}}` : `"error":{"code":1,"message":"No","data":${nested}}`
     response.writeHead(200, json).end(`{"jsonrpc":"2.0","id":${id},${answer}}`)
   })
-  const { ask } = await bridged(url)
+  const { ask } = await startBridge(url)
   expect(await ask('tools/call')).toMatchObject({ error: { message: expect.stringContaining('not known') } })
   expect(await ask('tools/call')).toMatchObject({ error: { code: 1, message: 'No' } })
 })
 
-test('a host that reads slowly slows the endpoint down, and misses nothing', async () => {
+test('a host that reads slowly slows the endpoint down, but misses nothing', async () => {
   const events = 10_000
   const data = 'x'.repeat(1_000)
   let lines = 0
@@ -101,7 +101,7 @@ test('a host that reads slowly slows the endpoint down, and misses nothing', asy
       taken()
     },
   })
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     const { id } = await messageOf(request)
     response.writeHead(200, stream)
     for (let count = 0; count < events; count++) {
@@ -109,7 +109,7 @@ test('a host that reads slowly slows the endpoint down, and misses nothing', asy
     }
     response.end(event({ id, result: {} }))
   })
-  const { ask } = await bridged(url, stdout)
+  const { ask } = await startBridge(url, stdout)
   void ask('tools/call')
   await expect.poll(() => lines).toBe(events + 1)
   expect(maxKept).toBeLessThan(mebibyte)

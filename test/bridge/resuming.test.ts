@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
-import { bridged, endpoint, event, messageOf, stream } from './bridged.ts'
+import { event, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
-const stubborn = 'id: 1\ndata:\n\n'
+const unfinished = 'id: 1\ndata:\n\n'
 
 describe.each([
   ['no wait', 'retry: 0\n', 1_000],
@@ -10,44 +10,44 @@ describe.each([
   ['a wait of 5 s', 'retry: 5000\n', 5_000],
   ['nothing', '', 1_000],
 ])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
-  it('is followed within limits, and the answer arrives', async () => {
+  it('gets that wait within limits, and the answer arrives', async () => {
     const resumed: unknown[] = []
-    const url = await endpoint(async (request, response) => {
+    const url = await startEndpoint(async (request, response) => {
       await messageOf(request)
       response.writeHead(200, stream)
       if (request.method === 'GET') resumed.push(request.headers['last-event-id'])
-      response.end(resumed.length < 3 ? `${retry}${stubborn}` : event({ id: 1, result: {} }))
+      response.end(resumed.length < 3 ? `${retry}${unfinished}` : event({ id: 1, result: {} }))
     })
-    const { ask, system } = await bridged(url)
+    const { ask, system } = await startBridge(url)
     expect(await ask('tools/call')).toMatchObject({ result: {} })
     expect(resumed).toEqual(['1', '1', '1'])
     expect(system.slept).toEqual([waitMs, waitMs, waitMs])
   })
 })
 
-test('a stream without a request is resumed at most once a second', async () => {
+test("the bridge's own stream is resumed at most once a second", async () => {
   let opened = 0
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
     if (request.method === 'POST') return void response.writeHead(202).end()
     opened += 1
     if (opened === 20) response.writeHead(200, stream).write(': ')
     else response.writeHead(200, stream).end('retry: 0\n\n')
   })
-  const { notify, system } = await bridged(url)
+  const { notify, system } = await startBridge(url)
   notify({ method: 'notifications/initialized' })
   await expect.poll(() => opened).toBe(20)
   expect(system.slept).toEqual(Array.from({ length: 19 }, () => 1_000))
 })
 
-test('a stream that always ends without its answer is given up', async () => {
+test('a stream that ends without its answer 1000 times is not resumed again', async () => {
   let resumed = 0
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
     if (request.method === 'GET') resumed += 1
-    response.writeHead(200, stream).end(`retry: 0\n${stubborn}`)
+    response.writeHead(200, stream).end(`retry: 0\n${unfinished}`)
   })
-  const { ask, system } = await bridged(url)
+  const { ask, system } = await startBridge(url)
   const { error } = await ask('tools/call')
   expect(error.message).toContain('its stream ended without an answer 1000 times')
   expect(error.message).toMatch(
@@ -60,34 +60,34 @@ test('a stream that always ends without its answer is given up', async () => {
 test('the stream of a cancelled request is not resumed', async () => {
   const requests: string[] = []
   let end = () => {}
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     const message = await messageOf(request)
     requests.push(`${request.method} ${message?.method}`)
     if (message?.method !== 'tools/call') return void response.writeHead(202).end()
-    response.writeHead(200, stream).write(`${stubborn}${event({ method: 'notifications/message' })}`)
+    response.writeHead(200, stream).write(`${unfinished}${event({ method: 'notifications/message' })}`)
     end = () => void response.end()
   })
-  const { ask, notify, messages, system } = await bridged(url)
+  const { ask, notify, messages, system } = await startBridge(url)
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(1)
   notify({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => requests).toHaveLength(2)
   end()
-  // After another round trip, the stream's end has arrived.
+  // The end of the stream arrives before the answer to this request.
   await ask('ping')
   expect(requests).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])
 })
 
-test('streams that stay open after their answers are closed once there are many, but never a running one', async () => {
+test('if many streams stay open after their answers, the oldest are closed, but never one of a running call', async () => {
   const closed: unknown[] = []
-  const url = await endpoint(async (request, response) => {
+  const url = await startEndpoint(async (request, response) => {
     const { id, method } = await messageOf(request)
     response.once('close', () => closed.push(id)).writeHead(200, stream)
     if (method === 'tools/call') response.write(event({ method: 'notifications/message' }))
     else response.write(event({ id, result: {} }))
   })
-  const { ask, messages } = await bridged(url)
+  const { ask, messages } = await startBridge(url)
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(1)
   for (let count = 0; count < 40; count++) await ask('tools/list')

@@ -21,7 +21,7 @@ const combinations = Array.from({ length: 16 }, (_, bits) => {
   return { reasons: reasons.length === 0 ? 'nothing' : reasons.join(' and '), applies: new Set<string>(reasons) }
 })
 
-test('every decline code is tried with all the others', () => {
+test('the combinations include every decline code', () => {
   expect(Object.keys(codes).toSorted()).toEqual(declines.toSorted())
 })
 
@@ -127,7 +127,7 @@ onEachDatabase('card authorizations', (database) => {
     [undefined, 60],
     [5, 5],
     [1440, 1440],
-  ])('work until the card expires (expiresInMinutes %s)', async (expiresInMinutes, lasts) => {
+  ])('are accepted until the card expires (expiresInMinutes %s)', async (expiresInMinutes, lasts) => {
     const attributes = expiresInMinutes === undefined ? {} : { expiresInMinutes }
     const [cardId, otherCardId] = [await world.issueCard(attributes), await world.issueCard(attributes)]
     const { createdAt, expiresAt } = (await world.get(`/agent-cards/${cardId}`)).json.data.attributes
@@ -141,7 +141,7 @@ onEachDatabase('card authorizations', (database) => {
   })
 
   describe('in parallel:', () => {
-    test('100 on one card approve exactly one', async () => {
+    test('exactly one of 100 on one card is approved', async () => {
       const cardId = await world.issueCard()
       const answers = await Promise.all(Array.from({ length: 100 }, () => world.authorize(cardId, 1)))
       const outcomes = Map.groupBy(
@@ -155,7 +155,7 @@ onEachDatabase('card authorizations', (database) => {
       await proveBooks(world.store)
     })
 
-    test('20 cards on a balance for 5 spend no more than it', async () => {
+    test('20 cards spend no more than the balance, which suffices for 5', async () => {
       const { agentKey: key, walletId } = await addParty(world, { fundsCents: 5999 })
       const cards = await Promise.all(Array.from({ length: 20 }, () => world.issueCard({}, { key })))
       const answers = await Promise.all(cards.map((cardId) => world.authorize(cardId, 1000, { key })))
@@ -169,7 +169,7 @@ onEachDatabase('card authorizations', (database) => {
   })
 
   describe('card details', () => {
-    test('are the fixed test card with the expiration of the card itself', async () => {
+    test('have the number of the fixed test card and the expiration of the card itself', async () => {
       const cardId = await world.issueCard({ expiresInMinutes: 5 })
       const { json } = await world.get(`/agent-cards/${cardId}/details`)
       expect(json).toStrictEqual({
@@ -209,7 +209,7 @@ onEachDatabase('card authorizations', (database) => {
       withoutCards = await addParty(world, { party: { issuedCardsEnabled: 0 } })
     })
 
-    test('is refused where issued cards are not enabled', async () => {
+    test('is refused if the party may not issue cards', async () => {
       const attributes = { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' }
       const answer = await world.post('/agent-cards', attributes, { key: withoutCards.agentKey })
       expectRefusal(answer, 'issued_cards_not_enabled')

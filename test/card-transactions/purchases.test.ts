@@ -28,10 +28,7 @@ const states = {
 } as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'lapses' | 'its refund'>
 type State = keyof typeof states
 
-/**
- * An action that the specification's table allows: the status after it, and the changes of the wallet's balances in
- * cents.
- */
+/** An action that the specification allows, the status after it, and the changes of the wallet's balances in cents. */
 interface Move {
   amount?: number
   after: Record<string, unknown>
@@ -109,40 +106,43 @@ onEachDatabase('card purchases', (database) => {
     return id
   }
 
-  test.each(legalCases)('$action of $amount cents on $state', async ({ state, action, amount, after, ...change }) => {
-    const id = await transactionIn(state)
-    const [before, recordBefore] = [await wallet(), await read(id)]
-    const answer = await act(id, action, amount)
-    expect(answer.status).toBe(200)
-    expect(await wallet()).toEqual({
-      available: before.available + change.available,
-      total: before.total + change.total,
-    })
-    const record = await read(id)
-    const { holdExpiresAt: _, ...rest } = recordBefore.attributes
-    expect(record.attributes).toEqual({ ...rest, ...after, holdExpiresAt: null })
-    if (action === 'refund') {
-      expect(answer.json.data.attributes).toMatchObject({
-        kind: 'refund',
-        status: 'refunded',
-        amount,
-        currency: 'USD',
-        merchant: { name: 'Books' },
-        held: 0,
-        captured: 0,
-        refunded: 0,
-        decline: null,
+  test.each(legalCases)(
+    'a purchase that is $state allows $action of $amount cents',
+    async ({ state, action, amount, after, ...change }) => {
+      const id = await transactionIn(state)
+      const [before, recordBefore] = [await wallet(), await read(id)]
+      const answer = await act(id, action, amount)
+      expect(answer.status).toBe(200)
+      expect(await wallet()).toEqual({
+        available: before.available + change.available,
+        total: before.total + change.total,
       })
-      expect(answer.json.data.id).not.toBe(id)
-      expect(answer.json.data.relationships.purchase.data).toEqual({ type: 'cardTransaction', id })
-      expect(answer.json.data.relationships.agentCard).toEqual(record.relationships.agentCard)
-      expect(await read(answer.json.data.id)).toEqual(answer.json.data)
-    } else {
-      expect(answer.json.data).toEqual(record)
-    }
-  })
+      const record = await read(id)
+      const { holdExpiresAt: _, ...rest } = recordBefore.attributes
+      expect(record.attributes).toEqual({ ...rest, ...after, holdExpiresAt: null })
+      if (action === 'refund') {
+        expect(answer.json.data.attributes).toMatchObject({
+          kind: 'refund',
+          status: 'refunded',
+          amount,
+          currency: 'USD',
+          merchant: { name: 'Books' },
+          held: 0,
+          captured: 0,
+          refunded: 0,
+          decline: null,
+        })
+        expect(answer.json.data.id).not.toBe(id)
+        expect(answer.json.data.relationships.purchase.data).toEqual({ type: 'cardTransaction', id })
+        expect(answer.json.data.relationships.agentCard).toEqual(record.relationships.agentCard)
+        expect(await read(answer.json.data.id)).toEqual(answer.json.data)
+      } else {
+        expect(answer.json.data).toEqual(record)
+      }
+    },
+  )
 
-  test.each(illegalCases)('no $action on $state', async ({ state, action }) => {
+  test.each(illegalCases)('a purchase that is $state does not allow $action', async ({ state, action }) => {
     const id = await transactionIn(state)
     await wallet()
     const before = await readBooks(world.store)
@@ -155,7 +155,7 @@ onEachDatabase('card purchases', (database) => {
   describe('amounts', () => {
     const amountPointer = { status: 422, source: { pointer: '/data/attributes/amount' } }
 
-    test('a capture is at most what was authorized', async () => {
+    test('a capture is at most the authorized amount', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       for (const amount of [1001, Number.MAX_SAFE_INTEGER]) {
@@ -165,7 +165,7 @@ onEachDatabase('card purchases', (database) => {
       expect((await act(id, 'capture', 1000)).status).toBe(200)
     })
 
-    test('refunds together are at most what was captured', async () => {
+    test('refunds together are at most the captured amount', async () => {
       const id = await transactionIn('partially_captured')
       expectRefusal(await act(id, 'refund', 401), 'invalid_value', amountPointer)
       expect((await act(id, 'refund', 150)).status).toBe(200)
@@ -189,7 +189,7 @@ onEachDatabase('card purchases', (database) => {
   })
 
   describe('in parallel:', () => {
-    test('one of many captures, reversals and expirations of one purchase moves its money', async () => {
+    test('exactly one of many captures, reversals and expirations of a purchase moves its money', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       const answers = await Promise.all(
@@ -205,7 +205,7 @@ onEachDatabase('card purchases', (database) => {
       )
     })
 
-    test('refunds never exceed what was captured', async () => {
+    test('refunds never exceed the captured amount', async () => {
       const id = await transactionIn('captured')
       const before = await wallet()
       const answers = await Promise.all(Array.from({ length: 25 }, () => act(id, 'refund', 90)))

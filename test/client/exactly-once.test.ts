@@ -18,7 +18,7 @@ import { secrets } from '../support/world.ts'
 import {
   agentOver,
   type Caller,
-  callsARound,
+  callsPerRound,
   type Intent,
   moveMoney,
   type Places,
@@ -27,11 +27,11 @@ import {
 
 const cli = await runResource('cli')
 
-/** The number of calls: in the deep run 20,000, half of them over each transport, and most on the faster database. */
+/** The number of calls per transport. A deep run makes 20,000 in all, most of them on the faster database. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const lanes = 64
 
-/** A rule that refuses some transfers until the client gives up, after some seconds. */
+/** A rule that refuses some transfers so often that the client gives up, which takes some seconds. */
 const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
@@ -52,12 +52,12 @@ afterEach(async () => {
 })
 
 describe.each(databasesForLong)('money under faults on $name', (database) => {
-  const transports = Object.entries({ stdio: overStdio, HTTP: overHttp })
-  // On two busy cores, 8,500 calls take longer than a test may otherwise.
-  test.each(transports)('moves once each, over %s', { timeout: 1_200_000 }, async (name, connect) => {
+  const transports = Object.entries({ stdio: connectOverStdio, HTTP: connectOverHttp })
+  // On two busy cores, 8,500 calls take longer than the default timeout.
+  test.each(transports)('moves exactly once for each call, over %s', { timeout: 1_200_000 }, async (name, connect) => {
     const { url, drop } = await database.create(realSystem)
     closing.push(drop)
-    const places = await prepared(url)
+    const places = await createPlaces(url)
     const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-faults-'))
     closing.push(() => rm(directory, { recursive: true, force: true }))
     const file = join(directory, 'faults.yaml')
@@ -70,16 +70,16 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
       PAYMENTS_RATE_LIMIT: '1000000000',
       PAYMENTS_LOG_LEVEL: 'fatal',
     })
-    const rounds = Math.ceil(callsOn[database.name] / callsARound)
+    const rounds = Math.ceil(callsOn[database.name] / callsPerRound)
     const { count, intents } = await moveMoney(caller, places, { rounds, first: 1, at: lanes }).finally(close)
     const effects = await effectsIn(url)
-    const { doubled, lost } = compared(intents, effects.amounts)
+    const { doubled, lost } = findFaults(intents, effects.amounts)
     const hits = Object.entries(effects.hits).map(([id, hit]) => `${hit} ${id}`)
     process.stdout.write(
-      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.passing} to be made again, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
+      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.passing} to repeat, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
     )
     expect({ doubled, lost }).toEqual({ doubled: [], lost: [] })
-    expect(count.calls).toBe(rounds * callsARound)
+    expect(count.calls).toBe(rounds * callsPerRound)
     for (const hit of Object.values(effects.hits)) expect(hit).toBeGreaterThan(0)
   })
 })
@@ -87,7 +87,7 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
 type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(): Promise<void> }>
 
 /** Starts a server over stdio, as an agent's host does. */
-async function overStdio(env: Record<string, string>): ReturnType<Connect> {
+async function connectOverStdio(env: Record<string, string>): ReturnType<Connect> {
   const host = hosts[2].open()
   const command = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
   await host.connect(new StdioClientTransport(command))
@@ -95,7 +95,7 @@ async function overStdio(env: Record<string, string>): ReturnType<Connect> {
 }
 
 /** Starts a `serve` process, which a program calls over the network. */
-async function overHttp(env: Record<string, string>): ReturnType<Connect> {
+async function connectOverHttp(env: Record<string, string>): ReturnType<Connect> {
   const served = await serve([cli, 'serve'], { ...env, PAYMENTS_PORT: '0' })
   const { fetch, close } = createRemoteFetch()
   const credential = () => `ak_ntl_sandbox_${secrets.agentKey}`
@@ -109,8 +109,8 @@ async function overHttp(env: Record<string, string>): ReturnType<Connect> {
   }
 }
 
-/** Opens the service on that database in this process, as its first party's API key and agent use it. */
-async function inProcess(url: string) {
+/** Opens the service on that database in this process, with clients for its first party's API key and agent. */
+async function openService(url: string) {
   const store = await openStore({ url, system: realSystem })
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const service = createService({ store, system: realSystem, environment: 'sandbox', rateLimit: 1_000_000, log })
@@ -127,8 +127,8 @@ async function inProcess(url: string) {
 }
 
 /** Creates a second wallet, and a payee. */
-async function prepared(url: string): Promise<Places> {
-  const { store, owner, agent } = await inProcess(url)
+async function createPlaces(url: string): Promise<Places> {
+  const { store, owner, agent } = await openService(url)
   const { partyId } = (await owner.whoami({})).data.attributes
   const fromWalletId = (await owner.listWallets({})).data[0]?.id ?? ''
   const toWalletId = (await owner.createWallet({ displayName: 'Savings' })).data.id
@@ -141,7 +141,7 @@ async function prepared(url: string): Promise<Places> {
 
 /** Returns the amounts of the effects in the ledger, by tool, and the hits of each rule. */
 async function effectsIn(url: string) {
-  const { store, owner } = await inProcess(url)
+  const { store, owner } = await openService(url)
   try {
     const rules = (await owner.listSandboxFaults({})).data
     const ofFile = rules.filter(({ attributes }) => attributes.origin === 'file')
@@ -166,8 +166,8 @@ async function effectsIn(url: string) {
   }
 }
 
-/** Returns the effects that nobody requested or that happened twice, and the answered calls without an effect. */
-function compared(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
+/** Returns the effects that nobody requested or that happened twice, and the answered calls without any effect. */
+function findFaults(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
   const intentTexts = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))
   const seen = new Set<string>()

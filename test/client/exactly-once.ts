@@ -58,16 +58,16 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** The calls for the requested effects. */
+/** The numbers of calls. */
 export interface Count {
   calls: number
   /** Calls whose result was unknown when the client gave up, and known after the caller followed its advice. */
   unknown: number
-  /** Calls that the caller was told to repeat, because nothing was done. */
+  /** Answers that advised the caller to repeat the call, because nothing was done. */
   passing: number
 }
 
-/** A call with an amount that no other call of its tool has. */
+/** An answered call. Its amount identifies it among the calls of its tool. */
 export interface Intent {
   tool: string
   amount: number
@@ -82,7 +82,7 @@ export interface Places {
 }
 
 /** The number of calls in a round. */
-export const callsARound = 7
+export const callsPerRound = 7
 
 /** Moves money in every way, for a number of rounds. Each call is repeated as its answer advises until it succeeds. */
 export async function moveMoney(
@@ -114,18 +114,18 @@ export async function moveMoney(
   }
   const left = Array.from({ length: rounds }, (_, index) => first + index).values()
   const lane = async () => {
-    for (const number of left) await round(number, places, settle)
+    for (const number of left) await runRound(number, places, settle)
   }
   await Promise.all(Array.from({ length: at }, lane))
   return { count, intents }
 }
 
-/** The most tries of a call. Each includes four attempts of the client. */
+/** The maximum number of tries of a call. Each includes four attempts of the client. */
 const maxTries = 20
 
 type Settle = (tool: string, amount: number, input: object) => Promise<string>
 
-async function round(number: number, places: Places, settle: Settle): Promise<void> {
+async function runRound(number: number, places: Places, settle: Settle): Promise<void> {
   const { partyId, payeeId, fromWalletId, toWalletId } = places
   const [large, small] = [100_000 + number, 1 + number]
   const merchant = { name: `Shop ${number}` }

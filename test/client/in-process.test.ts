@@ -9,13 +9,13 @@ const card = { merchant: { name: 'Books & more' }, maximumAmount: 100, currency:
 const api = 'http://api.example'
 
 onEachDatabase("a client in the service's process", (database) => {
-  it('gets the same answers as over HTTP; with one key, both are the same request', async () => {
+  it('gets the same answers as over HTTP, and one idempotency key works across both', async () => {
     const { service, system, agentKey, drop } = await createWorld(database)
     const fetch = (request: Request) => service.fetch(request)
     const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
     const { operations: carried } = createClient({ ...options, carry: service.carry() })
     const { operations: fetched } = createClient(options)
-    const key = { idempotencyKey: 'one key at two doors' }
+    const key = { idempotencyKey: 'one key over two transports' }
     const first = await carried.issueAgentCard(card, key)
     const second = await fetched.issueAgentCard(card, key)
     expect([first.replayed, second.replayed]).toEqual([false, true])
@@ -27,7 +27,7 @@ onEachDatabase("a client in the service's process", (database) => {
     await drop()
   })
 
-  it('learns whether the wallet covers a card, which is never sent over HTTP', async () => {
+  it('learns whether the wallet covers a card, unlike a client over HTTP', async () => {
     const { service, system, agentKey, drop } = await createWorld(database)
     const fetch = (request: Request) => service.fetch(request)
     const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
@@ -48,7 +48,7 @@ onEachDatabase("a client in the service's process", (database) => {
     expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBe(true)
     expect(await issueBoth(carried.issueAgentCard, more)).toBe(false)
     expect(await issueBoth(fetched.issueAgentCard, all)).toBeUndefined()
-    // A recorded answer is as old as its request, so it says nothing about the balance now.
+    // A recorded answer says nothing about the present balance.
     expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBeUndefined()
     await drop()
   })
@@ -75,15 +75,15 @@ onEachDatabase("a client in the service's process", (database) => {
     const doors = [service.carry(), transportOver((request) => service.fetch(request), api)]
     for (const [what, request] of Object.entries(requests)) {
       const [carried, fetched] = await Promise.all(doors.map((carry) => carry(request, new AbortController().signal)))
-      expect(compared(carried), what).toEqual(compared(fetched))
+      expect(comparableParts(carried), what).toEqual(comparableParts(fetched))
       expect(carried?.status, what).toBeGreaterThanOrEqual(400)
     }
     await drop()
   })
 })
 
-/** Returns an answer without the request id, which differs for each request. */
-function compared(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
+/** Returns the parts of an answer to compare, without the request id, which differs for each request. */
+function comparableParts(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
   const named = String(answer?.headers.get('x-request-id'))
   return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(named, 'its id')]
 }

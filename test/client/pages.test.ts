@@ -13,7 +13,7 @@ async function cursorsOf(steps: Parameters<typeof scriptedClient>[0]) {
   return { pages, cursors: seen.map(({ url }) => new URL(url).searchParams.get('cursor')) }
 }
 
-test('follows nextCursor to the page that has none', async () => {
+test('follows nextCursor to the page without one', async () => {
   expect(await cursorsOf([page('cur_a'), page('cur_b'), page(null)])).toEqual({
     pages: 3,
     cursors: [null, 'cur_a', 'cur_b'],
@@ -24,11 +24,11 @@ test.each([[''], [null], [undefined], [7]])('stops at the cursor %j', async (cur
   expect((await cursorsOf([page(cursor)])).cursors).toEqual([null])
 })
 
-test('stops when a cursor comes back', async () => {
+test('stops when a cursor repeats', async () => {
   expect((await cursorsOf([page('cur_a'), page('cur_b'), page('cur_a')])).cursors).toEqual([null, 'cur_a', 'cur_b'])
 })
 
-test('is limited', async () => {
+test('stops after 1000 pages', async () => {
   let number = 0
   const { client } = scriptedClient([() => page(`cur_${number++}`)()])
   let pages = 0

@@ -34,7 +34,7 @@ function callOf(line: string): Call {
   }
 }
 
-/** Checks a leaf's type. A wrong type is the client's only warning; required fields must be present. */
+/** Checks the type of a field. The client warns about nothing else, except a missing field. */
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
   flag: (value) => typeof value === 'boolean',
@@ -64,20 +64,20 @@ describe('a call of the published client', () => {
   afterAll(() => on.world.drop())
 
   /**
-   * Wraps the attributes in a body. The client sends them flat, except for an agent key; its user's fetch wraps them.
+   * Wraps the attributes in a body. The client sends them flat, except for an agent key, and a user's fetch wraps them.
    */
-  const wrapped = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
+  const wrapAttributes = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },
   })
 
-  async function carriedOut({ key, method, path, hasKey }: Call): Promise<Answer> {
+  async function sendCall({ key, method, path, hasKey }: Call): Promise<Answer> {
     const sample = samples[key]
     const operation: OperationDefinition = catalogue[key]
     const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
     const ids = await sample.make(on, isOfCustomer ? on.places.granted : on.places.own)
     const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
     const flat = operation.attributes && { ...sample.attributes?.(ids, on) }
-    const body = flat && JSON.stringify(wrapped(flat, relationshipsFor(operation, ids)))
+    const body = flat && JSON.stringify(wrapAttributes(flat, relationshipsFor(operation, ids)))
     return on.world.send(method, address, {
       key: on.places.own.apiKey,
       idempotencyKey: hasKey ? `client-${key}` : null,
@@ -87,12 +87,12 @@ describe('a call of the published client', () => {
 
   test.each(all.map((call) => [`${call.method} ${call.path}`, call] as const))('%s', async (_, call) => {
     expect(catalogue[call.key]).toMatchObject({ method: call.method, path: call.path })
-    const { status, json, text } = await carriedOut(call)
+    const { status, json, text } = await sendCall(call)
     expect(status, text).toBe(call.status)
     const { data, meta } = json
     if (call.result === 'none' && data === null) return
     expect(Array.isArray(data), text).toBe(call.result === 'page' || call.result === 'several')
-    // The client requests further pages as long as there is a cursor.
+    // The client requests further pages until there is no cursor.
     if (call.result === 'page') {
       const { hasMore, nextCursor } = meta.pagination
       expect([hasMore, typeof nextCursor]).toEqual(hasMore ? [true, 'string'] : [false, 'object'])
@@ -116,7 +116,7 @@ describe('a call of the published client', () => {
     await world.drop()
   })
 
-  test('covers each existing call once', () => {
+  test('is tested once for each existing call', () => {
     expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
     expect(all.length).toBe(96)
     const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => !extension)

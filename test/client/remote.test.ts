@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
 import { sampleOf } from '../support/depth.ts'
-import { listening } from './listening.ts'
+import { startHttpServer } from './http-server.ts'
 import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
 
 /** Returns a client of a real HTTP server on this machine. */
 async function remote(answer: RequestListener) {
-  const server = await listening(answer)
+  const server = await startHttpServer(answer)
   const { fetch, close } = createRemoteFetch()
   const client = createClient({
     baseUrl: `${server.address}/api`,
@@ -31,7 +31,7 @@ const answerCard: RequestListener = (_, response) => {
   response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ data: card }))
 }
 
-test('sends the request as it is', async () => {
+test('sends the request unchanged', async () => {
   const requests: { request: IncomingMessage; body: string }[] = []
   await using server = await remote(async (request, response) => {
     requests.push({ request, body: await text(request) })
@@ -52,7 +52,7 @@ test('sends the request as it is', async () => {
   expect(second?.request.headers['content-type']).toBeUndefined()
 })
 
-test('keeps connections', async () => {
+test('reuses connections', async () => {
   const sockets = new Set<unknown>()
   await using server = await remote((request, response) => {
     sockets.add(request.socket)
@@ -64,7 +64,7 @@ test('keeps connections', async () => {
 
 test('follows no redirect', async () => {
   let others = 0
-  const other = await listening((request, response) => {
+  const other = await startHttpServer((request, response) => {
     others++
     answerCard(request, response)
   })
@@ -75,7 +75,7 @@ test('follows no redirect', async () => {
   await other.close()
 })
 
-test('says why it cannot connect', async () => {
+test('reports why it cannot connect', async () => {
   await using server = await remote(answerCard)
   await server.stop()
   const detail = `Can't reach ${new URL(server.address).host}: the connection was refused.`
@@ -86,7 +86,7 @@ test('says why it cannot connect', async () => {
   })
 })
 
-test('a connection that breaks before or within the answer is repeated', async () => {
+test('a request is repeated if its connection breaks before or during the answer', async () => {
   let count = 0
   await using server = await remote((request, response) => {
     count++
@@ -129,7 +129,7 @@ describe('an answer that is small until it is decompressed', () => {
       ],
       3,
     ),
-  )('is cut off at the bound and not requested again: %s', async (coding, pack) => {
+  )('is cut off at the limit and not requested again: %s', async (coding, pack) => {
     const body = pack(zeros(bomb.length))
     expect(body.length).toBeLessThan(1024 * 1024)
     let requestCount = 0
@@ -149,7 +149,7 @@ describe('an answer that is small until it is decompressed', () => {
     expect(requestCount).toBe(3)
   })
 
-  test('is decompressed no further than it is read', async () => {
+  test('is not decompressed beyond the limit', async () => {
     const body = gzipSync(bomb)
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
@@ -160,7 +160,7 @@ describe('an answer that is small until it is decompressed', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(bomb.length / 2)
   })
 
-  test('is read if it is within the bound', async () => {
+  test('is read if it is within the limit', async () => {
     const body = gzipSync(JSON.stringify({ data: card }))
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
@@ -169,7 +169,7 @@ describe('an answer that is small until it is decompressed', () => {
   })
 })
 
-test('an abort reaches the connection', async () => {
+test('an abort closes the connection', async () => {
   const controller = new AbortController()
   let closed = () => {}
   const connectionClosed = new Promise<void>((resolve) => {

@@ -17,7 +17,7 @@ import {
 
 const ok = json(200, { data: card })
 
-describe('retried requests', () => {
+describe('a request is retried', () => {
   test.each([
     ['408', refusing(408, 'timeout')],
     ['429', refusing(429, 'rate_limited')],
@@ -28,14 +28,14 @@ describe('retried requests', () => {
       'an answer that breaks off',
       () => new Response(new ReadableStream({ pull: (stream) => stream.error(new Error('cut')) })),
     ],
-  ])('%s, with the same key and body', async (_, failing) => {
+  ])('after %s, with the same key and body', async (_, failing) => {
     const { client, seen } = scriptedClient([failing, failing, ok])
     const { idempotencyKey } = await client.operations.issueAgentCard(issue)
     expect(keys(seen)).toEqual([idempotencyKey, idempotencyKey, idempotencyKey])
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
   })
 
-  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('not after %i', async (status) => {
+  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('but not after %i', async (status) => {
     const { client, seen } = scriptedClient([refusing(status, 'some_code'), ok])
     expect(await thrown(client.operations.issueAgentCard(issue))).toMatchObject({
       status,
@@ -45,7 +45,7 @@ describe('retried requests', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('a change without a key only after 429', async () => {
+  test('without a key only after 429, if it changes something', async () => {
     const passing = scriptedClient([refusing(429, 'rate_limited'), ok])
     await passing.client.operations.advanceSandboxClock({ seconds: 60 })
     expect(passing.seen).toHaveLength(2)
@@ -58,7 +58,7 @@ describe('retried requests', () => {
     }
   })
 
-  test('after the 409 of an attempt that is still running, but not after a final one', async () => {
+  test('after the 409 of an attempt that is still running, but not after a final 409', async () => {
     const running = scriptedClient([cutConnection('ECONNRESET'), refusing(409, 'conflict'), ok])
     await running.client.operations.issueAgentCard(issue)
     expect(running.seen).toHaveLength(3)
@@ -70,7 +70,7 @@ describe('retried requests', () => {
   })
 })
 
-describe('bounds and waits', () => {
+describe('limits and waits:', () => {
   test('four attempts, with growing waits', async () => {
     const { client, seen, system } = scriptedClient([refusing(503, 'service_unavailable')])
     const error = await thrown(client.operations.issueAgentCard(issue))
@@ -93,14 +93,14 @@ describe('bounds and waits', () => {
     expect(system.slept).toEqual([ms])
   })
 
-  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j does not', async (value) => {
+  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j does not delay it', async (value) => {
     const { client, system } = scriptedClient([refusing(503, 'service_unavailable', { 'Retry-After': value }), ok])
     await client.operations.issueAgentCard(issue)
     expect(system.slept[0]).toBeLessThanOrEqual(250)
   })
 
   test.each(['99999999', '3601', new Date(Date.UTC(2036, 0, 1)).toUTCString()])(
-    'an absurd Retry-After, %s, causes neither a wait nor advice',
+    'an absurd Retry-After of %s causes no such wait, and is left out of the error',
     async (value) => {
       const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value })])
       const error = await thrown(client.operations.issueAgentCard(issue))
@@ -133,7 +133,7 @@ describe('bounds and waits', () => {
   })
 })
 
-describe('progress and abort', () => {
+describe('progress and abort:', () => {
   test('each attempt and each wait is reported', async () => {
     const { client } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const reports: AttemptProgress[] = []
@@ -145,7 +145,7 @@ describe('progress and abort', () => {
     ])
   })
 
-  test('work before, during and between attempts', async () => {
+  test('an abort works before, during and between attempts', async () => {
     const before = scriptedClient([ok])
     const reason = new Error('enough')
     expect(await thrown(before.client.operations.whoami({}, { signal: AbortSignal.abort(reason) }))).toBe(reason)
@@ -177,7 +177,7 @@ describe('progress and abort', () => {
   })
 })
 
-test('the credential is asked for before each attempt', async () => {
+test('the credential is read before each attempt', async () => {
   const tokens = [credential, 'second-token']
   const { client, seen } = scriptedClient([refusing(503, 'service_unavailable'), ok], {
     credential: () => tokens.shift() ?? '',

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/core/system.ts'
 
-/** A request as the scripted service saw it. */
+/** A request that the scripted service received. */
 export interface Seen {
   method: string
   url: string
@@ -12,7 +12,7 @@ export interface Seen {
 type Step = (request: Request) => Response | Promise<Response>
 
 /**
- * Returns a system whose time stands still except in `sleep`, which takes no real time. Its random bytes count up, so
+ * Returns a system whose clock is advanced only by `sleep`, which takes no real time. Its random bytes count up, so
  * keys differ.
  */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {

@@ -6,7 +6,7 @@ import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprot
 import { afterEach, describe, expect, test } from 'vitest'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
-import { listening } from '../client/listening.ts'
+import { startHttpServer } from '../client/http-server.ts'
 import { commandLineSource } from '../support/bundled-cli.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
@@ -160,7 +160,7 @@ test('calls that run when stdin ends are answered', async () => {
 
 test('an unreachable API is reported in the result, and initialize does not wait for it', async () => {
   const call = { id: 2, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
-  const { address, close } = await listening(() => {})
+  const { address, close } = await startHttpServer(() => {})
   await close()
   const env = { PAYMENTS_BASE_URL: address, PAYMENTS_KEY: `ak_ntl_sandbox_${'a'.repeat(43)}` }
   const { code, answers } = await run([initialize, { method: 'notifications/initialized' }, call], env)

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** Starts an HTTP server on a free port of this machine. */
-export async function listening(answer: RequestListener) {
+export async function startHttpServer(answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -4,15 +4,15 @@ import { createInterface } from 'node:readline'
 import { PassThrough, type Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { bridgeOverStdio } from '../../src/mcp/bridge/bridge.ts'
-import { listening } from '../client/listening.ts'
+import { startHttpServer } from '../client/http-server.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
 export const key = 'ak_ntl_sandbox_the-key-of-this-bridge'
 
-// biome-ignore lint/suspicious/noExplicitAny: what a hostile endpoint sends has no type.
+// biome-ignore lint/suspicious/noExplicitAny: messages of a hostile endpoint have no type.
 type Message = any
 
-export interface Bridged {
+export interface Bridge {
   system: FakeSystem
   /** All log output. */
   logged: string[]
@@ -25,14 +25,14 @@ export interface Bridged {
 }
 
 /** Starts a server for the test. Returns its address. */
-export async function endpoint(answer: RequestListener): Promise<string> {
-  const { address, close } = await listening(answer)
+export async function startEndpoint(answer: RequestListener): Promise<string> {
+  const { address, close } = await startHttpServer(answer)
   onTestFinished(close)
   return `${address}/mcp`
 }
 
-/** Starts a bridge to `url` in this process, with a host. If `stdout` is given, the test reads it itself. */
-export async function bridged(url: string, stdout?: Writable): Promise<Bridged> {
+/** Starts a bridge to `url` in this process, with a host. If the test gives `stdout`, it reads the output itself. */
+export async function startBridge(url: string, stdout?: Writable): Promise<Bridge> {
   const system = fakeSystem()
   const stdin = new PassThrough()
   const lines = new PassThrough()
@@ -63,7 +63,7 @@ export async function bridged(url: string, stdout?: Writable): Promise<Bridged> 
   return { system, logged, messages, notify, ask }
 }
 
-/** Reads a request's JSON-RPC message; `undefined` if it has none. */
+/** Returns a request's JSON-RPC message; `undefined` if it has none. */
 export async function messageOf(request: IncomingMessage): Promise<Message> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) text += chunk
