@@ -1,14 +1,14 @@
 import { type ErrorCode, errorTable } from './errors.ts'
 import type { OperationDefinition } from './operation.ts'
 
-/** Lists the codes an operation may answer by HTTP status, in ascending order. */
+/** Lists the error codes that an operation may answer with, by HTTP status in ascending order. */
 export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes: ErrorCode[] = ['invalid_value', 'unauthenticated', 'forbidden', 'rate_limited', 'server_error']
   codes.push('service_unavailable', ...operation.errors)
   if (operation.instanceId === 'agents') codes.push('missing_instance_id')
   if (operation.idempotency === 'required') codes.push('conflict')
   const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
-  // An attribute that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
+  // An attribute that breaks its rule is refused with 422 and the code `invalid_value` (docs/service.md#400-or-422).
   if (operation.attributes !== undefined || operation.errors.includes('invalid_value'))
     pairs.push([422, 'invalid_value'])
   const byStatus = Map.groupBy(pairs, ([status]) => status)

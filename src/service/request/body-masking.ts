@@ -30,7 +30,7 @@ export function cutText(text: string): CutText {
 
 /**
  * Masks JSON for storage: the values of secret fields, and everything that looks like a secret.
- * @param secretFields Further fields that are secret in it.
+ * @param secretFields Further fields of this JSON that are secret.
  * @param value Returns the parsed JSON; called only if something may have to be masked.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {

@@ -48,10 +48,11 @@ export function logLine(log: Logger, { path, ms, ...fields }: Line): void {
 
 const codeForm = /^[a-z_.]{1,60}$/
 
-/** Returns the code in the body of the API or OAuth; otherwise the name of the status. */
+/** Returns the error code in a response body of the API or OAuth; otherwise a name for the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
-  // Loaded only where a process listens: importing `node:http` loads all of Node's HTTP clients too, 20 MB of an idle process.
+  // Loaded only where a process listens: importing `node:http` also loads Node's HTTP clients, which would take 20 MB
+  // in an idle process.
   const { STATUS_CODES } = await import('node:http')
   const byStatus = (STATUS_CODES[status] ?? 'refused').toLowerCase().replace(/[^a-z]+/g, '_')
   if (!headers.get('content-type')?.startsWith('application/json')) return byStatus

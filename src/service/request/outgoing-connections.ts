@@ -8,7 +8,7 @@ export interface OutgoingProxy {
   noProxy: string | undefined
 }
 
-/** A host named by someone else that must not be reached, because it is on this machine or its network. */
+/** The error for a host that someone else named and that is on this machine or its network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }

@@ -30,7 +30,7 @@ export interface Upkeep {
   stop(): Promise<void>
 }
 
-/** How often the time is stored. A killed process loses at most this much of it. */
+/** How often the service's time is stored. If the process is killed, the time falls back by at most this much. */
 const keepTimeEveryMs = 1000
 const forgetEveryMs = 60_000
 /** The most rows of one deletion, so that it does not block other writers for long. */

@@ -76,7 +76,7 @@ export const pageNeeds = {
   'GET /oauth/consent/:uid': 'session',
   'POST /oauth/consent/:uid': unlessNo('deny'),
   'GET /connections': 'session',
-  // Its forms only take permissions away.
+  // The form only takes permissions away.
   'POST /connections/:grantId': 'session',
   // An application that is registered here acts as an agent without a person. Its secret is shown once.
   'GET /connections/new/application': 'proven',

@@ -9,8 +9,8 @@ export type PaymentStatus = (typeof paymentStatuses)[number]
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
- * The transitions of a payment from a wallet, whose money arrives at once. Only payments through a bank are PROCESSING
- * and may fail or be returned (bank-transfers.ts).
+ * The transitions of a payment that no bank carries. Only payments through a bank are PROCESSING and may fail or be
+ * returned (bank-transfers.ts).
  */
 export const paymentTransitions = {
   CREATED: { pay: 'COMPLETED', reserve: 'PENDING_CLAIM', review: 'IN_REVIEW' },
