@@ -17,7 +17,7 @@ export interface SessionStore {
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
   /** Returns the addresses that each session subscribed to; a session without any may be left out. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Stores an event, and drops the oldest ones of its stream and its session beyond the bounds. */
+  /** Stores an event. If its stream or session then exceeds the bounds, the oldest events are dropped. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
   /** Deletes the events of a stream up to and including `upToSequence`, which the host has received. */
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>

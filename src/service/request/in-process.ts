@@ -78,8 +78,8 @@ function requestOf(key: OperationKey, params: Record<string, string>) {
 }
 
 /**
- * Returns the actor for a user, with the permissions of the user's own token. The user's id replaces the missing
- * credential's.
+ * Returns the actor for a user, with the permissions of the user's own token. There is no credential, so the user's id
+ * replaces its id.
  */
 function actorOf({ id, partyId }: Pick<UserRow, 'id' | 'partyId'>): Actor {
   const credentialKind = 'oauth_access_token'

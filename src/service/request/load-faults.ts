@@ -7,8 +7,8 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the first conflict between the fields of a rule, each of which is valid by itself; undefined if there is
- * none. It consists of the field and a sentence.
+ * Returns the field and a sentence for the first conflict in a rule whose fields are each valid; undefined if there is
+ * none.
  */
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
@@ -59,7 +59,7 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   }
 }
 
-/** Returns the conflicts within and between the rules of a file. Each field is valid by itself. */
+/** Returns the conflicts within and between the rules of a file whose fields are each valid. */
 export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {

@@ -7,8 +7,8 @@ interface EventKind {
   /** The permission to read the resource, which also allows reading the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The events of its own party that an agent gets: those about the agent's `own` records, those about `wallets` where
-   * it may read the records, or `all`.
+   * The events that an agent gets from its own party: about its `own` records, about records on `wallets` that it may
+   * read, or `all`.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types in the service's published description. */

@@ -30,7 +30,7 @@ export function hashOfToken(token: string): string {
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash identifies the key that was the newest when the token was created.
+    // Finds the key that the token was derived from. The token derived from it has the stored hash.
     const token = await find(connectText(id), (one) => hashOfToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
     return `${publicUrl()}/connect/${token}`

@@ -22,7 +22,7 @@ export async function partyInvitationToken(tx: Transaction, invitationId: string
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash identifies the key that was the newest when the token was created.
+    // Finds the key that the token was derived from. The token derived from it has the stored hash.
     const token = await find(joinText(id), (one) => sha256(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the party invitation ${id}.`)
     return `${publicUrl()}/join/${token}`

@@ -27,7 +27,7 @@ export function hashOfRequestToken(token: string): string {
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // The hash identifies the key that was the newest when the token was created.
+    // Finds the key that the token was derived from. The token derived from it has the stored hash.
     const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
