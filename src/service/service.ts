@@ -168,7 +168,7 @@ export interface Service {
 /** Returns the address at which `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
-/** The details shown by a service embedded in another program, which nobody configured. */
+/** The details that a service embedded in another program shows, because nobody configured any. */
 const aboutItself: About = {
   name: 'payments-mcp/service',
   version: '0.0.0',

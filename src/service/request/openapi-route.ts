@@ -8,7 +8,9 @@ interface Document extends CompressedBody {
   etag: string
 }
 
-/** Serves the OpenAPI document, built once until its address changes: anyone may request it without a limit. */
+/**
+ * Serves the OpenAPI document. It is built again only if its address changes, so anyone may request it without a limit.
+ */
 export function mountOpenApi(
   app: Hono,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },

@@ -53,7 +53,7 @@ export function captured(walletId: string, heldCents: number, capturedCents: num
   }
 }
 
-/** Ends a hold of which nothing was captured. */
+/** Ends a hold from which nothing was captured. */
 export function released(walletId: string, heldCents: number): Posting {
   return move('released', heldOf(walletId), availableOf(walletId), heldCents)
 }
@@ -78,7 +78,7 @@ export function paid(walletId: string, toWalletId: string, amountCents: number):
   return move('paid', availableOf(walletId), availableOf(toWalletId), amountCents)
 }
 
-/** Reserves a payment to a bank, or to a recipient who is not known yet. */
+/** Reserves the money of a payment to a bank, or to a recipient who is not known yet. */
 export function reserved(walletId: string, amountCents: number): Posting {
   return move('reserved', availableOf(walletId), heldOf(walletId), amountCents)
 }
@@ -132,7 +132,7 @@ export function balanceChange(posting: Posting, walletId: string): { availableCe
   return { availableCents: sum('available'), heldCents: sum('held') }
 }
 
-/** Throws unless the posting moves money without creating or losing any. */
+/** Throws if the posting creates or loses money. */
 export function assertBalanced(posting: Posting): void {
   const sum = posting.entries.reduce((total, entry) => total + entry.amountCents, 0)
   if (sum !== 0 || posting.entries.length < 2) throw new Error(`Bug: the posting ${posting.reason} sums to ${sum}.`)
