@@ -39,7 +39,7 @@ export interface FaultSubject extends Omit<Faulted, 'partyId'> {
 class UnplannedError extends Error {
   readonly subject: FaultSubject
   constructor(subject: FaultSubject) {
-    super('Whether a fault befalls the request is not known yet.')
+    super('The fault of the request is not planned yet.')
     this.subject = subject
   }
 }
