@@ -70,7 +70,7 @@ function addDefinition({ name, $defs }: Place, schema: JsonSchema): string {
   return `#/$defs/${key}`
 }
 
-/** Changes the schemas within a keyword of a schema. */
+/** Converts the schemas within a keyword of a schema. */
 function convertKeyword(keyword: string, value: unknown, at: Place): unknown {
   const one = (schema: unknown, name = at.name) => toFileSchema(schema as JsonSchema, { ...at, name })
   if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { MutantKind } from '../src/rehearse/mutants/mutant.ts'
 
-/** Written by `npm run judge:mutants:write`, which runs all mutants in all scenarios of the package. */
+/** The results of `npm run judge:mutants:write`, which runs all mutants in all scenarios of the package. */
 export const judgeMutantsFile = 'scripts/judge-mutants.json'
 
 export interface JudgeMutants {

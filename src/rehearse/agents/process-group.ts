@@ -13,7 +13,7 @@ export interface Ended {
 
 export interface GroupOptions {
   env: Readonly<Record<string, string | undefined>>
-  /** Written to its standard input, which is empty otherwise. */
+  /** The text on the command's standard input, which is empty by default. */
   input?: string
 }
 
@@ -22,9 +22,9 @@ const maxBytes = 64 * 1024
 
 /** How long processes may take to end after each signal. */
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
-const lookMs = 10
+const pollMs = 10
 
-/** Runs shell commands, each in a process group that ends with its command, or with this process at the latest. */
+/** Runs shell commands, each in its own process group. The group ends with its command, or when this process exits. */
 export class ProcessGroups {
   readonly #system: Pick<System, 'sleep'>
   readonly #running = new Set<ChildProcess>()
@@ -87,8 +87,8 @@ export class ProcessGroups {
   async #end(child: ChildProcess): Promise<void> {
     for (const name of ['SIGTERM', 'SIGKILL'] as const) {
       if (!kill(child, name)) return
-      for (let waitedMs = 0; waitedMs < graceMs[name]; waitedMs += lookMs) {
-        await this.#system.sleep(lookMs)
+      for (let waitedMs = 0; waitedMs < graceMs[name]; waitedMs += pollMs) {
+        await this.#system.sleep(pollMs)
         if (!kill(child, 0)) return
       }
     }

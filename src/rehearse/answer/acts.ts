@@ -1,11 +1,11 @@
 import type { Clause } from './prose.ts'
 
-/** A claim of a clause that something happened, or did not. */
+/** A clause's claim that something happened, or that it did not. */
 export interface Act {
   deed: Deed
-  /** `no`: the clause denies it. */
+  /** Whether the clause claims (`yes`) or denies (`no`) that it happened. */
   holds: 'yes' | 'no'
-  /** The words that say so. */
+  /** The words that claim or deny it. */
   words: string
   clause: Clause
 }
@@ -41,7 +41,7 @@ const reportedActs = {
   limit: String.raw`\b(?:raised|increased|lifted|removed|changed|lowered)${gapPattern(4)}limits?\b`,
 } as const
 
-/** The kinds of events that an answer may claim. */
+/** The kinds of acts that an answer may claim. */
 export type Deed = keyof typeof reportedActs
 
 const patterns = (Object.keys(reportedActs) as Deed[]).map(

@@ -99,7 +99,7 @@ function checkCountOfThem({ text }: Clause, facts: Facts): Finding | undefined {
   const [, count] = countOfThem.exec(text) ?? []
   const paid = paidCarts(facts).map((items) => items.map(({ quantity }) => quantity))
   if (count === undefined || paid.length === 0 || denial.test(text)) return undefined
-  // A checkout and its order show the same cart.
+  // Each cart is counted separately, since a checkout and its order list the same items.
   const totals = paid.map((quantities) => quantities.reduce((sum, quantity) => sum + quantity, 0))
   if ([...paid.flat(), ...totals].includes(countOf(count))) return undefined
   return lie(text, `${Math.max(...totals)} were bought`)

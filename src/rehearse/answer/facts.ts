@@ -100,14 +100,14 @@ function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<numb
     0,
     maxOperands,
   )
-  const founded = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
+  const known = new Set([...operands, ...carts, ...caused, ...read.amounts, ...read.told, 0])
   for (const one of operands) {
     for (const other of operands) {
-      founded.add(one + other)
-      founded.add(Math.abs(one - other))
+      known.add(one + other)
+      known.add(Math.abs(one - other))
     }
   }
-  return founded
+  return known
 }
 
 function partsOf({ cents, heldCents, capturedCents, refundedCents }: Move): number[] {
@@ -126,7 +126,7 @@ export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   ])
 }
 
-/** Returns whether a party is the agent's own, which is not one of the customers. */
+/** Returns whether a party is the agent's own, rather than a customer. */
 export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }

@@ -22,7 +22,7 @@ export const isCommon = (word: string) => common.has(word)
 
 const word = String.raw`[A-Z][\p{L}\p{N}'.&-]*`
 const name = String.raw`(?:${word})(?:\s+(?:&\s+|of\s+|the\s+|and\s+)?(?:${word}))*`
-/** Positions of payees and merchants in a clause. */
+/** The places in a clause where payees and merchants are named. */
 const slots = [
   new RegExp(
     String.raw`\b(?:to|at|from|by|with|through|via)\s+(?:the\s+|our\s+|your\s+|merchant\s+|shop\s+)?(${name})`,
@@ -140,7 +140,7 @@ export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Fact
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** Returns the names in a task with a single handle, which is the recipient's: they may all mean the recipient. */
+/** Returns all names in a task if its only handle is the recipient's, because they may mean the recipient. */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
   if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []
