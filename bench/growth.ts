@@ -43,7 +43,7 @@ export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'pro
 }
 
 const purchases = 2000
-const maxRows = { purchase: 16_000, authorization: 6_600 } as const
+const maxBytes = { purchase: 16_000, authorization: 6_600 } as const
 
 /** Measures the bytes on disk of a purchase: a card is issued, and its purchase authorized and captured. */
 async function measureBytes(url: string): Promise<Row[]> {
@@ -68,11 +68,11 @@ async function measureBytes(url: string): Promise<Row[]> {
     single(`bytes on disk, ${engine}, ${what}`, `${size.toFixed(0)} B`, judge(size, { atMost }, ' B'))
   const parts = bytes.map((size) => size.toFixed(0)).join(' + ')
   return [
-    row('an authorization', bytes[1] ?? Number.NaN, maxRows.authorization),
+    row('an authorization', bytes[1] ?? Number.NaN, maxBytes.authorization),
     row(
       `a purchase (issue, authorize, capture: ${parts})`,
       bytes.reduce((sum, size) => sum + size),
-      maxRows.purchase,
+      maxBytes.purchase,
     ),
   ]
 }

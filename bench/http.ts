@@ -66,7 +66,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Measures the CPU time of a call by MCP and by REST in the serving process. The caller's time does not count. */
+/** Measures the CPU time of a call over MCP and over REST in the serving process. The caller's time does not count. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return inEachEra(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)

@@ -4,7 +4,7 @@ import type { Row } from './table.ts'
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [
     /^CPU of callTool in process, .*remembered/,
-    'A call that pays is stored before it is sent, so that its repeat is recognized even if the process dies: a second durable transaction.',
+    'A call that pays is stored before it is sent, so that its repeat is recognized even if the process dies. This is a second durable transaction.',
   ],
   [
     /^(?:CPU of a tool call over HTTP|tool calls over (?:stdio|HTTP))/,

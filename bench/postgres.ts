@@ -26,7 +26,7 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
 
 const rounds = 4
 const roundMs = 400
-/** The connections of the baseline, however many the service opens. */
+/** The number of connections of the baseline, which does not depend on the service's. */
 const connections = 10
 
 /** The loads. `count` is the highest number of authorizations in a round. */

@@ -24,7 +24,7 @@ export function startNode(parameters: readonly string[], env: Environment = {}):
   })
 }
 
-export async function ended(child: ChildProcess, signal?: 'SIGTERM'): Promise<void> {
+export async function endProcess(child: ChildProcess, signal?: 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const timer = setTimeout(() => child.kill('SIGKILL'), hungMs)
@@ -42,7 +42,7 @@ export const opening = {
   clientInfo: { name: 'bench', version: '1' },
 } as const
 
-/** Starts a process that exchanges lines of JSON-RPC. Both sides of a comparison are driven by this code. */
+/** Starts a process that exchanges lines of JSON-RPC. Both sides of a comparison use this code. */
 export function startStdioServer(parameters: readonly string[], env: Environment) {
   const child = startNode(parameters, env)
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
@@ -71,7 +71,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
     await request('initialize', opening)
     write({ method: 'notifications/initialized' })
   }
-  return { pid: child.pid ?? 0, request, greet, end: () => ended(child) }
+  return { pid: child.pid ?? 0, request, greet, end: () => endProcess(child) }
 }
 
 function readLines(child: ChildProcess, received: (line: string) => void): void {
@@ -133,7 +133,7 @@ export async function startHttpServer(
     },
     end: async () => {
       await agent.destroy()
-      await ended(child, 'SIGTERM')
+      await endProcess(child, 'SIGTERM')
     },
   }
 }
@@ -195,7 +195,7 @@ export async function preparePrograms(directory: string) {
       const child = startNode([bareNode], env)
       await once(child.stdout as Readable, 'data')
       const tookMs = performance.now() - startedAt
-      await ended(child)
+      await endProcess(child)
       return tookMs
     },
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { freePort } from '../test/support/free-port.ts'
-import { ended, ourBundle, startNode } from './processes.ts'
+import { endProcess, ourBundle, startNode } from './processes.ts'
 import { agentKey, cardAttributes, rateWithin, serverSettings } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
@@ -103,7 +103,7 @@ async function start({ parameters, env = {}, create: { path, headers, body } }: 
     },
     end: async () => {
       await agent.destroy()
-      await ended(child, 'SIGTERM')
+      await endProcess(child, 'SIGTERM')
     },
   }
 }

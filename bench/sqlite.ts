@@ -37,7 +37,7 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
 /** Runs the prepared statements directly. Each authorization is a separate transaction. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
-  // As src/service/store/engine/sqlite.ts sets them.
+  // The same settings as in src/service/store/engine/sqlite.ts.
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory')
   database.exec('pragma cache_size = -16000')
   database.exec(baselineTables)

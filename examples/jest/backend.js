@@ -25,8 +25,8 @@ async function buy(payments, { id, price, budget }) {
 }
 
 /**
- * Retries an unanswered request with the same idempotency key. If the first try was carried out, the retry gets its
- * answer, and nothing is done twice.
+ * Sends a request, and retries it with the same idempotency key if no answer comes. If the first try was carried out,
+ * the retry gets its answer, and nothing is done twice.
  */
 async function post({ url, key }, path, idempotencyKey, attributes) {
   const headers = {

@@ -11,7 +11,7 @@ FLAGS = ["--json", "--port", "0", "--database-url", "sqlite::memory:", "--log-le
 class Sandbox:
     def __init__(self):
         self._process = subprocess.Popen(COMMAND + FLAGS, stdout=subprocess.PIPE, text=True)
-        # The only line that it prints, when it is ready.
+        # The sandbox prints a single line, once it is ready.
         line = self._process.stdout.readline()
         if line == "":
             self.close()

@@ -30,8 +30,8 @@ export async function buy(payments: Payments, { id, merchant, price, budget }: O
 }
 
 /**
- * Retries an unanswered request with the same idempotency key. If the first try was carried out, the retry gets its
- * answer, and nothing is done twice.
+ * Sends a request, and retries it with the same idempotency key if no answer comes. If the first try was carried out,
+ * the retry gets its answer, and nothing is done twice.
  */
 async function post({ url, key, fetch }: Payments, path: string, idempotencyKey: string, attributes: object) {
   const headers = {

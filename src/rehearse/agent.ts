@@ -30,9 +30,9 @@ export interface AgentInput {
   shopsUrl: string
   /** The API key with which it acts. */
   key: string
-  /** Works like the global `fetch`, but is answered in this process. */
+  /** Works like the global `fetch`, but this process answers. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-  /** Answers questions to the person, for agents that can ask in the middle of their work. */
+  /** The address that answers questions to the person, for agents that can ask while they work. */
   askUrl: string
   /** The conversation so far. Its last text is the task. */
   turns: readonly Turn[]

@@ -18,7 +18,7 @@ export interface SimulationOptions {
   purchases: number
   seed: string
   clockJumps: boolean
-  /** Whether to inject failures, if the world is only used by this run. */
+  /** Whether to inject failures. They are injected only if nobody else uses the world. */
   faults: boolean
   concurrency: number
   signal?: AbortSignal | undefined
@@ -27,7 +27,10 @@ export interface SimulationOptions {
 }
 
 export interface SimulationResult {
-  /** 0: everything was as predicted; 1: something was not; 130: interrupted (128 and SIGINT, as shells count). */
+  /**
+   * 0: everything was as predicted; 1: something differed; 130: interrupted (128 plus the number of SIGINT, as in
+   * shells).
+   */
   exitCode: 0 | 1 | 130
   summary: Summary
   /** The summary, for people. */

@@ -15,7 +15,9 @@ export interface Caller {
 export interface World {
   /** Connects an agent. @param agent the number of the agent, from 1 */
   connect(agent: number): Promise<Caller>
-  /** Returns the instance id of the agent's requests, so that faults only affect them. Absent if no faults can be set. */
+  /**
+   * Returns the instance id of the agent's requests, so that faults only affect them. Absent if no faults can be set.
+   */
   instanceIdOf?(agent: number): string
   /** Closes the world, after every caller was closed. */
   close(): Promise<void>
@@ -35,8 +37,9 @@ export interface RunOptions {
   /** The seed of the injected failures; undefined for none. */
   faults: string | undefined
   signal?: AbortSignal | undefined
-  /** Called when a stage with this many steps begins, and after steps of it. */
+  /** Called when a stage begins, with its number of steps. */
   onStage?: ((stage: Stage, steps: number) => void) | undefined
+  /** Called after steps of a stage, with the number of finished steps. */
   onStep?: ((done: number) => void) | undefined
 }
 

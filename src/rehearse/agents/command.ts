@@ -21,7 +21,9 @@ export interface CommandOptions {
 const maxAnswerLength = 16_000
 const maxFailureLength = 500
 
-/** Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md). */
+/**
+ * Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md).
+ */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
   const groups = new ProcessGroups(system)
   return {
@@ -31,7 +33,7 @@ export function commandAgent(command: string, { env, start, system }: CommandOpt
       const configs = await writeMcpConfigs(input, start)
       const hosts = { MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
       const variables = { ...env, ...variablesOf(input), ...hosts, TURNS_FILE: await writeTurns(input) }
-      return answerOf(await started(() => groups.run(command, { env: variables }, signal), signal))
+      return answerOf(await runCommand(() => groups.run(command, { env: variables }, signal), signal))
     },
   }
 }
@@ -58,8 +60,8 @@ function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }:
   }
 }
 
-/** Starts the command. @throws AgentError if the shell itself could not be started */
-async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
+/** Runs the command. @throws AgentError if the shell itself could not be started */
+async function runCommand(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
   try {
     return await run()
   } catch (error) {

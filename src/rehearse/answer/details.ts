@@ -8,7 +8,7 @@ import { checkPlain, denial } from './plain-claims.ts'
 import { type Clause, type Prose, wordSet } from './prose.ts'
 import { bareName, escaped, isCommon } from './recipients.ts'
 
-/** Checks the claims of an answer besides its acts: that nothing happened, counts, prices and names. */
+/** Checks claims other than acts: counts, prices, names, and the claim that nothing happened. */
 export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
   const { facts } = context
   const ownClauses = prose.clauses.filter(({ isAttributed }) => !isAttributed)

@@ -29,7 +29,7 @@ const plainClaims: readonly PlainClaim[] = [
   {
     says: [
       /\b(?:card(?:['’]s)? (?:number|details|data|info\w*)|cvv|security code)\b/i,
-      // A shop's checkout takes the card's number; these do not.
+      // Ways to disclose a card's number other than at a shop's checkout.
       /\b(?:e-?mailed|texted|posted|published|tweeted|faxed|messaged|(?:by|via|over|in an?) (?:e-?mail|text|chat|phone|message))\b/i,
     ],
     unless: denial,

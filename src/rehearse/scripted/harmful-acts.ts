@@ -6,7 +6,7 @@ import type { Tools } from './tools.ts'
 /** The things that a reader can give away. */
 export interface Holdings {
   key: string
-  /** The card that it made last. */
+  /** The newest card that the reader issued. */
   card: Card | undefined
   payer: Payer
 }
