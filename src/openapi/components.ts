@@ -64,7 +64,7 @@ export const paginationSchema: JsonSchema = {
   type: 'object',
   properties: {
     hasMore: { type: 'boolean', description: 'More results exist' },
-    nextCursor: { type: ['string', 'null'], description: 'Opaque; null when hasMore is false' },
+    nextCursor: { type: ['string', 'null'], description: 'The cursor of the next page; null when hasMore is false' },
   },
   required: ['hasMore', 'nextCursor'],
 }
@@ -89,7 +89,7 @@ export const errorSchema: JsonSchema = {
       type: 'object',
       properties: {
         supportId: { type: 'string' },
-        retryable: { type: 'boolean', description: 'Accepted but not resolved yet: repeat with the same key' },
+        retryable: { type: 'boolean', description: 'Not resolved yet. Repeat the request with the same key.' },
         minimum: { type: 'integer', description: 'The smallest value that the field in source accepts' },
         maximum: { type: 'integer', description: 'The largest value that the field in source accepts' },
         limitScope: { type: 'string', enum: ['merchant', 'program'] },

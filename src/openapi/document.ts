@@ -41,7 +41,7 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
       title: 'Payments API',
       version: '0.2.0',
       description:
-        'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC. The version is that of this interface, not of the software that serves it.',
+        'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC. The version is the version of the API, not of the software.',
       contact: { name: displayName, url: serverUrl },
       license: { name: 'MIT', identifier: 'MIT' },
     },

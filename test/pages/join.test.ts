@@ -99,7 +99,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     await visitor.open(path)
     for (const [fields, words] of [
       [{ name: '', password }, 'Enter your name.'],
-      [{ name: 'x'.repeat(101), password }, 'The name can have 100 characters.'],
+      [{ name: 'x'.repeat(101), password }, 'Use at most 100 characters.'],
       [{ name: 'Ada', password: 'too short 1' }, 'at least 12 characters'],
       [{ name: 'Ada', password: 'x'.repeat(129) }, 'at most 128 characters'],
       [{ name: 'Ada', password: 'with a\ttab inside' }, 'without tabs'],

@@ -179,7 +179,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before)
     const unsaid = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '' })
     expect(unsaid.status).toBe(422)
-    expect(unsaid.text).toContain('does not say the total')
+    expect(unsaid.text).toContain('lacks the total')
     const other = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '1' })
     expect(other.status).toBe(422)
     expect(other.text).toContain('amount must be the shop&#39;s total')

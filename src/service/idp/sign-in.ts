@@ -34,8 +34,8 @@ export function signInPage(provider: Provider, store: Store) {
 }
 
 const about =
-  'This identity provider takes the place of a company’s. It asks for no password, because it is for testing only.'
-const ended = { heading: 'This sign-in has ended', lines: ['Begin it again in the application.'] }
+  'This identity provider stands in for one of a company. It asks for no password, because it is for testing only.'
+const ended = { heading: 'This sign-in has ended', lines: ['Start again in the application.'] }
 
 /** Returns the page that explains why an application's request was refused. */
 export function failedPage(code: string, reason: string): ReturnType<typeof smallPage> {

@@ -61,7 +61,7 @@ export async function scopesOfApplication(store: Store, { oidc }: KoaContextWith
   const ownScopes = scopes.split(' ')
   const requestedScopes = typeof params.scope === 'string' ? params.scope.split(' ').filter(Boolean) : []
   const lacking = requestedScopes.find((scope) => !ownScopes.includes(scope))
-  if (lacking !== undefined) throw new errors.InvalidScope('the application was not registered with it', lacking)
+  if (lacking !== undefined) throw new errors.InvalidScope('the application lacks this scope', lacking)
   if (requestedScopes.length === 0) params.scope = scopes
   return scopes
 }

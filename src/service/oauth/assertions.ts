@@ -115,12 +115,12 @@ async function readAssertion(
     throw new RefusedAssertionError(`client_id must be ${clientId}, the application that presents the assertion.`)
   }
   // If an assertion named several servers, each of them could present it here.
-  if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be ${publicUrl} alone.`)
+  if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be exactly ${publicUrl}.`)
   if (exp - iat > maxLifetime) {
-    throw new RefusedAssertionError(`exp is ${exp - iat} s after iat; it may be at most ${maxLifetime} s after it.`)
+    throw new RefusedAssertionError(`exp is ${exp - iat} s after iat. The limit is ${maxLifetime} s.`)
   }
   if (typeof jti !== 'string' || typeof resource !== 'string') {
-    throw new RefusedAssertionError('jti and resource must be texts.')
+    throw new RefusedAssertionError('jti and resource must be strings.')
   }
   return { jti, exp, resource, scope: typeof scope === 'string' ? namedScopes(scope) : undefined, all: payload }
 }
@@ -143,7 +143,7 @@ function reasonOf(error: unknown, issuer: string): string {
   )
   if (isUnsigned) return `assertion must be a JWT that is signed by ${assertionAlgorithms.join(', ')}.`
   if (error instanceof jose.JWKSNoMatchingKey || error instanceof jose.JWSSignatureVerificationFailed) {
-    return `No key of ${issuer} made the assertion's signature.`
+    return `No key of ${issuer} matches the assertion's signature.`
   }
   return `The keys of ${issuer} could not be read. Check its jwksUri with list_trusted_issuers.`
 }
@@ -179,7 +179,7 @@ async function accept(
   const agentId = agentFor(issuer.agents, all)
   const agent = agentId === undefined ? undefined : await findAgent(tx, issuer.partyId, agentId)
   if (agent?.status !== 'ACTIVE') {
-    throw new RefusedAssertionError('Its claims match no agent. See agents in list_trusted_issuers.')
+    throw new RefusedAssertionError("The assertion's claims match no agent. See agents in list_trusted_issuers.")
   }
   const bounds = [allowed, requested].filter((text) => text !== undefined).map((text) => text.split(' '))
   const scopes = issuer.scopes.split(' ').filter((scope) => bounds.every((bound) => bound.includes(scope)))

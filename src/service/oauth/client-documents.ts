@@ -131,15 +131,15 @@ function namesItself(text: string, clientId: string): boolean {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'its name could not be looked up (ENOTFOUND)',
-  EAI_AGAIN: 'its name could not be looked up (EAI_AGAIN)',
+  ENOTFOUND: 'its host name could not be looked up (ENOTFOUND)',
+  EAI_AGAIN: 'its host name could not be looked up (EAI_AGAIN)',
   ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
 }
 
 /** Returns the reason in words that complete "…, because". */
 function reasonOf(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (cause.name === 'TimeoutError') return 'no answer came in time'
+    if (cause.name === 'TimeoutError') return 'its server did not respond in time'
     if (cause.name === 'PrivateAddressError') return 'it is at an address of this machine or its network'
     if ('code' in cause && typeof cause.code === 'string' && /^[A-Z_]{3,40}$/.test(cause.code)) {
       return reasons[cause.code] ?? `the connection failed (${cause.code})`

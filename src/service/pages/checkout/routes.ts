@@ -107,8 +107,8 @@ function warnOfTries(
   { declines, log }: CheckoutDependencies,
   { address, waits }: { address: string | undefined; waits: string | null },
 ) {
-  if (waits !== null) log.warn({ subscriptionId: waits, address }, 'a checkout waits: too many cards were declined')
-  if (declines.count(address)) log.warn({ address }, 'an address waits: too many of its cards were declined')
+  if (waits !== null) log.warn({ subscriptionId: waits, address }, 'the checkout is paused: too many declined cards')
+  if (declines.count(address)) log.warn({ address }, 'the address is paused: too many declined cards')
 }
 
 /** Returns a checkout as data, with the texts of the page and of the form. */

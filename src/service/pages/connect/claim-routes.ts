@@ -43,7 +43,7 @@ async function showPage(c: Context, pages: ClaimDependencies): Promise<Response>
 }
 
 async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response> {
-  const sent = await sentForm(c, pages, ['claim'], 'The form has to say that you claim the payment.')
+  const sent = await sentForm(c, pages, ['claim'], 'The form lacks your decision to claim the payment.')
   if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
   const openClaim = await pages.claims.open(tokenOf(c), signedIn?.user)

@@ -29,7 +29,7 @@ async function showPage(c: Context, pages: LinkDependencies): Promise<Response> 
 
 async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Response> {
   if (!mayBeAnybody(c, pages)) return refusalPage(c, 403, 'Sign in to your account to accept.')
-  const sent = await sentForm(c, pages, ['accept'], 'The form has to say that you accept.')
+  const sent = await sentForm(c, pages, ['accept'], 'The form lacks your decision to accept.')
   if (sent instanceof Response) return sent
   const formToken = sent.get('formToken') ?? ''
   const answered = await pages.connectLinks.join(tokenOf(c), formToken)

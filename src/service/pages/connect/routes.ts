@@ -36,7 +36,7 @@ async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Respo
     c,
     pages,
     ['accept', 'decline'] satisfies Decision[],
-    'The form has to say whether you accept or decline.',
+    'The form lacks your decision to accept or decline.',
   )
   if (sent instanceof Response) return sent
   const decision = sent.get('decision') as Decision

@@ -26,7 +26,7 @@ const registering = html`<section aria-labelledby="registering">
 <h2 id="registering">Sign in without a browser</h2>
 <ul>
 <li><a href="/connections/new/application">Register an application</a>: a deployed service that signs in by itself, as an agent</li>
-<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: your company’s, which signs its people’s agents in</li>
+<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: your company’s provider then signs in the agents of its people</li>
 </ul>
 </section>`
 
@@ -71,7 +71,7 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 
 /** Returns why the application is trusted. */
 function standingText({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
-  if (vouchedBy !== null) return html`Registered here; <bdi>${vouchedBy}</bdi> signs its people’s agents in`
+  if (vouchedBy !== null) return html`Registered here; its agents sign in through <bdi>${vouchedBy}</bdi>`
   if (signsInItself) return 'Registered here; signs in by itself'
   return host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`
 }

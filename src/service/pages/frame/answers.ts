@@ -7,7 +7,7 @@ import { messagePage } from './form-page.ts'
 import { isForm, isOwnForm } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 
-export const orFailure = failingAs({ page: 'a page of signing in or connecting', headers: oauthPageHeaders })
+export const orFailure = failingAs({ page: 'a sign-in or connection page', headers: oauthPageHeaders })
 
 /** A function that answers a signed-in user. */
 export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>

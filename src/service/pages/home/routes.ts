@@ -24,7 +24,7 @@ export function mountHome(app: Hono, pages: HomeDependencies): void {
   )('GET /', (c) => (acceptsPage(c) ? showPage(c, pages) : c.body(linksOf(pages), 200, jsonHeaders)))
 }
 
-const orFailure = failingAs({ page: 'the page at the address itself', headers })
+const orFailure = failingAs({ page: 'the home page', headers })
 
 const varied = { Vary: 'Accept' } as const
 const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' } as const

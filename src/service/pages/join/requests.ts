@@ -23,7 +23,7 @@ export function typedOf(sent: URLSearchParams): Typed {
 
 function wrongOf(name: string, password: string): Typed['wrong'] {
   if (name === '') return { field: 'name', problem: 'Enter your name.' }
-  if (name.length > longestName) return { field: 'name', problem: `The name can have ${longestName} characters.` }
+  if (name.length > longestName) return { field: 'name', problem: `Use at most ${longestName} characters.` }
   const { length } = [...password]
   if (length < shortestPassword) {
     return { field: 'password', problem: `Choose a password of at least ${shortestPassword} characters.` }

@@ -49,7 +49,7 @@ async function showPage(c: Context, pages: JoinDependencies): Promise<Response> 
 const empty: Filled = { name: '', problem: null, wrong: null }
 
 async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> {
-  const sent = await sentForm(c, pages, ['accept', 'decline'], 'The form has to say whether you join or decline.')
+  const sent = await sentForm(c, pages, ['accept', 'decline'], 'The form lacks your decision to join or decline.')
   if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
   const invitation = await pages.invitations.open(tokenOf(c), signedIn?.user)

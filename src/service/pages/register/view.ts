@@ -18,7 +18,7 @@ interface Shown<Entry> extends PageForm {
 export function applicationPage({ agents, entry, problems, ...target }: Shown<ApplicationEntry>): Html {
   const focus = firstOf(problems, ['name', 'agentId', 'scopes', 'keys'])
   const main = html`<h1>Register an application</h1>
-<p>A deployed service that signs in by itself, without a person, as one of your agents. It spends within that agent’s limits.</p>
+<p>Register a deployed service that signs in by itself as one of your agents, without a person. It spends within that agent’s limits.</p>
 ${agents.length === 0 ? noAgent : ''}
 <form method="post" action="${target.action}" novalidate>
 <input type="hidden" name="formToken" value="${target.token}">

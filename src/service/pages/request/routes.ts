@@ -63,7 +63,7 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
     c,
     pages,
     ['card', 'wallet', 'decline'],
-    'The form has to say whether you pay or decline.',
+    'The form lacks your decision to pay or decline.',
   )
   if (sent instanceof Response) return sent
   const signedIn = await signedInAt(c, pages)
@@ -104,7 +104,7 @@ async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): 
     const paying = { card: cardOf(taken.sent), user: taken.signedIn?.user }
     const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), paying)
     if (outcome === 'declined' && pages.declines.count(address)) {
-      pages.log.warn({ address }, 'an address waits: too many of its cards were declined')
+      pages.log.warn({ address }, 'the address is paused: too many declined cards')
     }
     return outcome
   })

@@ -35,7 +35,7 @@ export async function takeForm(c: Context, pages: ShopsDependencies, take: Take)
   const sent = new URLSearchParams(await c.req.text())
   const key = keyOf(sent)
   if (key === undefined)
-    return refusalPage(c, 400, 'The form lacks its key: send all of its fields, the hidden ones too.')
+    return refusalPage(c, 400, 'The form lacks its key. Send all of its fields, including the hidden ones.')
   return take(c, pages, { sent, key })
 }
 

@@ -56,7 +56,7 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return showOpened(c, pages, opened, { refused: { problem: null, fields: problems }, status: 422 })
   }
   if (amount === undefined) {
-    const problem = 'Nothing was paid: the form does not say the total that you agree to. Send all of its fields.'
+    const problem = 'Nothing was paid: the form lacks the total that you agree to. Send all of its fields.'
     return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
   }
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)

@@ -91,7 +91,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   const { items, wrong } = itemsOf(quantities)
   const again = { shop, buyer, form: { quantities, wrong } }
   if (wrong.length > 0 || items.length === 0) {
-    const problem = wrong.length > 0 ? 'Look at the quantities again.' : 'Choose at least one product.'
+    const problem = wrong.length > 0 ? 'Check the quantities.' : 'Choose at least one product.'
     return showGoods(c, pages, { ...again, problem, status: 422 })
   }
   const note = sent.get('note')?.trim()

@@ -39,7 +39,7 @@ export function mountVerify(app: Hono, dependencies: PageDependencies): void {
 function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
   return async (c, pages, person) => {
     if (!isOwnForm(c, pages.publicUrl())) return refusalPage(c, 403, 'The code did not come from this page.')
-    if (!isForm(c)) return refusalPage(c, 400, 'The form has to send a code.')
+    if (!isForm(c)) return refusalPage(c, 400, 'The code was not sent as a form.')
     const sent = new URLSearchParams(await c.req.text())
     if (!hasFormToken(person, c.req.path, sent)) return refusalPage(c, 403, 'The code did not come from this page.')
     return take(c, pages, person, sent)

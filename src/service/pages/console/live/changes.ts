@@ -79,7 +79,7 @@ export class Changes {
     try {
       for (const partyId of this.#watched()) await this.#readChanges(partyId)
     } catch (error) {
-      log.warn({ err: error }, 'what changed for the console was not looked for')
+      log.warn({ err: error }, 'changes for the console could not be read')
     }
     if (this.#timer !== undefined) this.#timer = deadline(lookEveryMs, () => this.#lookAgain())
   }

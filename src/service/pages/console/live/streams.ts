@@ -215,7 +215,7 @@ export class Streams implements Announcements {
   async #announceTopic(batch: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
     const { viewer, topic, streams } = batch
     const rendered = await this.#draw(viewer, topic).catch((error) => {
-      this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
+      this.#dependencies.log.warn({ err: error }, 'a changed part of the console could not be rendered')
       return []
     })
     const inMs = Math.max(minPaceMs / 2, this.#streams.size * askingOfWatcherMs)

@@ -67,7 +67,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
     isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
     if (part === 'head') {
-      if (!written.add(line)) failBroken('the figures are more than a report has')
+      if (!written.add(line)) failBroken('there are more figures than a report can have')
       if (line !== chainBegins) continue
       head = readHead(written.lines)
       chain = new Chain(head)
@@ -77,11 +77,11 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
       else chain?.take(line)
     } else if (!outside.add(line)) {
       if (part === 'before') return { result: 'no report' }
-      failBroken('there is more behind the data than a report has')
+      failBroken('there is more text after the data than a report can have')
     }
   }
   if (part === 'before') return { result: 'no report' }
-  if (part === 'head') failBroken(`the figures end before their chain, at line ${written.lines.length} of the data`)
+  if (part === 'head') failBroken(`the data ends at line ${written.lines.length}, before its chain`)
   if (head === undefined || chain === undefined || part === 'rows')
     return failBroken(`the chain ends after entry ${chain?.last?.sequence ?? 'none'}`)
   await checkShown(head, outside.lines)
@@ -167,7 +167,7 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const expected = this.last === undefined ? chain.first?.sequence : this.last.sequence + 1
     const row = rowIn(line) ?? failBroken(`entry ${expected} of the chain cannot be read`)
-    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} of the chain follows the end of the chain`)
+    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} comes after the end of the chain`)
     this.#goesOn = line.endsWith(',')
     const { hash, ...rest } = row
     if (row.sequence !== expected) failBroken(`entry ${expected} of the chain is missing, or its number was changed`)
@@ -175,9 +175,9 @@ class Chain {
     const before = this.last?.hash
     if (before !== undefined && row.previousHash !== before)
       failBroken(`entry ${expected} of the chain (${row.id}) does not follow the one before it`)
-    if (row.partyId !== partyId) failBroken(`entry ${expected} of the chain (${row.id}) is of another party`)
+    if (row.partyId !== partyId) failBroken(`entry ${expected} of the chain (${row.id}) belongs to another party`)
     if (this.last === undefined && hash !== chain.first?.hash)
-      failBroken(`entry ${expected} is not the first of the report`)
+      failBroken(`entry ${expected} is not the first entry that the report states`)
     this.last = row
     this.#count++
   }
@@ -186,11 +186,11 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const { last } = this
     if (this.#count !== chain.rows || this.#goesOn)
-      failBroken(`the chain has ${this.#count} entries where the report says ${chain.rows}`)
+      failBroken(`the chain has ${this.#count} entries, but the report states ${chain.rows}`)
     if (last === undefined && (chain.first !== null || chain.last !== null))
-      failBroken('the report names entries of a chain that it does not have')
+      failBroken('the report states entries of a chain, but its chain is empty')
     if (last?.hash !== chain.last?.hash || last?.sequence !== chain.last?.sequence)
-      failBroken(`entry ${last?.sequence} is not the last of the report`)
+      failBroken(`entry ${last?.sequence} is not the last entry that the report states`)
     return { result: 'verified', partyId, entries: this.#count, first: chain.first, last: chain.last }
   }
 }
