@@ -163,8 +163,8 @@ function createStreams(draw: Draw) {
   }
   const viewer = { user: { id: 'usr_1', partyId: 'p' } as UserRow, isProven: true }
   const streams = new Streams(dependencies as unknown as ConstructorParameters<typeof Streams>[0], draw)
-  const open = async ({ stillThere = true, gone = new AbortController().signal } = {}) => {
-    const body = await streams.open({ viewer, topics: ['run:r'], stillThere: async () => stillThere, gone })
+  const open = async ({ isActive = true, gone = new AbortController().signal } = {}) => {
+    const body = await streams.open({ viewer, topics: ['run:r'], isActive: async () => isActive, gone })
     if (body === undefined) throw new Error('The stream was not opened.')
     return body.getReader()
   }
@@ -196,7 +196,7 @@ test('a client that reads nothing gets a bounded amount, then only notifications
 test('the stream of a user who signed out ends at the next heartbeat', async () => {
   vi.useFakeTimers()
   const { open } = createStreams(async () => [])
-  const [still, out] = [await open(), await open({ stillThere: false })]
+  const [still, out] = [await open(), await open({ isActive: false })]
   await vi.advanceTimersByTimeAsync(15_000)
   await nextEvent(out, 'open')
   expect((await out.read()).done).toBe(true)

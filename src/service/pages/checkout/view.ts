@@ -4,14 +4,14 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
 /** The secrets that the page's script sends: one while payment is due, the other after it. */
-export interface CheckoutHolds {
+export interface CheckoutSecrets {
   clientSecret?: string | null
   manageToken?: string
 }
 
 /** Renders the page at `checkoutUrl`, for before and after payment. Its script fills `#form` and updates `#outcome`. */
-export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds): Html {
-  const { clientSecret = null, manageToken = null } = holds
+export function checkoutPage(words: CheckoutWords, secrets: CheckoutSecrets): Html {
+  const { clientSecret = null, manageToken = null } = secrets
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
   const scripts = html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`
   const body = html`<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>

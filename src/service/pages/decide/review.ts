@@ -81,7 +81,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         }
         const { event, operation } = records[answer]
         recordEvents(tx, { partyId: user.partyId, id, agentId: null }, [event], atMs)
-        const result = await toldOf(context, user, await openDecision(tx, row), answer)
+        const result = await runEntryOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       })
       if (entry !== undefined) dependencies.reportEntry(entry)
@@ -97,7 +97,7 @@ const records = {
 } as const
 
 /** Returns the entry for the call's run. */
-async function toldOf(
+async function runEntryOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,
   { id, call, principalId }: DecisionRecord,

@@ -29,9 +29,9 @@ function askerWords({ agent, application, key }: Asker): string {
 
 function capWords({ owner, limits, spent }: ShownCap): ContextFact {
   const text = [
-    height(limits.perTransaction),
-    leftText('today', limits.perDay, spent.dayCents),
-    leftText('this month', limits.perMonth, spent.monthCents),
+    paymentLimitText(limits.perTransaction),
+    remainingText('today', limits.perDay, spent.dayCents),
+    remainingText('this month', limits.perMonth, spent.monthCents),
   ].filter((words) => words !== null)
   return { label: labels[owner], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months in UTC)` }
 }
@@ -42,11 +42,11 @@ const labels = {
   grant: 'Remaining limits of the customer’s grant',
 } as const
 
-type Height = Limits['perDay']
+type Limit = Limits['perDay']
 
-const height = (cents: Height) => (cents == null ? null : `${dollars(cents)} per payment`)
+const paymentLimitText = (cents: Limit) => (cents == null ? null : `${dollars(cents)} per payment`)
 
-function leftText(when: string, limit: Height, spentCents: Spent['dayCents']): string | null {
+function remainingText(when: string, limit: Limit, spentCents: Spent['dayCents']): string | null {
   return limit == null ? null : `${dollars(Math.max(0, limit - spentCents))} of ${dollars(limit)} ${when}`
 }
 

@@ -23,7 +23,7 @@ type Answer<Pages, Route extends PageRoute> = (
   signedIn: PersonAt<Route>,
 ) => Response | Promise<Response>
 
-interface Besides {
+interface RouteOptions {
   /** The size limit of a form in bytes, enforced before it is read. */
   maxBytes?: number
   /** Answers a form that exceeds the limit. */
@@ -38,7 +38,7 @@ interface Besides {
 export type Serve<Pages> = <Route extends PageRoute>(
   route: Route,
   answer: Answer<Pages, Route>,
-  besides?: Besides,
+  options?: RouteOptions,
 ) => void
 
 /**

@@ -4,7 +4,7 @@ import { dollars } from './texts.ts'
 
 /** Returns how much an agent can spend, in sentences: its limits, the account's limits, and its wallet. */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
-  const [ofAgent, ofAccount] = [heights(limits), heights(accountLimits)]
+  const [ofAgent, ofAccount] = [limitTexts(limits), limitTexts(accountLimits)]
   const sentences = [
     ofAgent === '' ? 'No limit of its own.' : `Without an approval it pays up to ${ofAgent}.`,
     ofAccount === '' ? '' : `The whole account pays up to ${ofAccount}.`,
@@ -15,7 +15,7 @@ export function spendingWords({ limits, accountLimits, availableCents }: AgentSp
 
 const windows = { perTransaction: 'per transaction', perDay: 'per day (UTC)', perMonth: 'per month (UTC)' } as const
 
-function heights(limits: Limits): string {
+function limitTexts(limits: Limits): string {
   return Object.entries(windows)
     .flatMap(([window, words]) => {
       const cents = limits[window as keyof Limits]

@@ -59,7 +59,7 @@ export interface PartyInvitationPages {
 
 export function createPartyInvitationPages(dependencies: Dependencies): PartyInvitationPages {
   const answer = (token: string, formToken: string, work: Work) =>
-    runChange(dependencies, (context) => whenShown(context, { token, formToken }, work), partyAt(token))
+    runChange(dependencies, (context) => applyForm(context, { token, formToken }, work), partyAt(token))
   return {
     open: (token, user) =>
       runSettled(
@@ -110,7 +110,7 @@ function partyAt(token: string): FindParty {
  * Applies a form if the invitation is unchanged since its page was shown. The lock makes a second click wait for the
  * first.
  */
-async function whenShown(
+async function applyForm(
   context: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
   work: Work,

@@ -63,14 +63,14 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
 }
 
 /** The operation's body that a form leads to, or the problems of an invalid form. */
-type Asked<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
+type FormResult<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
 
 const noScope = 'Choose at least one permission.'
 
 /** Returns the body that registers the application. The operation itself checks everything else. */
-export function askedApplication(entry: ApplicationEntry, agents: readonly Agent[]): Asked<ApplicationEntry> {
+export function applicationRequest(entry: ApplicationEntry, agents: readonly Agent[]): FormResult<ApplicationEntry> {
   const { name, agentId, scopes, proof } = entry
   const keys = proof === 'key' ? keysIn(entry.keys) : { publicKeys: undefined }
   const problems: Problems<ApplicationEntry> = {
@@ -85,7 +85,7 @@ export function askedApplication(entry: ApplicationEntry, agents: readonly Agent
 }
 
 /** Returns the body that trusts the provider, without the empty rules. */
-export function askedProvider(entry: ProviderEntry, agents: readonly Agent[]): Asked<ProviderEntry> {
+export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]): FormResult<ProviderEntry> {
   const { name, issuer, jwksUri, rules, scopes } = entry
   const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
   const problems: Problems<ProviderEntry> = {

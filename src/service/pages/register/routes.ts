@@ -18,11 +18,11 @@ import {
   type Agent,
   type ApplicationEntry,
   applicationEntry,
-  askedApplication,
-  askedProvider,
+  applicationRequest,
   type Problems,
   type ProviderEntry,
   providerEntry,
+  providerRequest,
   withoutPrivateKey,
 } from './entries.ts'
 import { applicationProblems, providerProblems } from './refusals.ts'
@@ -77,10 +77,10 @@ const showApplication: Show<RegisterDependencies> = async (c, pages, signedIn) =
 const takeApplication: Take<RegisterDependencies> = async (c, pages, signedIn, sent) => {
   const entry = applicationEntry(sent)
   const agents = await agentsOf(pages, signedIn)
-  const asked = askedApplication(entry, agents)
+  const result = applicationRequest(entry, agents)
   const shown = { agents, entry: withoutPrivateKey(entry) }
-  if ('problems' in asked) return askApplication(c, signedIn, { ...shown, problems: asked.problems }, 422)
-  const reply = await asUser(pages, signedIn.user, 'createApplication', { params: {}, ...asked })
+  if ('problems' in result) return askApplication(c, signedIn, { ...shown, problems: result.problems }, 422)
+  const reply = await asUser(pages, signedIn.user, 'createApplication', { params: {}, ...result })
   if (reply.status !== 201) {
     return askApplication(c, signedIn, { ...shown, problems: applicationProblems(reply) }, statusOf(reply))
   }
@@ -106,9 +106,9 @@ const takeProvider: Take<RegisterDependencies> = async (c, pages, signedIn, sent
     const rules = [...entry.rules, { claim: '', value: '', agentId: onlyOf(agents) }]
     return askProvider(c, signedIn, { agents, entry: { ...entry, rules }, problems: {}, isAdded: true })
   }
-  const asked = askedProvider(entry, agents)
-  if ('problems' in asked) return askProvider(c, signedIn, { agents, entry, problems: asked.problems }, 422)
-  const reply = await asUser(pages, signedIn.user, 'createTrustedIssuer', { params: {}, ...asked })
+  const result = providerRequest(entry, agents)
+  if ('problems' in result) return askProvider(c, signedIn, { agents, entry, problems: result.problems }, 422)
+  const reply = await asUser(pages, signedIn.user, 'createTrustedIssuer', { params: {}, ...result })
   if (reply.status !== 201) {
     return askProvider(c, signedIn, { agents, entry, problems: providerProblems(reply) }, statusOf(reply))
   }

@@ -99,14 +99,14 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
     payByCard: (token, formToken, { card, user }) =>
       runChange(
         dependencies,
-        (context) => whenShown(context, { token, formToken }, (request) => payAs(context, request, { card, user })),
+        (context) => applyForm(context, { token, formToken }, (request) => payAs(context, request, { card, user })),
         requesterAt(token),
       ),
     decline: (token, formToken) =>
       runChange(
         dependencies,
         (context) =>
-          whenShown(context, { token, formToken }, async (request) => {
+          applyForm(context, { token, formToken }, async (request) => {
             await requireAnswerer(context, request, undefined)
             await declineRequest(context, request)
             return { result: 'declined', acts: [actOfVisitor(request, { operation: 'decline_payment_request' })] }
@@ -128,7 +128,7 @@ function requesterAt(token: string): FindParty {
  * Applies a form if the request is unchanged since its page was shown. The lock makes a second click wait for the
  * first.
  */
-async function whenShown(
+async function applyForm(
   { tx }: ChangeContext,
   { token, formToken }: { token: string; formToken: string },
   work: (request: PaymentRequestRow) => Promise<Changed<Outcome>>,

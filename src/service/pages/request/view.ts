@@ -63,7 +63,7 @@ interface Ways {
 function paymentWays(request: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
   const { viewer, takesCards, joins } = request
   const isRequester = viewer?.is === 'requester'
-  if (request.answerer === 'nobody') return ofSomebodyElse(words, forms)
+  if (request.answerer === 'nobody') return payersOnlyNotice(words, forms)
   return html`${isRequester ? html`<p class="aside">You requested this payment. Anyone with this link can pay it.</p>` : ''}
 ${viewer?.is === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
 ${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
@@ -80,7 +80,7 @@ ${hiddenFields(forms)}
 }
 
 /** Renders the notice that only the payer's users may answer. */
-function ofSomebodyElse({ payer }: RequestWords, { account, action }: RequestForms): Html {
+function payersOnlyNotice({ payer }: RequestWords, { account, action }: RequestForms): Html {
   if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`
 }

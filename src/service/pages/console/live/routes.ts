@@ -27,12 +27,12 @@ async function openStream(
 ): Promise<Response> {
   const topics = await ownTopics(pages, signedIn.user.partyId, c.req.queries('topic') ?? [])
   if (topics === undefined) return c.json({ error: 'There is no such topic of yours.' }, 404, dataHeaders)
-  const watcher = { viewer: signedIn, topics, stillThere: () => isStill(c, pages, signedIn), gone: c.req.raw.signal }
+  const watcher = { viewer: signedIn, topics, isActive: () => isSignedIn(c, pages, signedIn), gone: c.req.raw.signal }
   const body = await streams.open(watcher)
   if (body === undefined) return c.json({ error: 'Too many pages of the console are open.' }, 503, dataHeaders)
   return c.body(body, 200, headers)
 }
 
-async function isStill(c: Context, pages: ConsoleDependencies, { user }: SignedIn): Promise<boolean> {
+async function isSignedIn(c: Context, pages: ConsoleDependencies, { user }: SignedIn): Promise<boolean> {
   return (await signedInAt(c, pages))?.user.id === user.id
 }

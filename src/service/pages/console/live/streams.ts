@@ -58,7 +58,7 @@ export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 export interface Watcher {
   viewer: Viewer
   topics: readonly string[]
-  stillThere: () => Promise<boolean>
+  isActive: () => Promise<boolean>
   /** Aborts when the browser disconnects. */
   gone: AbortSignal
 }
@@ -128,7 +128,7 @@ export class Streams implements Announcements {
     )
   }
 
-  #add({ viewer, topics, stillThere, gone }: Watcher, to: ReadableStreamDefaultController<Uint8Array>): Stream {
+  #add({ viewer, topics, isActive, gone }: Watcher, to: ReadableStreamDefaultController<Uint8Array>): Stream {
     let heartbeat: ReturnType<typeof deadline> | undefined
     const stream: Stream = {
       viewer,
@@ -151,7 +151,7 @@ export class Streams implements Announcements {
       },
     }
     const sendHeartbeats = async () => {
-      const isThere = await stillThere().catch(() => true)
+      const isThere = await isActive().catch(() => true)
       if (!this.#streams.has(stream)) return
       // If the browser has stopped reading, the stream is closed. The browser reconnects when it resumes.
       if (!isThere || !stream.send(beatBytes)) return stream.close()

@@ -43,7 +43,7 @@ export function recordMain(shown: RecordSeen, page: RecordPage): Html {
 <h1>${noun.charAt(0).toUpperCase()}${noun.slice(1)}</h1>
 <p><code id="record-id">${id}</code> <button type="button" class="quiet small scripted" data-copies="record-id">Copy<span class="unseen"> the id</span></button><span role="status" class="said"></span></p>
 ${figures(attributes)}
-${pageOfIts(id, attributes)}
+${specialPageLink(id, attributes)}
 ${related.length === 0 ? '' : html`<section aria-labelledby="related"><h2 id="related">Related</h2><p class="ids">${related.map((other) => html`${idLink(other)} `)}</p></section>`}
 ${moneyPart(shown, page)}
 ${callsPart(shown, page)}
@@ -100,7 +100,7 @@ function figures(attributes: Attributes): Html {
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
 /** Renders a link to the special page that this kind of record has, if any. */
-function pageOfIts(id: string, { shopId }: Attributes): Html {
+function specialPageLink(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
   if (id.startsWith('apr_')) return html`<p><a href="/approvals/${id}/review">Review</a></p>`

@@ -38,7 +38,7 @@ const bounds = { page: boundsOfPage, download: boundsOfDownload, command: bounds
 
 export async function makeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
   const { nowMs } = await store.read(readTimes)
-  const report = await runReport(withRetries(store), run, { bounds: bounds[of], nowMs, environment })
+  const report = await runReport(withPauses(store), run, { bounds: bounds[of], nowMs, environment })
   return { madeAt: timestamp(nowMs), report }
 }
 
@@ -48,7 +48,7 @@ export function fileOf(store: Reads, madeReport: MadeReport, format: ReportForma
 }
 
 /** Wraps reads so that other work can run after each one. */
-function withRetries(store: Reads): Reads {
+function withPauses(store: Reads): Reads {
   return {
     read: async (work) => {
       const found = await store.read(work)
@@ -65,7 +65,7 @@ async function* chainRows(store: Reads, { report: { partyId, chain } }: MadeRepo
   const end = chain.last.sequence
   for (let after = chain.first.sequence - 1; after < end; ) {
     const [behind, limit] = [after, Math.min(batch, end - after)]
-    const rows: ActivityRow[] = await withRetries(store).read((tx) => activityAfter(tx, partyId, behind, limit))
+    const rows: ActivityRow[] = await withPauses(store).read((tx) => activityAfter(tx, partyId, behind, limit))
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.sequence ?? end

@@ -23,7 +23,7 @@ if (form !== null) {
   const { Payments } = /** @type {{ Payments: Library }} */ (/** @type {unknown} */ (window))
   Payments.form({ clientSecret, onResult: finish }).mount(form)
 } else if (!stopButton.hidden) {
-  keepTrue()
+  keepCurrent()
 }
 
 stopButton.addEventListener('click', () => dialog.showModal())
@@ -44,7 +44,7 @@ async function finish({ result, detail, manageToken: given }) {
   try {
     const { words } = await ask('session', opener())
     show(words, result === 'agreement_failed' ? detail : undefined)
-    if (words.state === 'paid') keepTrue()
+    if (words.state === 'paid') keepCurrent()
   } catch {
     // The form shows the result too.
     problem.textContent = detail
@@ -70,7 +70,7 @@ function opener() {
 }
 
 /** Keeps polling, so that the page also shows later changes of a paid subscription. */
-function keepTrue() {
+function keepCurrent() {
   watch(15_000, async () => {
     const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))
     if (words === undefined) return 'again'
