@@ -16,7 +16,7 @@ export interface Company {
   idTokenFile: string
 }
 
-/** Exchanges the person's ID token for an assertion (RFC 8693), which signs in at one server and for one resource. */
+/** Exchanges the person's ID token for an assertion (RFC 8693), which is valid for one server and one resource. */
 export async function requestAssertion(
   { idp, idpClientId, idpProofFile, idTokenFile }: Company,
   target: { audience: string; resource: string },

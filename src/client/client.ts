@@ -35,7 +35,7 @@ export interface ClientOptions {
   attemptTimeoutMs?: number
 }
 
-/** The log of the client and the MCP server; pino is one. */
+/** The log of the client and the MCP server, such as a pino logger. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -74,7 +74,7 @@ export interface CallResult<D extends OperationDefinition> {
   idempotencyKey: string | undefined
   /** The number of attempts, 1 to 4. */
   attempts: number
-  /** Whether the wallet had the maximum of the issued card available; undefined if the API is not in this process. */
+  /** Whether the wallet's balance covered the issued card's maximum; undefined if the API is not in this process. */
   isCovered?: boolean | undefined
 }
 
@@ -224,7 +224,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     call,
     pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
-    // Created on first use: an MCP connection calls by the operation, and there may be thousands of connections.
+    // Created on first use, because MCP connections, of which there may be thousands, only use `call`.
     get operations() {
       operations ??= operationsOver(call)
       return operations

@@ -30,8 +30,8 @@ const maxPages = 1_000
 const maxKnown = 10_000
 
 /**
- * Yields the events that the credential may read, in order and each once, until the signal aborts. An outage loses
- * none: it continues after the last event that it yielded.
+ * Yields the events that the credential may read, in order and each once, until the signal aborts. No event is lost in
+ * an outage: reading continues after the last event that was yielded.
  * @throws ApiError if no retry helps: an unknown event id, or a refused credential.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
@@ -76,8 +76,8 @@ function forget(seenIds: Set<string>): void {
 }
 
 /**
- * Yields the events since the last known one, oldest first, a page at a time. The list is newest first: it is read back
- * to the first known event, and then forward again. Only the newest page and one other are ever in memory.
+ * Yields the events since the last known one, oldest first, a page at a time. The list is newest first, so it is read
+ * backward to a known event, and then forward. Only the newest page and one other are ever in memory.
  */
 async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: AbortSignal) {
   const read = async (cursor: string | undefined) => {

@@ -42,7 +42,7 @@ export async function send(
     controller.abort()
   })
   try {
-    // A service in this process does not look at the signal, so the signal ends the wait itself.
+    // A service in this process ignores the signal, so the wait for it must end when the signal aborts.
     return answerFrom(await untilAborted(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()

@@ -23,7 +23,7 @@ export function withValue(text: string, path: readonly string[], value: unknown)
   return withMember(text, root, path[0] ?? '', nestedValue(path.slice(1), value), style)
 }
 
-/** Adds a member to an object after the existing ones and the comments after them. */
+/** Adds a member at the end of an object, after its other members and comments. */
 function withMember(text: string, object: Node, name: string, value: unknown, style: Style): string {
   const end = object.offset + object.length - 1
   const last = object.children?.at(-1)

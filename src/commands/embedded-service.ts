@@ -31,7 +31,7 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   worldFile?: ParsedFile<World> | undefined
   /** Whether the service applies due effects and deletes expired data in the background; true by default. */
   keepsUp?: boolean
-  /** Whether this is a start, which records its environment in a database that has none. Default: `keepsUp`. */
+  /** Whether to record the environment in a database that has none, as each start does. Default: `keepsUp`. */
   isStart?: boolean
 }
 

@@ -44,7 +44,7 @@ export async function listenForSignIns(
   return listener
 }
 
-/** Returns the command by which a party trusts the identity provider, so that the person's sign-in acts as the agent. */
+/** Returns the command that makes a party trust the identity provider. Whoever signs in there acts as the agent. */
 export function trustCommand(
   issuer: string,
   { publicUrl, email, agentId }: { publicUrl: string; email: string | null; agentId: string | null | undefined },

@@ -4,7 +4,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 interface Part {
   says: string
   yaml: string
-  /** The YAML is commented out in the file. */
+  /** Whether the YAML is commented out in the file. */
   isExample?: true
 }
 

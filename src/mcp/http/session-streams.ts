@@ -90,7 +90,7 @@ export class SessionStreams {
     return response
   }
 
-  /** Creates a stream. Its id begins with the kind: only a request's stream (`p`) has an end to wait for. */
+  /** Creates a stream. Its id begins with its kind: `p` for a request's stream, which ends with the answer, or `g`. */
   #create(kind: 'g' | 'p'): SessionStream {
     const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
