@@ -54,7 +54,7 @@ async function authenticationBy(proofFile: string): Promise<ClientAuth> {
     if (key !== undefined) return PrivateKeyJwt(key)
   }
   throw new Failure('unauthenticated', {
-    detail: `${proofFile} holds no key that can sign: it accepts an EC key of P-256, an Ed25519 key or an RSA key, in PEM as PKCS #8.`,
+    detail: `${proofFile} holds no key that can sign: use an EC key of P-256, an Ed25519 key or an RSA key, in PEM as PKCS #8.`,
   })
 }
 

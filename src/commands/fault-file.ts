@@ -6,7 +6,7 @@ import { openSettingFile } from './setting-file.ts'
 
 /** A file of faults (docs/sandbox.md#faults-in-a-file). */
 const faultFile = z.strictObject({
-  seed: z.string().max(100).optional().describe('For the probabilities of rules without their own seed'),
+  seed: z.string().max(100).optional().describe('Seed for the probabilities of rules that have no seed'),
   faults: FaultRules,
 })
 

@@ -15,7 +15,7 @@ export function refuseIdentityProvider(config: Config): void {
   if (!withIdp || mayBeHere(environment, publicUrl)) return
   const { variable, flag } = names('withIdp')
   throw new ConfigError(
-    `${variable} (${flag}) got true in ${environment} at ${show(publicUrl)}; it accepts true only in a sandbox on a loopback address, because its people sign in without a password.`,
+    `${variable} (${flag}) got true in ${environment} at ${show(publicUrl)}; it accepts true only in a sandbox on a loopback address, because anyone can sign in there without a password.`,
   )
 }
 
@@ -44,7 +44,7 @@ export async function listenForSignIns(
   return listener
 }
 
-/** Returns the command that makes a party trust the identity provider. Whoever signs in there acts as the agent. */
+/** Returns the command with which a party trusts the identity provider for one person, who then acts as the agent. */
 export function trustCommand(
   issuer: string,
   { publicUrl, email, agentId }: { publicUrl: string; email: string | null; agentId: string | null | undefined },

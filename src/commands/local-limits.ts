@@ -49,9 +49,9 @@ async function walletWords(call: Call, named: string | undefined, customerId: st
 
 function wordsOf(limits: Limits | null): string {
   const parts = [
-    words(limits?.perTransaction, 'at once'),
-    words(limits?.perDay, 'a day'),
-    words(limits?.perMonth, 'a month'),
+    words(limits?.perTransaction, 'per payment'),
+    words(limits?.perDay, 'per day'),
+    words(limits?.perMonth, 'per month'),
   ].filter((part) => part !== null)
   return parts.length === 0 ? 'No limit' : `${parts.join('; ')}; the amount already spent is not shown here`
 }

@@ -296,4 +296,4 @@ function notFound(c: Context): Response | Promise<Response> {
 }
 
 const noBrowser = (elsewhere: string) =>
-  `No browser could be opened on this machine, and a person can decide for this server only there. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. The operator of this server sets with PAYMENTS_CONFIRM (--confirm) when a person is asked. Nothing said in the conversation counts as their decision.`
+  `No browser could be opened on this machine, where a person has to decide this. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. The operator of this server sets with PAYMENTS_CONFIRM (--confirm) when a person is asked. Nothing said in the conversation counts as their decision.`

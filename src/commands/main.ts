@@ -73,8 +73,8 @@ function withSignIn(program: Command): void {
     .option('--device', 'Sign in with a code on another device, for a machine without a browser')
     .option('--client-credentials', 'Sign in as an application that was registered for this, without a person')
     .option('--enterprise', "Sign in through a company's identity provider, which vouches for the person")
-    .option('--client-id <id>', 'With these two: the client id of the application')
-    .option('--proof-file <file>', 'With these two: the file with its secret, or its private key in PEM')
+    .option('--client-id <id>', 'With --client-credentials or --enterprise: the client id of the application')
+    .option('--proof-file <file>', 'With --client-id: the file with its secret, or its private key in PEM')
     .option('--idp <url>', 'With --enterprise: the address of the identity provider')
     .option('--idp-client-id <id>', 'With --enterprise: the client id of this machine at the provider')
     .option('--idp-proof-file <file>', 'With --enterprise: the file with the secret of that client, if it has one')
@@ -118,9 +118,9 @@ function withReports(program: Command): void {
     .option('--party <id>', 'The party of the run, if several parties have a run with that instance id')
     .action(runAction(async () => (await import('./report.ts')).report))
   withSettings(program.command('verify'), 'verify')
-    .description('Recompute the figures and the activity chain of a report by payments-mcp report.')
+    .description('Recompute the figures and the activity chain of a report that payments-mcp report wrote.')
     .argument('<file>', 'The report, in any of its formats; - for stdin')
-    .option('--against-database', 'Also compare with the chain in the database, as --database-url does')
+    .option('--against-database', 'Also compare with the chain in the configured database; --database-url implies this')
     .action(runAction(async () => (await import('./verify.ts')).verify))
 }
 

@@ -206,7 +206,7 @@ export interface RepeatSettings {
 export const nothingRemembered: RepeatSettings = {
   windowMs: 0,
   run: undefined,
-  memory: () => Promise.reject(new Error('Bug: nothing is remembered, and it was looked up.')),
+  memory: () => Promise.reject(new Error('Bug: nothing is remembered, but the memory was opened.')),
 }
 
 /**

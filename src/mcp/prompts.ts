@@ -115,7 +115,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
         `- in USD: ${JSON.stringify(amount)}`,
         reason === undefined ? undefined : `- for: ${JSON.stringify(reason)}`,
         'Check the balance with list_wallets. Pay once with create_payment, the amount in cents and no more than I named.',
-        'Then tell me its status. If it is PENDING_CLAIM, show me the claimLink, to give to the recipient. If it is IN_REVIEW, tell me that somebody has to approve it, and check it with get_payment; do not pay again. If anything differs from what I asked for, stop and ask me.',
+        'Then tell me its status. If it is PENDING_CLAIM, show me the claimLink, so that I can send it to the recipient. If it is IN_REVIEW, tell me that somebody has to approve it, and check it with get_payment; do not pay again. If anything differs from what I asked for, stop and ask me.',
       ),
   },
   review_approvals: {

@@ -194,7 +194,7 @@ describe('a list is a table', () => {
     const operation = operations.find((candidate) => candidate.name === name) as OperationDefinition
     const body = tenOf(operation)
     for (const [at, { attributes }] of body.data.entries()) attributes.instanceId = `run ${at}`
-    expect(await textOf(operation, body)).toMatch(/^get_\w+ shows the other fields of one\.$/m)
+    expect(await textOf(operation, body)).toMatch(/^get_\w+ shows all fields of one record\.$/m)
   })
 
   test('of records that no tool reads individually shows them in full', async () => {

@@ -217,7 +217,7 @@ test('banks, requests, people and webhooks: the question names the subject and t
 
   const url = 'https://hooks.example.com/in'
   const limits = await askedOf('set_party_limits', { perDay: 100_000 })
-  expect(limits.lines).toContain('To: no limit a payment, $1,000.00 a day, no limit a month')
+  expect(limits.lines).toContain('To: no limit per payment, $1,000.00 per day, no limit per month')
   const people = await askedOf('create_party_invitations', {
     invitations: [{ email: 'ada@example.com', role: 'ADMIN' }],
   })

@@ -74,7 +74,7 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
     ...rows.map((fields, at) =>
       [idInWords(records[at]?.id), ...paths.map((path) => fields.get(path) ?? '')].join(' | '),
     ),
-    ...(isLeftOut ? [`${reader} shows the other fields of one.`] : []),
+    ...(isLeftOut ? [`${reader} shows all fields of one record.`] : []),
   ]
 }
 

@@ -3,7 +3,7 @@ import { webhooks } from '../../../tools/webhooks.ts'
 import { money, quoted, quotedWhole, word } from '../answers/quoted-text.ts'
 import type { Arguments, Question, Read } from './question.ts'
 
-const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const
+const windows = { perTransaction: 'per payment', perDay: 'per day', perMonth: 'per month' } as const
 
 /** Asks about every window, because an omitted one has no limit from then on. */
 export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {

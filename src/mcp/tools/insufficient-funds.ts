@@ -28,7 +28,7 @@ export async function insufficientFundsRemark(
     const wallet = await call(wallets.getWallet, { walletId, ...acting }, { signal })
     const available = wallet.data.attributes.balance?.available ?? Number.POSITIVE_INFINITY
     if (available >= card.attributes.maximumAmount) return undefined
-    return `The wallet has ${withMoney(available)} available, less than this card's maximum: a purchase above that is declined unless money comes in first.`
+    return `The wallet has ${withMoney(available)} available, less than this card's maximum. A purchase above the available amount is declined.`
   } catch (error) {
     // The card was issued, so a failure here must not replace the answer.
     if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance beside a card was not read')

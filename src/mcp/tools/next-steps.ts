@@ -101,7 +101,7 @@ const steps = {
     const name = fieldOf(source)
     if (name === undefined || isHeader(source)) return `Correct the arguments and ${again}.`
     if (accepts?.maximum !== undefined && accepts.maximum < 1) {
-      return `Nothing is left for it: ${look({ dependencies, operation })}. Do not call again as is.`
+      return `No ${name} is possible now: ${look({ dependencies, operation })}. Do not call again as is.`
     }
     return sentence([correction({ operation, name, accepts })], again)
   },
