@@ -33,9 +33,9 @@ const Login = z.object({
 
 const Content = z.object({
   version: z.literal(1),
-  /** The id of this program by issuer: each issuer registers its own. */
+  /** The client id of this program at each issuer. */
   clients: z.record(z.string(), z.object({ clientId: z.string() })),
-  /** By the base address of the payments API. */
+  /** The logins, by the base address of the payments API. */
   logins: z.record(z.string(), Login),
 })
 
@@ -114,7 +114,7 @@ async function write(path: string, logins: Logins): Promise<void> {
   await rename(next, path)
 }
 
-/** Reports a refusal of the file system, which the person has to fix, with the path and without the content. */
+/** Reports an error of the file system with the path, so that the person can fix it, but without the content. */
 async function readFileOrFail<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

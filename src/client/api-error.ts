@@ -10,7 +10,7 @@ export interface ApiErrorFields {
   code: string
   /** The HTTP status, or the status of the code if no answer came. */
   status: number
-  /** The reason, for this call. */
+  /** The reason why this call failed. */
   detail: string
   /** The id of the request, `req_…`, to quote to the service's support. */
   supportId: string | undefined
@@ -62,7 +62,7 @@ interface RefusalContext {
   /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
   unanswered: boolean
   host: string
-  /** Masked in the service's texts. */
+  /** The credential of the call, which is masked in the service's texts. */
   credential: string
   nowMs: number
 }
@@ -98,8 +98,8 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer settles an earlier request with the same key: it is that request's answer, or the request
- * runs again now.
+ * Returns whether the answer settles an earlier request with the same key. The service then either repeats the answer
+ * to that request, or has handled the request only now.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isTransient(answer)) return false
