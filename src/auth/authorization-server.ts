@@ -16,7 +16,7 @@ import type { Fetch } from './resource-metadata.ts'
 
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Reads and checks the authorization server's metadata (RFC 8414). Returns the server as a client uses it. */
+/** Reads and checks the authorization server's metadata (RFC 8414). Returns the configuration for using the server. */
 export async function openAuthorizationServer(
   issuer: string,
   clientId: string,
@@ -49,7 +49,7 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
 }
 
 /**
- * Authenticates by a secret in the header (RFC 6749 section 2.3.1). Unlike the library's own, it encodes only the
+ * Authenticates by a secret in the header (RFC 6749 section 2.3.1). Unlike the library's function, it encodes only the
  * characters that need it, because some servers do not decode the header.
  */
 export function secretBasic(secret: string): ClientAuth {
@@ -85,8 +85,8 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
 }
 
 /**
- * Returns whether the server still knows the client. A server answers a known client 200 for revoking a token that
- * never existed (RFC 7009 section 2.2). Call this before opening a browser: an unknown client would get an error page.
+ * Returns whether the server still knows the client. If a known client revokes a token that never existed, a server
+ * answers 200 (RFC 7009 section 2.2). Check this before opening a browser, where an unknown client gets an error page.
  */
 export async function knowsClient(config: Configuration): Promise<boolean> {
   const { issuer, revocation_endpoint } = config.serverMetadata()

@@ -245,7 +245,7 @@ export interface Ways {
   offer(toolsets: readonly Toolset[]): string
 }
 
-/** The views that a host may show beside results (MCP Apps). */
+/** The views that a host may show next to results (MCP Apps). */
 interface AppViews {
   /** Returns the `_meta` of a tool; undefined if it has no view. */
   toolMeta(name: string): Record<string, unknown> | undefined

@@ -4,7 +4,7 @@ import { framedStyle } from '../../display/style.ts'
 
 const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 
-/** A page that a host shows beside a tool's result (MCP Apps, 2026-01-26): one document that loads nothing. */
+/** A page that a host shows next to a tool's result (MCP Apps, 2026-01-26): one document that loads nothing. */
 interface AppResource {
   uri: string
   name: string
