@@ -158,7 +158,7 @@ function refuseOtherEnvironment(key: string | undefined, environment: Environmen
 
 function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
   if (databaseReadUrl === undefined || isPostgresUrl(databaseUrl)) return
-  const got = `${describeText(databaseReadUrl, false)} beside ${names('databaseUrl').variable}=${databaseUrl}`
+  const got = `${describeText(databaseReadUrl, false)} together with ${names('databaseUrl').variable}=${databaseUrl}`
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
@@ -166,6 +166,6 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
 function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'
-  const got = `${describeText(file, false)} beside ${names(otherKey).variable}=${environment === 'sandbox' ? baseUrl : environment}`
+  const got = `${describeText(file, false)} together with ${names(otherKey).variable}=${environment === 'sandbox' ? baseUrl : environment}`
   throw refusal(key, got, settingOf(key).accepts)
 }

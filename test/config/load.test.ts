@@ -177,10 +177,10 @@ describe('loadConfig', () => {
     const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
     const file = { [variable]: 'a.yaml' }
     expect(refusal({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
-      `${variable} (${flag}) got "a.yaml" beside PAYMENTS_ENVIRONMENT=production; ${accepts}`,
+      `${variable} (${flag}) got "a.yaml" together with PAYMENTS_ENVIRONMENT=production; ${accepts}`,
     )
     expect(refusal({ ...file, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
-      `${variable} (${flag}) got "a.yaml" beside PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
+      `${variable} (${flag}) got "a.yaml" together with PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
     )
   })
 

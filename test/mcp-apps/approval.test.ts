@@ -79,8 +79,8 @@ test('an approval shows the amount, the payee, the requester and the reason', as
       - region "Why it needs approval":
         - heading "Why it needs approval" [level=2]
         - list:
-          - listitem: The limit for one payment is $10.00; with this payment it is $20.00.
-          - listitem: The limit for a day is $15.00; with this payment it is $20.00.
+          - listitem: The limit for one payment is $10.00; with this payment, the total is $20.00.
+          - listitem: The limit for a day is $15.00; with this payment, the total is $20.00.
       - region "Decide":
         - heading "Decide" [level=2]
         - text: Reason for denying (optional)

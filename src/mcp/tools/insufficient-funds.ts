@@ -31,7 +31,7 @@ export async function insufficientFundsRemark(
     return `The wallet has ${withMoney(available)} available, less than this card's maximum. A purchase above the available amount is declined.`
   } catch (error) {
     // The card was issued, so a failure here must not replace the answer.
-    if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance beside a card was not read')
+    if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance for a card was not read')
     return undefined
   }
 }

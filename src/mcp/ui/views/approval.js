@@ -46,7 +46,7 @@ deny.addEventListener('click', () =>
  * @returns {Shown}
  */
 function atOnce(answered) {
-  return { approval: answered, payee: wiredTo(answered), note: null }
+  return { approval: answered, payee: wireText(answered), note: null }
 }
 
 /**
@@ -65,7 +65,7 @@ async function read(approvalId) {
  * Describes the account that a wire pays; an empty text for other payments.
  * @param {Approval} approval
  */
-function wiredTo({ attributes: { wire } }) {
+function wireText({ attributes: { wire } }) {
   return wire === null ? '' : `${wire.beneficiaryName}, account ${wire.accountDisplayMask}`
 }
 
@@ -75,15 +75,15 @@ function wiredTo({ attributes: { wire } }) {
  */
 async function paymentOf(found) {
   const { target } = found.attributes
-  const unsaid = { payee: wiredTo(found), note: null }
-  if (target.type !== 'payment') return unsaid
+  const unknownPayee = { payee: wireText(found), note: null }
+  if (target.type !== 'payment') return unknownPayee
   try {
     const payment = await frame.host.call('get_payment', { paymentId: target.id, ...frame.party() })
     const { recipientAgent, recipient } = payment.relationships
     const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'A recipient who has yet to claim it'
     return { payee, note: payment.attributes.description }
   } catch (error) {
-    if (error instanceof Refusal) return unsaid
+    if (error instanceof Refusal) return unknownPayee
     throw error
   }
 }
@@ -127,7 +127,7 @@ function render({ approval: found, payee, note }) {
   writeFacts('facts', {
     To: payee,
     For: note,
-    'Requested by': askedBy(found.attributes),
+    'Requested by': initiatorText(found.attributes),
     Customer: customer === null ? null : (customer.name ?? customer.id),
     Requested: timeIn(createdAt, timeZone),
     Decided: resolvedAt === null ? null : timeIn(resolvedAt, timeZone),
@@ -161,14 +161,14 @@ const limitWords = /** @type {Record<string, string>} */ ({
  */
 function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
   const limit = `${limitWords[limitType] ?? `The limit ${limitType} is`} ${money(limitAmount, currency)}`
-  return `${limit}; with this payment it is ${money(actualAmount, currency)}.`
+  return `${limit}; with this payment, the total is ${money(actualAmount, currency)}.`
 }
 
 /**
  * Describes who initiated the payment.
  * @param {ApprovalAttributes} approval
  */
-function askedBy({ initiator }) {
+function initiatorText({ initiator }) {
   if (initiator === null) return null
   const { actorType, agent } = initiator
   if (agent === null) return actorWords[actorType] ?? actorType
