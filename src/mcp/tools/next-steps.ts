@@ -161,7 +161,7 @@ function fundingAdvice(dependencies: Dependencies, name: string, maximum: number
 
 interface Correction {
   operation?: OperationDefinition
-  /** With dots before inner fields. */
+  /** The name of the argument, or the dotted path of an inner field. */
   name: string
   accepts: Bounds | undefined
 }

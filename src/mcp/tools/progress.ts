@@ -11,9 +11,9 @@ interface Progress {
   whileWaiting(seconds: unknown): () => void
 }
 
-/** Many hosts give up a call after a minute of silence, so a waiting call reports several times within that. */
+/** Many hosts abandon a call after a minute of silence, so a waiting call reports several times in each minute. */
 const everySeconds = 10
-/** More than a call reports before it asks again. */
+/** More reports than a call sends before it asks the person again. */
 const longestProgress = 1_000
 
 export function progressOf(context: ServerContext, { log, system }: Pick<Dependencies, 'log' | 'system'>): Progress {
