@@ -8,7 +8,7 @@ import { smallPage } from '../display/small-page.ts'
 interface Callback {
   /** The redirect address, on a free port of this machine. */
   address: string
-  /** Waits until the browser brings the answer, and shows there whether `finish` succeeded. Rethrows its error. */
+  /** Waits for the answer, and shows in the browser whether `finish` succeeded. Rethrows an error of `finish`. */
   answered(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
 }

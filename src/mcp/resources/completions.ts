@@ -39,7 +39,7 @@ async function promptValues(dependencies: Dependencies, prompt: string, argument
   const key = `${prompt} ${argument}`
   if (key === 'rehearse_purchase outcome') return Object.keys(rehearsals)
   if (key === 'review_approvals approvalId') return await idsOf(dependencies, 'approvals')
-  // Free text: merchants' names from stored data are not suggested.
+  // Other arguments are free text. Merchant names from stored data are not suggested.
   return []
 }
 
