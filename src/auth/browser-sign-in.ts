@@ -29,7 +29,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
         prompt: 'consent',
       }),
     )
-    await callback.answered(async (answer) => {
+    await callback.receiveAnswer(async (answer) => {
       const checks = { pkceCodeVerifier: codeVerifier, expectedState: state }
       const tokens = await reachServer(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
       await keepLogin(options, signIn, tokens)

@@ -9,7 +9,7 @@ interface Callback {
   /** The redirect address, on a free port of this machine. */
   address: string
   /** Waits for the answer, and shows in the browser whether `finish` succeeded. Rethrows an error of `finish`. */
-  answered(finish: (answer: URL) => Promise<void>): Promise<void>
+  receiveAnswer(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export async function openCallback(state: string, system: System): Promise<Callb
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
   return {
     address,
-    answered: async (finish) => {
+    receiveAnswer: async (finish) => {
       const { answer, response } = await limitWait(answers.promise, system)
       try {
         await finish(answer)

@@ -93,7 +93,7 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
     signIn:
       key === undefined && baseUrl !== undefined
         ? `Have the person sign in by running payments-mcp login --base-url ${baseUrl} in a terminal.`
-        : `Have the person check PAYMENTS_KEY (--key): it must be complete, not revoked and of ${environment}; and start this server again.`,
+        : `Have the person set PAYMENTS_KEY (--key) to a complete ${environment} key that is not revoked, and start this server again.`,
     reach: `Have the person check whether the payments API is running at ${address}, and whether that is its address (PAYMENTS_BASE_URL).`,
     offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
   }
@@ -118,7 +118,7 @@ interface Deciding {
 function decideLazily({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined
-      ? 'run payments-mcp serve and connect the host to the /mcp at the address that it prints'
+      ? 'run payments-mcp serve and connect the host to /mcp at the address that it prints'
       : `connect the host to ${baseUrl}/mcp instead`
   let opening: Promise<LoopbackDecisions> | undefined
   const openNow = async () => {

@@ -153,7 +153,7 @@ function knownCode({ code, status }: ApiError | Failure): ErrorCode {
 
 function fundingAdvice(dependencies: Dependencies, name: string, maximum: number, again: string): string {
   const fund = offers(dependencies, 'fund_sandbox_wallet')
-    ? 'put money in with fund_sandbox_wallet (customerId: your own partyId of whoami)'
+    ? 'put money in with fund_sandbox_wallet (customerId: your own partyId from whoami)'
     : 'ask the person to put money in'
   if (maximum < 1) return `${capital(fund)}, then ${again}.`
   return `${capital(correction({ name, accepts: { maximum } }))} and ${again}; or first ${fund}.`
