@@ -39,7 +39,7 @@ interface WatchDependencies<Change> {
 }
 
 interface WatchLimits {
-  /** The interval of polling for changes without a notification. */
+  /** How often to poll for changes that no notification announced. */
   watchMs: number
   /** Changes within this time are reported together. */
   gatherMs: number

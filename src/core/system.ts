@@ -106,7 +106,7 @@ export function sha256(text: string): string {
   return crypto().hash('sha256', text, 'hex')
 }
 
-/** Returns SHA-256 in base64, as a Content-Security-Policy names the inline content that a page may have. */
+/** Returns SHA-256 in base64, the form in which a Content-Security-Policy lists allowed inline content. */
 export function sha256Base64(text: string): string {
   return crypto().hash('sha256', text, 'base64')
 }

@@ -48,7 +48,8 @@ function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
 
 /**
  * Returns the event types to list.
- * @throws 400 for an unknown type, or if it is missing for a customer; 403 for a type the caller may not receive.
+ * @throws 400 for an unknown type, or if a request for a customer names no type; 403 for a type the caller may not
+ * receive.
  */
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }

@@ -21,11 +21,11 @@ export interface Authority {
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The claims of the credential if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
-  /** The rows that were read ahead, including the key for `keyIn`. */
+  /** The rows that were read ahead, including the key that `keyIn` describes. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
-/** Returns how to look up the key in an Authorization header; undefined if the credential is missing or a token. */
+/** Returns how to look up the API or agent key of an Authorization header; undefined if it contains no such key. */
 export function keyIn(authorization: string | null, { environment, local }: Pick<Authority, 'environment' | 'local'>) {
   const credential = authorization === null ? undefined : bearerOf(authorization)
   if (credential === undefined || looksSigned(credential)) return undefined

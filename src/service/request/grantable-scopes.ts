@@ -4,7 +4,7 @@ import type { Actor } from './permission-checks.ts'
 
 const rules = Object.values(permissions)
 
-/** The wallet permissions that an agent can use; its policy allows nothing for the others. */
+/** The wallet permissions that the agent policy uses. Any other would allow an agent nothing. */
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**

@@ -30,7 +30,7 @@ export class WaitingRequest {
     this.target = target
   }
 
-  /** Resolves when the resource changes from now on. Call it before reading the resource. */
+  /** Resolves at the next change of the resource. Call it before reading the resource. */
   next(): Promise<void> {
     this.#wake = Promise.withResolvers()
     return this.#wake.promise
