@@ -129,7 +129,7 @@ async function loadForSimulation(context: Context, id: string): Promise<Decided>
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
   const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
   if (approval === undefined || payment === undefined || !isOwn) {
-    fail('not_found', { detail: `There is no approval ${id} for a customer of yours to decide.` })
+    fail('not_found', { detail: `None of your customers has an approval ${id} to decide.` })
   }
   await requirePlayable(context, approval.partyId, {
     call: 'Send approve_approval or deny_approval with a credential of that party.',

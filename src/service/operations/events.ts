@@ -56,7 +56,7 @@ async function wantedTypes(context: Context, eventType: string | undefined): Pro
   if (eventType === undefined) {
     if (context.partyId === context.actor.partyId) return readableTypesOf(context)
     const detail =
-      'eventType is required for another party, whose events are listed one type at a time, such as payment.completed.'
+      'eventType is required, because events of another party are listed one type at a time. Send a type such as payment.completed.'
     fail('invalid_value', { detail, source })
   }
   if (!isEventType(eventType)) {
