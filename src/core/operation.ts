@@ -43,7 +43,7 @@ export interface OperationDefinition {
   attributes?: z.ZodObject
   /** Whether the whole body may be left out. */
   bodyOptional?: true
-  /** Arguments for programs, of which a model need not know: the tool accepts them but does not list them. */
+  /** Arguments that only programs need: the tool accepts them but does not list them for the model. */
   unlisted?: readonly string[]
   /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject

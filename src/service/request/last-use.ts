@@ -6,7 +6,7 @@ import type { Store, Transaction } from '../store/engine/store.ts'
 import { noteGrantUse } from '../store/oauth-grants.ts'
 import type { Actor } from './permission-checks.ts'
 
-/** A key is written at most this often. */
+/** The last use of a key is written at most this often. */
 const intervalMs = 60_000
 /** The most keys in memory. Beyond it, the least recently used key is dropped, which costs one write when it is used again. */
 const maxKeys = 10_000

@@ -119,7 +119,7 @@ const renderers: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
 }
 
 /**
- * Removes the address, because anyone who has it may answer. Readers of the record request it; events do not carry it.
+ * Removes the page's address, because anyone who has it may answer. Only the record itself contains it, not its events.
  */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
