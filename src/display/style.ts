@@ -13,14 +13,12 @@ export function partsStyle(): string {
   return file('parts.css')
 }
 
-/**
- * Returns the complete style of a document embedded in another page, which may request the light or the dark scheme.
- */
+/** Returns the complete style of an embedded document. The embedding page may request the light or the dark scheme. */
 export function framedStyle(): string {
   return `${tokensByPage}${file('base.css')}${file('parts.css')}`
 }
 
-/** Reads a style sheet by its path relative to this file, which is the same in `dist` and in the bundle. */
+/** Reads a style sheet. Its path relative to this module is the same in `dist` and in the bundle. */
 function file(name: 'base.css' | 'parts.css'): string {
   return files().readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8')
 }

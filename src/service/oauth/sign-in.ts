@@ -139,8 +139,8 @@ export class SignIn {
   }
 
   /**
-   * Returns the user signed in by the session. Form tokens derive from the session, of which the database stores only a
-   * hash, so reading the database does not reveal them.
+   * Returns the user signed in by the session. Form tokens derive from the session's secret. The database stores only
+   * the secret's hash, so reading the database does not reveal the tokens.
    */
   of(session: string | undefined): Promise<SignedIn | undefined> {
     return this.#dependencies.store.read(async (tx) => {

@@ -13,9 +13,7 @@ interface CardDependencies extends PageDependencies {
   cardPages: CardPages
 }
 
-/**
- * Mounts the page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details).
- */
+/** Mounts the page that shows a card's number to a person but not to the model (docs/service.md#card-details). */
 export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
   const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
   const takeForm = ownForm(purposeOf, showNumber)

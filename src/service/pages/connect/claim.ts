@@ -44,7 +44,7 @@ export interface Claims {
   /**
    * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the first one
    * counts and the other sees its result.
-   * @throws 403 `forbidden` for a form from another page, or if another person claims the money.
+   * @throws 403 `forbidden` for a form from another page, or for a visitor who may not claim the money.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }

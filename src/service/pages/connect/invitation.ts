@@ -57,8 +57,8 @@ interface Sent {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's access to an invitation, by the token in its address instead of a credential. For an invited
- * party that can act on its own, one of its users must sign in to answer.
+ * The invited person's access to an invitation, by the token in its address instead of a credential. If the invited
+ * party has keys or users with passwords, one of its users must sign in to answer.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>

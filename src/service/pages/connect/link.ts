@@ -30,7 +30,7 @@ export interface OpenedLink {
 
 /** The visitor's access to an invitation link, by the token in its address instead of a credential. */
 export interface ConnectLinks {
-  /** Opens the link. The `formToken` of a submitted form shows its result. */
+  /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
   /** Joins as a new customer and connects the agents. @throws 403 `forbidden` for a form from another page. */
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
@@ -120,7 +120,7 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
   return `connect link ${id} ${partyId}`
 }
 
-/** Returns the customer that a form of this link's page would create; undefined if the form is not this link's. */
+/** Returns the customer that a form of this link's page would create; undefined if another page showed the form. */
 async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
   const isItsOwn = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))

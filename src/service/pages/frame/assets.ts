@@ -47,7 +47,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** Reads a file by its path relative to this one, which is the same in `dist` and in the bundle. */
+/** Reads a file. Its path relative to this module is the same in `dist` and in the bundle. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
 }
