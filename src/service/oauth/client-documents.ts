@@ -43,7 +43,7 @@ const beginnings = ['authorization', 'device_authorization']
  * Returns a fetch function that stores clients' metadata documents in the database. They survive a restart, and a token
  * refresh does not depend on another site.
  */
-export function keepingDocuments(dependencies: DocumentDependencies): typeof globalThis.fetch {
+export function createDocumentFetch(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
   const failures = new Map<string, { error: UnreachableDocumentError; atMs: number }>()
   return async (input, init) => {

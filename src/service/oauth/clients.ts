@@ -22,9 +22,9 @@ const bounds = {
 /** The most registered clients. Clients that nobody connected are deleted after a day. */
 export const maxClients = 10_000
 /** The number of unused clients that are deleted at once when `maxClients` is reached. */
-const madeRoomFor = 20
+const deletedAtOnce = 20
 /** The age at which unused clients may then be deleted. A person takes less time than this to consent. */
-const crowdedForMs = 60 * 60 * 1000
+const minUnusedMs = 60 * 60 * 1000
 
 /** The limits by address. Each counts a request of its kind and returns whether the client may make it. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
@@ -46,7 +46,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < maxClients) return true
         // Without this, clients registered by one stranger could block all others for a day.
-        await deleteUnusedClients.Client(tx, { byMs: realNowMs - crowdedForMs, limit: madeRoomFor })
+        await deleteUnusedClients.Client(tx, { byMs: realNowMs - minUnusedMs, limit: deletedAtOnce })
         return (await countClients(tx, 'Client')) < maxClients
       })
     },

@@ -22,7 +22,7 @@ import {
   scopesOfApplication,
 } from './applications.ts'
 import { registerAssertionGrant } from './assertions.ts'
-import { keepingDocuments, unreachableIn } from './client-documents.ts'
+import { createDocumentFetch, unreachableIn } from './client-documents.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { resourceServer } from './resource-server.ts'
@@ -88,7 +88,7 @@ function configuration(
     adapter: createAdapter({ store, system, log }, clientLimits),
     jwks: { keys: [...keys] },
     routes,
-    fetch: keepingDocuments({ store, system, clientLimits, fetch, log }),
+    fetch: createDocumentFetch({ store, system, clientLimits, fetch, log }),
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'] },
     responseTypes: ['code'],
