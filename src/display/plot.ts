@@ -86,7 +86,7 @@ function timeTick({ share, label }: Tick): Html {
   return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
 }
 
-/** Draws a triangle above each moment, with its step number if there is room. */
+/** Draws a triangle above each moment, with the number of its first step if there is room. */
 function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {

@@ -137,7 +137,10 @@ async function findClient(store: Store, issuer: string, clientId: string): Promi
   })
 }
 
-/** The provider checks redirect addresses itself (`allowLoopback`), but a client must name one. */
+/**
+ * The members that every client needs. The redirect address is not used, because `allowLoopback` checks that of each
+ * request.
+ */
 const asClient = {
   application_type: 'native',
   grant_types: ['authorization_code', tokenExchangeGrant],

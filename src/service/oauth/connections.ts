@@ -34,7 +34,7 @@ export interface Connection {
   vouchedBy: string | null
   /** The name of its agent, or the names of its agents; null if it acts as the user. */
   agentName: string | null
-  /** The spending limits of its agent; null if it has several agents or acts as the user. */
+  /** The spending limits of its agent; null for an identity provider, or if it acts as the user. */
   spending: AgentSpending | null
   permissions: readonly { scope: OAuthScope; words: string }[]
   createdAtMs: number

@@ -176,8 +176,8 @@ async function withMembers(response: Response, members: object): Promise<Respons
 }
 
 /**
- * Serves the metadata of a protected resource (RFC 9728 section 3). The root address returns that of the API; the path
- * of the MCP endpoint returns that of the MCP endpoint. The response keeps the host name that the caller used.
+ * Serves the metadata of a protected resource (RFC 9728 section 3). The root address describes the API, and the MCP
+ * endpoint's address describes the MCP endpoint. The response keeps the host name that the caller used.
  */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')

@@ -5,7 +5,7 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /**
- * The authorization requests that wait for a person's decision. A cookie of the browser that began a request identifies
+ * The authorization requests that wait for a person's decision. Each one is found by a cookie of the browser that began
  * it.
  */
 export interface Interactions {

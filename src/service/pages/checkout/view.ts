@@ -3,7 +3,7 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
-/** The secrets that the page's script sends: one while payment is due, the other after it. */
+/** The secret that the page's script sends: `clientSecret` while payment is due, `manageToken` after it. */
 export interface CheckoutSecrets {
   clientSecret?: string | null
   manageToken?: string

@@ -28,7 +28,10 @@ export interface CheckoutWords {
   mayStop: boolean
 }
 
-/** Returns the texts of a checkout. @param nowMs The service's time: the day of payment 1 if the payer pays now. */
+/**
+ * Returns the texts of a checkout. @param nowMs The service's time. An unpaid checkout is described as if the payer
+ * paid now.
+ */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session
   const merchant = foreignName(session.merchant, 'A merchant without a name', 200)

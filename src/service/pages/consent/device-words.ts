@@ -5,7 +5,7 @@ interface CodeProblem {
   isError: boolean
 }
 
-/** Returns why a code must be entered again, by the authorization server's name for the problem. */
+/** Returns why a code must be entered again. `name` is the authorization server's name of the problem. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }
@@ -22,7 +22,7 @@ const problems = {
 
 const other = { text: 'The form was no longer current. Enter the code again.', isError: true }
 
-/** Returns the problem with an application's request, by the OAuth error code. */
+/** Returns the text for an OAuth error code of an application's request. */
 export function failureWords(code: string): string {
   return Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : failures.invalid_request
 }

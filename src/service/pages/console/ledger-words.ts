@@ -1,6 +1,6 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 
-/** The readable form of each posting reason. Timed effects are shown by these words too. */
+/** The readable form of each posting reason. Timed effects are shown with these words too. */
 const reasonWords: Readonly<Record<string, string>> = {
   funded: 'Funded',
   authorized: 'Hold placed',
