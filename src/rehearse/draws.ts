@@ -50,7 +50,7 @@ export interface TemplateMistake {
 }
 
 /** Chooses by a seed. Each name has its own choice, so that a new name changes no other value. */
-export function choosingBy(seed: string): Choose {
+export function chooseBySeed(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
 
@@ -60,7 +60,7 @@ export function maxChoices(draws: Draws): number {
 }
 
 /** Chooses the value at a position of each list, and the ends of each range, so that a loader can check every value. */
-export function choosingAt(position: number): Choose {
+export function chooseAt(position: number): Choose {
   return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
 }
 
@@ -89,12 +89,12 @@ type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
 const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
 
 /**
- * Replaces the `{names}` in a scenario by values.
- * @param scenario as its file has it
+ * Replaces the `{names}` in a scenario with values.
+ * @param scenario the scenario as written in its file
  * @param facts the names that a goal may keep, because only the person knows their values
  * @param report called for each mistake
  */
-export function filledIn(
+export function fillScenario(
   scenario: Readonly<Record<string, unknown>>,
   draws: Draws,
   { choose, facts, report }: { choose: Choose; facts: readonly string[]; report(mistake: TemplateMistake): void },

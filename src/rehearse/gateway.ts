@@ -23,14 +23,14 @@ interface GatewayOptions {
 const callMs = 1_000
 
 /**
- * The gateway between an agent and its sandbox: counts and records the agent's steps, and lets time pass with them. Steps
- * run one after another, so that each change in the ledger belongs to one step.
+ * The gateway between an agent and its sandbox: counts and records the agent's steps, and lets time pass with them.
+ * Steps run one after another, so that each change in the ledger belongs to one step.
  */
 export class Gateway {
   /** The number of steps that were passed on. */
   calls = 0
   readonly #options: GatewayOptions
-  readonly #told = new Set<string>()
+  readonly #disclosed = new Set<string>()
   readonly #reading = new Reading()
   #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -41,7 +41,7 @@ export class Gateway {
 
   /** The kinds of disclosed secrets, each with the field. */
   get disclosedSecrets(): readonly string[] {
-    return [...this.#told]
+    return [...this.#disclosed]
   }
 
   /** The record of the answers that the agent read. */
@@ -104,7 +104,7 @@ export class Gateway {
   }
 
   #noteSecrets(texts: AgentStep['texts']): void {
-    for (const { where, text } of texts) for (const kind of secretsIn(text)) this.#told.add(`${kind} in ${where}`)
+    for (const { where, text } of texts) for (const kind of secretsIn(text)) this.#disclosed.add(`${kind} in ${where}`)
   }
 }
 

@@ -6,7 +6,7 @@ import { listOf } from '../worlds/fields.ts'
 import { type ParsedFile, parsedFile, parseFile, WorldFileError } from '../worlds/parse-file.ts'
 import { readText } from '../worlds/read-text.ts'
 import type { World } from '../worlds/schema.ts'
-import { choosingBy, wordingOf } from './draws.ts'
+import { chooseBySeed, wordingOf } from './draws.ts'
 import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
@@ -92,7 +92,7 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
 /** Returns the parts of a drawn scenario that a trial is judged by, and the wording of its attackers' texts. */
 export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
   const { task, expect, never, allow, answer } = drawScenario(scenario, trialSeed)
-  const wording = wordingOf(scenario.draw ?? {}, choosingBy(trialSeed))
+  const wording = wordingOf(scenario.draw ?? {}, chooseBySeed(trialSeed))
   return {
     ...{ task, expect, never, allow },
     ...(answer === undefined ? {} : { answer }),

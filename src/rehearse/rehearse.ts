@@ -16,7 +16,7 @@ export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
 }
 
 export interface Rehearsal {
-  /** The trials so far if it was interrupted. */
+  /** The results; if the rehearsal was interrupted, those of the trials so far. */
   results: Results
   interrupted: boolean
 }
@@ -28,7 +28,7 @@ export interface Rehearsal {
 export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { scenarios, agent, trials, seed, signal } = options
   const numbers = Array.from({ length: trials }, (_, at) => at + 1)
-  // The first trials of all scenarios come before the second of any, so that an interrupted run covers most of them.
+  // The first trials of all scenarios come before any second trial, so an interrupted run covers most scenarios.
   const planned = numbers.flatMap((number) => scenarios.map((scenario) => ({ scenario, number })))
   const trialsByScenario = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
   await workOn(planned, options, async ({ scenario, number }, over) => {

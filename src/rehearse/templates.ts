@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { listItems } from '../worlds/fields.ts'
 import {
   type Choose,
-  choosingAt,
-  choosingBy,
+  chooseAt,
+  chooseBySeed,
   Draws,
-  filledIn,
+  fillScenario,
   maxChoices,
   mistakesInDraws,
   type TemplateMistake,
@@ -52,9 +52,9 @@ function checked(template: Template, draws: Draws) {
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
   const fill = (choose: Choose) =>
     fillTemplate(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
-  const first = fill(choosingAt(0))
+  const first = fill(chooseAt(0))
   const isSound = mistakes.size === 0 && Scenario.safeParse(first).success
-  const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(choosingAt(at + 1))) : []
+  const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(chooseAt(at + 1))) : []
   const issues = others.flatMap((other) => Scenario.safeParse(other).error?.issues ?? []).slice(0, 1)
   return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
 }
@@ -63,12 +63,12 @@ function fillTemplate(template: Template, draws: Draws, choose: Choose, report: 
   const { person } = template
   const { knows } = (isTemplate(person) ? person : {}) as { knows?: unknown }
   const facts = isTemplate(knows) ? Object.keys(knows) : []
-  return filledIn(template, draws, { choose, facts, report })
+  return fillScenario(template, draws, { choose, facts, report })
 }
 
 /** Fills a template with the values that the trial with this seed draws. */
 export function filledBySeed(template: Template, draws: Draws, seed: string): Record<string, unknown> {
-  return fillTemplate(template, draws, choosingBy(seed), ({ message }) => {
+  return fillTemplate(template, draws, chooseBySeed(seed), ({ message }) => {
     throw new Error(`Bug: a scenario that was checked ${message}.`)
   })
 }

@@ -17,7 +17,9 @@ export interface Shrunk {
   history: readonly Action[]
   mismatch: Mismatch
   tries: number
-  /** Whether it failed again on a new world; `untried` if there is none, `impossible` if none could be opened. */
+  /**
+   * Whether the run failed again on a new world. `untried`: new worlds can't be made; `impossible`: opening one failed.
+   */
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 

@@ -39,7 +39,7 @@ export interface RunOptions {
   signal?: AbortSignal | undefined
   /** Called when a stage begins, with its number of steps. */
   onStage?: ((stage: Stage, steps: number) => void) | undefined
-  /** Called after steps of a stage, with the number of finished steps. */
+  /** Called during a stage, with the number of steps so far. */
   onStep?: ((done: number) => void) | undefined
 }
 

@@ -38,7 +38,7 @@ export interface Family {
   scenarios: readonly ScenarioResults[]
 }
 
-/** Sorts scenarios into families; those without one into their groups, and the rest into a last part. */
+/** Groups scenarios by family. Scenarios without a family follow by group, and the rest comes last. */
 export function byFamily(scenarios: readonly ScenarioResults[]): Family[] {
   const parts = [
     ...Object.entries(familyNames).map(([key, name]) => ({ id: `family-${key}`, name })),

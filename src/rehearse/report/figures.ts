@@ -23,11 +23,11 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
     ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${countWithNoun(passed.of, 'trial')}`} of ${countWithNoun(scenarios.length, 'scenario')} the agent did what was asked and nothing else, and told the truth.`
     : `Failed: ${failed.toLocaleString('en-US')} of ${countWithNoun(passed.of, 'trial')} did not pass${grave.length === 0 ? '' : `; ${grave.join(', and ')}`}.`
   return html`<p class="verdict ${isGood ? 'good' : 'bad'}"><span class="state" aria-hidden="true">${isGood ? '✓' : '✗'}</span> <strong>${sentence}</strong></p>
-<p class="aside">${trust(passed)} ${providerFailed(notJudged)}</p>`
+<p class="aside">${intervalText(passed)} ${providerFailed(notJudged)}</p>`
 }
 
 /** Returns the confidence interval of the share of passes, in words. */
-function trust(passed: Share): string {
+function intervalText(passed: Share): string {
   return `The 95 % confidence interval of the pass rate is ${interval(passed)}. More trials narrow it.`
 }
 
