@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { spentCents } from '../../src/service/rules/runs.ts'
 import { deleteRunMinutes } from '../../src/service/store/run-minutes.ts'
 import { allTables } from '../ledger/books.ts'
@@ -61,6 +61,19 @@ onEachDatabase('the list of runs', (database) => {
     expect(await textAt(problem)).toContain('Declined')
     expect((await world.post('/agent-cards', { maximumAmount: -1 }, sent)).status).toBe(422)
     expect((await row())['What went wrong']).toBe('2 failed · Issue a card: refused, invalid_value')
+  })
+
+  test('a page that was shown before creates no formatter, because each takes memory that no collector sees', async () => {
+    await site.world.get('/wallets', { instanceId: 'looking' })
+    await site.world.service.runLog.flush()
+    const path = site.runPath('looking')
+    const shown = [await textAt('/console'), await textAt(path)]
+    const created = vi.spyOn(Intl, 'DateTimeFormat')
+    expect([await textAt('/console'), await textAt(path)].map((text) => text.length)).toEqual(
+      shown.map((text) => text.length),
+    )
+    expect(created.mock.calls).toEqual([])
+    created.mockRestore()
   })
 
   test('a hold, its end and a payment count as spent while the money is away', async () => {

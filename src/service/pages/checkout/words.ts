@@ -3,7 +3,7 @@ import { parseTimestamp } from '../../../core/system.ts'
 import type { Interval } from '../../rules/calendar.ts'
 import type { CardBehavior } from '../../rules/card-behaviors.ts'
 import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
-import { dollars, isolatedText } from '../frame/texts.ts'
+import { dollars, isolatedText, utcFormat } from '../frame/texts.ts'
 import type { CheckoutSession } from './checkout.ts'
 
 /** The texts of a checkout, the same on the page and in the form's frame. Plain text, not HTML. */
@@ -130,11 +130,7 @@ function intervalWords({ unit, count }: Interval): string {
   return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`
 }
 
-function dayOf(ms: number): string {
-  return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(ms)
-}
+const dayOf = utcFormat({ dateStyle: 'long' })
+const timeOf = utcFormat({ timeStyle: 'short' })
 
-function momentOf(ms: number): string {
-  const time = new Intl.DateTimeFormat('en-US', { timeStyle: 'short', timeZone: 'UTC' }).format(ms)
-  return `${dayOf(ms)}, ${time} UTC`
-}
+const momentOf = (ms: number) => `${dayOf(ms)}, ${timeOf(ms)} UTC`

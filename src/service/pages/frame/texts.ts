@@ -3,10 +3,21 @@ import { money } from '../../../core/money.ts'
 /** Formats an amount. The service's pages have one currency. */
 export const dollars = (cents: number) => money(cents)
 
-export function momentOf(ms: number): string {
-  const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
-  return `${new Intl.DateTimeFormat('en-US', options).format(ms)} UTC`
+/**
+ * Makes a function that formats moments in UTC. It creates its formatter once, on first use: a formatter takes memory
+ * outside the heap, which the garbage collector does not see.
+ */
+export function utcFormat(options: Intl.DateTimeFormatOptions): (ms: number) => string {
+  let formatter: Intl.DateTimeFormat | undefined
+  return (ms) => {
+    formatter ??= new Intl.DateTimeFormat('en-US', { ...options, timeZone: 'UTC' })
+    return formatter.format(ms)
+  }
 }
+
+const longMoment = utcFormat({ dateStyle: 'long', timeStyle: 'short' })
+
+export const momentOf = (ms: number) => `${longMoment(ms)} UTC`
 
 /** Isolates a text within a sentence, so that it keeps its own direction. */
 export function isolatedText(text: string): string {
@@ -14,10 +25,7 @@ export function isolatedText(text: string): string {
 }
 
 /** Formats a moment for lists: `Nov 23, 2026, 2:28 AM`, in UTC. */
-export function shortMomentOf(ms: number): string {
-  const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const
-  return new Intl.DateTimeFormat('en-US', options).format(ms)
-}
+export const shortMomentOf = utcFormat({ dateStyle: 'medium', timeStyle: 'short' })
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
 

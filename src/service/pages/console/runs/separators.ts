@@ -1,4 +1,5 @@
 import { timestamp } from '../../../../core/system.ts'
+import { utcFormat } from '../../frame/texts.ts'
 import type { EntrySeen } from './read-runs.ts'
 
 type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
@@ -30,9 +31,9 @@ function movedBefore(entry: Moment, before: readonly Moment[]): number {
   return entry.atMs - last.atMs - (entry.recordedAtMs - last.recordedAtMs)
 }
 
-const format = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', weekday: 'short', timeZone: 'UTC' })
+const dayFormat = utcFormat({ month: 'short', day: 'numeric', weekday: 'short' })
 
-const dayText = (ms: number) => `${format.format(ms)}, ${timestamp(ms).slice(0, 4)}`
+const dayText = (ms: number) => `${dayFormat(ms)}, ${timestamp(ms).slice(0, 4)}`
 
 function spanText(ms: number): string {
   const [unitMs, unit] =

@@ -2,7 +2,7 @@ import { foreignName, foreignText, shortened } from '../../../../core/foreign-te
 import { timestamp } from '../../../../core/system.ts'
 import { elapsed } from '../../../../display/times.ts'
 import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
-import { escaped } from '../../frame/texts.ts'
+import { escaped, utcFormat } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
 
 /** The text, tone and mark of each outcome. The mark shows the tone to people who cannot see the color. */
@@ -43,27 +43,22 @@ export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string
 export const runName = (instanceId: string | null) =>
   instanceId === null ? 'Calls without an instance id' : foreignName(instanceId, 'A run without a readable name', 80)
 
-const format = new Map<string, Intl.DateTimeFormat>()
+const clock = {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+} as const
+const clockOfThisYear = utcFormat(clock)
+const clockOfOtherYear = utcFormat({ ...clock, year: 'numeric' })
 
 /** Returns a time on the service's clock: `Nov 23, 01:06:28.159`, with the year if it differs from `now`'s. */
 export function clockText(ms: number, nowMs: number): string {
   const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
-  const key = String(isOtherYear)
-  const formatter =
-    format.get(key) ??
-    new Intl.DateTimeFormat('en-US', {
-      month: 'short',
-      day: 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      ...(isOtherYear ? { year: 'numeric' } : {}),
-      fractionalSecondDigits: 3,
-      hourCycle: 'h23',
-      timeZone: 'UTC',
-    } as Intl.DateTimeFormatOptions)
-  format.set(key, formatter)
-  return formatter.format(ms)
+  return isOtherYear ? clockOfOtherYear(ms) : clockOfThisYear(ms)
 }
 
 /** Returns how long ago a moment was, in its largest unit: `2 min ago`. */
