@@ -123,7 +123,7 @@ function cloneOf({ dialect }: RawDatabase, name: string, keptIds: string): strin
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>
 
 /** Opens a connection to the database that is separate from the service's. */
-async function openRaw(url: string) {
+export async function openRaw(url: string) {
   const counting = (table: string) => `select count(*) as n from "${table}"`
   if (url.startsWith('sqlite:')) {
     const database = new DatabaseSync(url.slice('sqlite:'.length))

@@ -19,6 +19,7 @@ const measurements = {
   processor: async ({ programs }) => (await import('./http.ts')).measureProcessor(await programs()),
   http: async ({ programs }) => (await import('./http.ts')).measureHttp(await programs()),
   serve: async ({ directory }) => (await import('./serve.ts')).measureServe(directory),
+  console: async ({ directory }) => (await import('./console.ts')).measureConsole(directory),
   reset: async ({ directory }) => (await import('./in-process.ts')).measureReset(directory),
   rehearse: async () => (await import('./in-process.ts')).measureRehearsals(),
   growth: async (needed) => (await import('./growth.ts')).measureGrowth(needed),

@@ -368,8 +368,8 @@ describe('every file is used', () => {
 
 /** The most code lines of each room, and files of bench. A failing test prints the table to paste. */
 const budget: Readonly<Record<string, number>> = {
-  bench: 2081,
-  'files of bench': 19,
+  bench: 2245,
+  'files of bench': 20,
   src: 21,
   'src/auth': 849,
   'src/client': 782,
