@@ -13,8 +13,8 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
     const { service, close } = await openKept('rotate-keys', config)
     const message = await (flags.retire === true ? retireAllKeys(service) : rotateAllKeys(service)).finally(close)
     if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
-      const { foldLog } = await import('../service/store/engine/sqlite-file.ts')
-      foldLog(databaseUrl.slice('sqlite:'.length))
+      const { checkpointLog } = await import('../service/store/engine/sqlite-file.ts')
+      checkpointLog(databaseUrl.slice('sqlite:'.length))
     }
     process.stdout.write(`${message}\n`)
   })

@@ -24,7 +24,7 @@ type Purchase = NonNullable<Card['purchases']>[number]
 const hourMs = 60 * 60 * 1000
 
 /** A card of the world with the wallet it pays from. */
-interface Issued {
+interface IssuedCard {
   card: AgentCardRow
   wallet: WalletRow
 }
@@ -40,7 +40,7 @@ export function planCards(builder: WorldBuilder, index: number): void {
   }
 }
 
-function planCard(builder: WorldBuilder, index: number, card: Card, path: Path): Issued {
+function planCard(builder: WorldBuilder, index: number, card: Card, path: Path): IssuedCard {
   const { tx, clockMs } = builder.context
   const endsMs = builder.moment(card.expiresAt, Number.POSITIVE_INFINITY)
   const atMs = builder.past(card.issuedAt, Math.min(clockMs, endsMs - hourMs), [...path, 'issuedAt'])
@@ -68,7 +68,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
     const frozenPath = [...path, 'frozenAt']
     const frozenAtMs = builder.past(card.frozenAt, clockMs, frozenPath, atMs)
     const apply = async () => {
-      const before = await cardNow(builder, row)
+      const before = await currentCard(builder, row)
       await saveAgentCardFreeze(tx, before, { ...applySwitch(before, 'freeze', frozenAtMs), updatedAtMs: frozenAtMs })
     }
     builder.history.add({ atMs: frozenAtMs, path: frozenPath, postings: [], apply })
@@ -76,11 +76,11 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
   return { card: row, wallet }
 }
 
-async function cardNow({ context: { tx } }: WorldBuilder, { partyId, id }: AgentCardRow): Promise<AgentCardRow> {
+async function currentCard({ context: { tx } }: WorldBuilder, { partyId, id }: AgentCardRow): Promise<AgentCardRow> {
   return mustFind(await findAgentCard(tx, { partyId, agentId: null }, id))
 }
 
-function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase, path: Path): void {
+function planPurchase(builder: WorldBuilder, issued: IssuedCard, purchase: Purchase, path: Path): void {
   const { tx } = builder.context
   const { card, wallet } = issued
   const atMs = builder.past(purchase.at, card.createdAtMs, [...path, 'at'], card.createdAtMs)
@@ -97,7 +97,7 @@ function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase,
   const posting = authorized(wallet.id, purchase.amount)
   const apply = async () => {
     if (!isApproved) return insertCardTransaction(tx, row)
-    const now = await cardNow(builder, card)
+    const now = await currentCard(builder, card)
     requireNotFrozen(now, atMs)
     const attempt = { card: now, amountCents: purchase.amount, availableCents: purchase.amount, nowMs: atMs }
     const code = declineReason(attempt)
@@ -110,14 +110,14 @@ function planPurchase(builder: WorldBuilder, issued: Issued, purchase: Purchase,
   if (isApproved) planEnd(builder, { ...issued, purchase: row }, purchase, path)
 }
 
-interface Bought extends Issued {
+interface CardPurchase extends IssuedCard {
   purchase: CardTransactionRow
 }
 
 /** Plans the capture or reversal of an authorized purchase, and its refunds. */
 function planEnd(
   builder: WorldBuilder,
-  bought: Bought,
+  bought: CardPurchase,
   { status, captured: part, ...file }: Purchase,
   path: Path,
 ): void {
@@ -156,32 +156,32 @@ interface Change {
 
 function planChange(
   builder: WorldBuilder,
-  { wallet, purchase }: Bought,
+  { wallet, purchase }: CardPurchase,
   { atMs, path, posting }: Change,
   change: (row: CardTransactionRow) => CardTransactionRow,
 ): void {
   const apply = async () => {
-    const before = await purchaseNow(builder, purchase)
+    const before = await currentPurchase(builder, purchase)
     await replaceCardTransaction(builder.context.tx, before, { ...change(before), updatedAtMs: atMs })
     await builder.post(posting, [wallet], atMs, purchase.id)
   }
   builder.history.add({ atMs, path, postings: [posting], apply })
 }
 
-async function purchaseNow({ context: { tx } }: WorldBuilder, { partyId, id }: CardTransactionRow) {
+async function currentPurchase({ context: { tx } }: WorldBuilder, { partyId, id }: CardTransactionRow) {
   return mustFind(await findCardTransaction(tx, { partyId, agentId: null }, id))
 }
 
 function planRefund(
   builder: WorldBuilder,
-  { wallet, purchase }: Bought,
+  { wallet, purchase }: CardPurchase,
   { id: fixedId, amountCents, atMs, path }: { id: string | undefined; amountCents: number; atMs: number; path: Path },
 ): void {
   const { tx } = builder.context
   const posting = refunded(wallet.id, amountCents)
   const id = builder.id('cit', fixedId, atMs)
   const apply = async () => {
-    const before = await purchaseNow(builder, purchase)
+    const before = await currentPurchase(builder, purchase)
     await insertCardTransaction(tx, {
       ...before,
       id,

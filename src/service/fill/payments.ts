@@ -161,13 +161,13 @@ function planSent(builder: WorldBuilder, sent: Sent): void {
   if (isReviewed) {
     add(atMs, [], () => review(builder, sent))
     if (file.status !== 'IN_REVIEW') {
-      const postings = movesTo(sent, file.status)
+      const postings = postingsTo(sent, file.status)
       add(endedAtMs, postings, () => settle(builder, sent, file.status, postings, endedAtMs))
     }
     return
   }
   const first = firstStatus(file.status)
-  const postings = movesTo(sent, first)
+  const postings = postingsTo(sent, first)
   add(atMs, postings, async () => {
     const inserted = await settlePayment(builder, sent, row, first, atMs)
     await insertPayment(tx, inserted)
@@ -196,7 +196,7 @@ function firstStatus(status: PaymentStatus): PaymentStatus {
 }
 
 /** Returns the postings that bring a new payment to the status. */
-function movesTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
+function postingsTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
   if (status === 'PROCESSING') return [wired(from.id, amountCents)]

@@ -4,7 +4,7 @@ import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { insertRecord, putIdempotencyRecord } from './idempotency-records.ts'
-import { findPartyHead, leaveEnd, leftEnd, nextActiveParty, type SealedEnd } from './party-heads.ts'
+import { deferEnd, deferredEnd, findPartyHead, nextActiveParty, type SealedEnd } from './party-heads.ts'
 import { isSignatureOf, type RootKeys, rootKeys } from './root-keys.ts'
 import type { ActivityRow } from './schema/activity.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
@@ -43,9 +43,9 @@ export async function insertActivity(tx: Transaction, row: ActivityRow, record?:
 
 const rowLabel = ({ partyId }: ActivityRow) => `activity ${partyId}`
 
-const insert = changingOne((db, row: ActivityRow) => inserted(db, row), rowLabel)
+const insert = changingOne((db, row: ActivityRow) => insertQuery(db, row), rowLabel)
 
-function inserted(db: Kysely<Tables>, row: ActivityRow) {
+function insertQuery(db: Kysely<Tables>, row: ActivityRow) {
   return db
     .insertInto('activity')
     .values(row)
@@ -53,7 +53,7 @@ function inserted(db: Kysely<Tables>, row: ActivityRow) {
 }
 
 /** Inserts a row and its resources in one statement. SQLite needs a trigger for that. */
-const insertWithResources = changingOne((db, row: ActivityRow) => insertedWithResources(db, row), rowLabel)
+const insertWithResources = changingOne((db, row: ActivityRow) => resourcesInsertQuery(db, row), rowLabel)
 
 type WithRecord = ActivityRow &
   Omit<IdempotencyRecordRow, 'partyId' | 'status'> & { recordPartyId: string; recordStatus: number | null }
@@ -62,12 +62,12 @@ const insertWithRecord = changingOne(
   (db, { key, fingerprint, state, finishedAtMs, answer, recordPartyId, recordStatus, ...row }: WithRecord) => {
     const record = { key, fingerprint, state, finishedAtMs, answer, partyId: recordPartyId, status: recordStatus }
     const recording = db.with('recorded', (inner) => insertRecord(inner as unknown as Kysely<Tables>, record))
-    return insertedWithResources(recording as unknown as Kysely<Tables>, row)
+    return resourcesInsertQuery(recording as unknown as Kysely<Tables>, row)
   },
   rowLabel,
 )
 
-function insertedWithResources(db: Kysely<Tables>, row: ActivityRow) {
+function resourcesInsertQuery(db: Kysely<Tables>, row: ActivityRow) {
   return db
     .with('named', (inner) =>
       inner
@@ -76,7 +76,7 @@ function insertedWithResources(db: Kysely<Tables>, row: ActivityRow) {
           sql`select distinct ${row.partyId}, ids.id, cast(${row.sequence} as bigint) from jsonb_array_elements_text(cast(${row.resourceIds} as jsonb)) as ids (id)`,
         ),
     )
-    .with('changed', (inner) => inserted(inner as unknown as Kysely<Tables>, row).returning('sequence'))
+    .with('changed', (inner) => insertQuery(inner as unknown as Kysely<Tables>, row).returning('sequence'))
     .selectFrom('changed')
     .select(sql<number>`1 / count(*)`.as('one'))
 }
@@ -99,7 +99,7 @@ export async function listActivity(
   const agentId = scope.ownAgentId ?? scope.agentId
   if (scope.agentId !== null && scope.agentId !== agentId) return { rows: [], lastId: null }
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
-  let query = resourceId === null ? rows : about(rows, partyId, resourceId)
+  let query = resourceId === null ? rows : withResource(rows, partyId, resourceId)
   const sequence = sql.ref<number>(resourceId === null ? 'activity.sequence' : 'activityResources.sequence')
   if (instanceId !== null) {
     query = query.where(resourceId === null ? by('instanceId', instanceId) : within('instanceId', instanceId))
@@ -131,7 +131,7 @@ const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
 /** Restricts rows of a party to those that name a resource. */
-function about<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
+function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
   return rows
     .innerJoin('activityResources', (join) =>
       join
@@ -204,7 +204,7 @@ export interface ChainEnd {
  * numbers of deleted ones and hide the deletion.
  */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
-  const left = leftEnd(tx, partyId)
+  const left = deferredEnd(tx, partyId)
   const [keys, sealedEnd] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
   return chainEndAt(tx, partyId, sealedEnd, keys)
 }
@@ -226,7 +226,7 @@ export async function chainEndAt(
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head
-  leaveEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
+  deferEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
 }
 
 /** Returns whether the head matches its seal. */
@@ -257,7 +257,7 @@ export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: 
 /** Returns the activity of one resource of a party, in the order of the chain. */
 export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
-  return about(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()
+  return withResource(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()
 }
 
 export const findActivity = finderOf('activity', 'partyId', 'id')

@@ -136,7 +136,7 @@ export async function readingEarlier<T>(tx: Transaction, partyId: string, read: 
   if (state === undefined) return read()
   try {
     return await tx.savepoint(async () => {
-      await putBack(tx, partyId, JSON.parse(state.rows) as Rows)
+      await restoreRows(tx, partyId, JSON.parse(state.rows) as Rows)
       throw new ReadEarlier(await read())
     })
   } catch (error) {
@@ -160,7 +160,7 @@ async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
 /** Keeps a statement below the databases' limits on parameters. */
 const rowsAtOnce = 200
 
-async function putBack(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
+async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
   for (const { table, columns } of places) {
     await tx.db
       .deleteFrom(table)

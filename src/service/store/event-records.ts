@@ -28,15 +28,15 @@ function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: re
 }
 
 /** Makes a function that finds a table's records that the party owns. */
-function ownedIn<Name extends OfParties>(table: Name) {
+function ownedRecordsOf<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, { partyId, ids }: RecordIds) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
 
 /** Makes a function that also finds another party's records whose events go to both parties. */
-function eithers<Name extends OfParties>(table: Name) {
+function sharedRecordsOf<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, those: RecordIds): Promise<Tables[Name][]> => {
-    const found = (await ownedIn(table)(tx, those)) as { id: string }[]
+    const found = (await ownedRecordsOf(table)(tx, those)) as { id: string }[]
     const foundIds = new Set(found.map(({ id }) => id))
     const others = those.ids.filter((id) => !foundIds.has(id))
     const rest = others.length === 0 ? [] : await byIds(tx, table, others).execute()
@@ -44,7 +44,7 @@ function eithers<Name extends OfParties>(table: Name) {
   }
 }
 
-const payments = eithers('payments')
+const payments = sharedRecordsOf('payments')
 
 const parties = (tx: Transaction, { ids }: RecordIds): Promise<PartyRow[]> =>
   tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
@@ -66,8 +66,8 @@ async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<
 const recordsOf = {
   party: parties,
   compliance_case: cases,
-  wallet: ownedIn('wallets'),
-  external_account: ownedIn('externalAccounts'),
+  wallet: ownedRecordsOf('wallets'),
+  external_account: ownedRecordsOf('externalAccounts'),
   agent_delegation_invitation: findInvitations,
   agent_delegation: delegations('agentPartyId'),
   delegation: delegations('customerPartyId'),
@@ -75,12 +75,12 @@ const recordsOf = {
   withdrawal: payments,
   transfer: payments,
   payment: payments,
-  approval: ownedIn('approvals'),
-  payment_request: eithers('paymentRequests'),
-  party_invitation: ownedIn('partyInvitations'),
+  approval: ownedRecordsOf('approvals'),
+  payment_request: sharedRecordsOf('paymentRequests'),
+  party_invitation: ownedRecordsOf('partyInvitations'),
   decision: async (_tx: Transaction, { ids }: RecordIds) => ids.map((id) => ({ id })),
-  agent_card: ownedIn('agentCards'),
-  card_transaction: ownedIn('cardTransactions'),
+  agent_card: ownedRecordsOf('agentCards'),
+  card_transaction: ownedRecordsOf('cardTransactions'),
   subscription: findSubscriptions,
   shop_order: findShopOrders,
   webhook: webhooks,

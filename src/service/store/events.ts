@@ -8,7 +8,7 @@ import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type EventState, stateText } from './event-states.ts'
-import { findPartyHead, leaveEvent, nextEventNumber } from './party-heads.ts'
+import { deferEvent, findPartyHead, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
 /** The current state of a changed record. Its events go to its party and to this agent. */
@@ -30,7 +30,7 @@ export function recordEvents<Type extends EventType>(
   if (first === undefined) return
   tx.journal.parties.add(partyId)
   const state = stateText(wordOf(first), changed)
-  for (const type of types) leaveEvent(tx, { partyId, type, resourceId, agentId, state, createdAtMs })
+  for (const type of types) deferEvent(tx, { partyId, type, resourceId, agentId, state, createdAtMs })
 }
 
 /** Wraps the store to report, after each commit, the parties it wrote events for and its postings. */

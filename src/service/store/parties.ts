@@ -63,7 +63,7 @@ export function partiesAt(tx: Transaction, recipients: readonly string[]): Promi
 export const findPartyByHandle = finderOf('parties', 'handle')
 
 /** Returns whether another party has one of these handles. */
-export async function areOfOthers(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
+export async function areTaken(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
   const parties = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }

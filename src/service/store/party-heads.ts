@@ -36,18 +36,18 @@ export async function nextActiveParty({ db }: Transaction, after: string): Promi
 }
 
 /** Defers an event to the end of the transaction, which gives it the next number of its party. */
-export function leaveEvent(tx: Transaction, event: NewEvent): void {
+export function deferEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
 
 /** Defers the new end of a party's chain to the end of the transaction. */
-export function leaveEnd(tx: Transaction, end: SealedEnd): void {
+export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
 
 /** Returns the end of a party's chain that this transaction has deferred, and that is not in the database yet. */
-export function leftEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
-  return tx.left(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
+export function deferredEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
+  return tx.deferred(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
 }
 
 /** Writes the heads of all parties in the order of their ids, so that concurrent transactions do not deadlock. */

@@ -62,7 +62,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
           tries: 0,
           answer: null,
           decidedBy: null,
-          call: await sealed(tx, system, { partyId, id, what: 'call' }, call),
+          call: await sealValue(tx, system, { partyId, id, what: 'call' }, call),
           createdAtMs: nowMs,
           expiresAtMs: endsAtMs,
         })
@@ -92,7 +92,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
       }),
     finish: (id: string, answer: NonNullable<DecisionRecord['answer']>): Promise<void> =>
       store.transaction(async (tx) => {
-        const change = { answer: await sealed(tx, system, { partyId, id, what: 'answer' }, answer) }
+        const change = { answer: await sealValue(tx, system, { partyId, id, what: 'answer' }, answer) }
         const decisions = tx.db.updateTable('pendingDecisions').set(change).where('partyId', '=', partyId)
         await decisions.where('id', '=', id).execute()
       }),
@@ -149,10 +149,10 @@ export async function storeAnswer(
 export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
   const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))
-  const call = await unsealedValue<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
+  const call = await openValue<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
   const decision = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
   if (row.answer === null) return decision
-  return { ...decision, answer: await unsealedValue(tx, { partyId, id, what: 'answer' }, row.answer) }
+  return { ...decision, answer: await openValue(tx, { partyId, id, what: 'answer' }, row.answer) }
 }
 
 interface Sealed {
@@ -164,12 +164,12 @@ interface Sealed {
 /** Returns the text that names the key of a sealed call or answer. */
 export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
 
-async function sealed(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
+async function sealValue(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
   const { newestId, derive } = await rootKeys(tx)
   return `${newestId}.${seal(system, derive(newestId, decisionText(of)), JSON.stringify(value))}`
 }
 
-async function unsealedValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
+async function openValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
   const [id, box = ''] = text.split('.')
   const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
   if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} cannot be decrypted.`)

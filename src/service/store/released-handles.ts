@@ -12,7 +12,7 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
 )
 
 /** Returns whether one of these handles is reserved for another party, which gave it up. */
-export async function areHeld(
+export async function areReserved(
   tx: Transaction,
   handles: readonly string[],
   { partyId, nowMs }: { partyId: string; nowMs: number },
@@ -32,6 +32,6 @@ export async function releaseHandle(tx: Transaction, row: ReleasedHandleRow, now
 }
 
 /** Deletes the reservation of a handle that a party has taken. */
-export async function holdNoLonger(tx: Transaction, handle: string): Promise<void> {
+export async function unreserve(tx: Transaction, handle: string): Promise<void> {
   await tx.db.deleteFrom('releasedHandles').where('handle', '=', handle).execute()
 }

@@ -136,7 +136,7 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
  * Waits until no other transaction uses the keys, and locks them for this one. A transaction that uses the keys has
  * read their table, and so holds a lock on it until it ends. On SQLite, only one transaction writes at a time.
  */
-export async function haveKeysAlone(tx: Transaction): Promise<void> {
+export async function lockKeys(tx: Transaction): Promise<void> {
   tx.runAlone()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }

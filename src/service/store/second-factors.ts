@@ -8,14 +8,14 @@ import type { SecondFactorRow } from './schema/second-factors.ts'
  */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
   await tx.lock(`second factor ${userId}`)
-  return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)
+  return (await factorOf(tx, { userId })).rows[0] ?? emptyFactor(userId)
 }
 
 export async function findSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
-  return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)
+  return (await factorOf(tx, { userId })).rows[0] ?? emptyFactor(userId)
 }
 
-function notEnrolled(userId: string): SecondFactorRow {
+function emptyFactor(userId: string): SecondFactorRow {
   return { userId, lastStep: null, refusedAtMs: '[]', seed: null, pendingSeed: null }
 }
 

@@ -7,7 +7,7 @@ import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { forgottenTables, worldTables } from './schema/reset-scopes.ts'
 import type { SnapshotRow } from './schema/snapshots.ts'
-import { columnsOf, speaksPostgres } from './schema/table.ts'
+import { columnsOf, runsOnPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
 /** The name of the snapshot that a reset restores. The rules for names exclude it, so no saved snapshot can have it. */
@@ -113,7 +113,7 @@ const rowsOfPart = 500
 
 function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const columns = columnsOf(tables[name]).map(([column]) => column)
-  const isPostgres = speaksPostgres(db)
+  const isPostgres = runsOnPostgres(db)
   const fields = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))
   const row = isPostgres ? sql`row_to_json(${sql.table(name)})` : sql`json_object(${fields})`
   const all = isPostgres ? sql`json_agg("row")::text` : sql`json_group_array(json("row"))`
@@ -124,7 +124,7 @@ function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
 
 function restoring(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const columns = columnsOf(tables[name])
-  const isPostgres = speaksPostgres(db)
+  const isPostgres = runsOnPostgres(db)
   const values = columns.map(([column]) =>
     isPostgres ? sql`of_row.${sql.ref(column)}` : sql`of_row.value ->> ${sql.lit(column)}`,
   )

@@ -58,12 +58,12 @@ export interface Difference {
 
 /** Counts spending of an agent, or of the party itself. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
-  if (isUnasked(difference)) return
+  if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
 /** Returns whether the difference need not be counted. No limit is compared with a past month. */
-function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
+function isIrrelevant({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }
 

@@ -36,9 +36,9 @@ export const carriedTexts: {
       ? []
       : [clientSecretText(paymentIntentId), checkoutPageText(id), manageText(id)],
   shopCheckouts: ({ id, createdAtMs }, { endsAtMs }) => (createdAtMs > endsAtMs ? [] : [shopPageText(id)]),
-  customerInvitations: ({ id, tokenHash }, key) => ifMade(key, connectText(id), tokenHash),
-  partyInvitations: ({ id, tokenHash }, key) => ifMade(key, joinText(id), tokenHash),
-  paymentRequests: ({ id, tokenHash }, key) => ifMade(key, requestText(id), tokenHash),
+  customerInvitations: ({ id, tokenHash }, key) => textIfSigned(key, connectText(id), tokenHash),
+  partyInvitations: ({ id, tokenHash }, key) => textIfSigned(key, joinText(id), tokenHash),
+  paymentRequests: ({ id, tokenHash }, key) => textIfSigned(key, requestText(id), tokenHash),
   partyHeads: ({ partyId, activitySequence: sequence, hash, seal }, { id }) =>
     hash !== null && seal !== null && keyOfSignature(seal) === id ? [sealedText({ partyId, sequence, hash })] : [],
   webhooks: ({ id, secretNumber, secretKeyId, previousKeyId }, key) => [
@@ -56,7 +56,7 @@ export const carriedTexts: {
   ],
 }
 
-function ifMade({ sign }: RetiringKey, text: string, tokenHash: string): string[] {
+function textIfSigned({ sign }: RetiringKey, text: string, tokenHash: string): string[] {
   return sha256(sign(text)) === tokenHash ? [text] : []
 }
 

@@ -3,7 +3,7 @@ import { keepSecretsOfRetiredKeys, secretsSealedBefore, updateSealedSecret } fro
 import { readTimes, realNow, type Times } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/table-rows.ts'
-import { addRootKey, carriedBox, forgetRootKeys, haveKeysAlone, openCarried, rootKeys } from '../store/root-keys.ts'
+import { addRootKey, carriedBox, forgetRootKeys, lockKeys, openCarried, rootKeys } from '../store/root-keys.ts'
 import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
@@ -27,11 +27,11 @@ export interface Retired {
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
-  const { nowMs: endsAtMs } = await store.transaction(timesAlone)
+  const { nowMs: endsAtMs } = await store.transaction(lockKeysAndReadTimes)
   for (let pass = 1; pass <= maxPasses; pass++) {
     const { epoch } = await store.read(readTimes)
-    await carryOn(store, system, endsAtMs)
-    await sealAnew(store, system, rootKey)
+    await carrySecrets(store, system, endsAtMs)
+    await resealSecrets(store, system, rootKey)
     const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch }))
     if (retired !== undefined) return { rootKey, retired }
   }
@@ -42,13 +42,13 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
  * Waits for all transactions that may not know the newest key, then reads the time. Later transactions write nothing
  * with an older key.
  */
-async function timesAlone(tx: Transaction): Promise<Times> {
-  await haveKeysAlone(tx)
+async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
+  await lockKeys(tx)
   return readTimes(tx)
 }
 
-async function carryOn(store: Store, system: System, endsAtMs: number): Promise<void> {
-  const carry = carrying(system, endsAtMs)
+async function carrySecrets(store: Store, system: System, endsAtMs: number): Promise<void> {
+  const carry = createCarry(system, endsAtMs)
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
@@ -83,7 +83,7 @@ async function eachBatch(
 type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
 /** Returns a function that stores the secrets that older keys derived for rows. The newest key seals them. */
-function carrying(system: System, endsAtMs: number): Carry {
+function createCarry(system: System, endsAtMs: number): Carry {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
     const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
@@ -103,7 +103,7 @@ function carrying(system: System, endsAtMs: number): Carry {
 }
 
 /** Reseals the secrets of previously retired keys with the newest key. */
-async function sealAnew(store: Store, system: System, rootKey: number): Promise<void> {
+async function resealSecrets(store: Store, system: System, rootKey: number): Promise<void> {
   for (let count = batch; count === batch; await nextTurn()) {
     count = await store.transaction(async (tx) => {
       const { newestId, derive } = await rootKeys(tx)
@@ -126,7 +126,7 @@ interface Forget {
 /** Deletes the keys older than this one; undefined if unprocessed rows may have appeared. */
 async function forget(tx: Transaction, system: System, boundary: Forget): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary
-  await haveKeysAlone(tx)
+  await lockKeys(tx)
   // The world has since been replaced, or another process is retiring keys too.
   if ((await readTimes(tx)).epoch !== epoch) return undefined
   if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined

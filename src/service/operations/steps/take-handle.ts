@@ -1,8 +1,8 @@
 import { type FailureOptions, fail } from '../../../core/errors.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
 import { agentsWithHandles, renameAgents, slugsOf } from '../../store/agents.ts'
-import { areOfOthers, updateParty } from '../../store/parties.ts'
-import { areHeld, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'
+import { areTaken, updateParty } from '../../store/parties.ts'
+import { areReserved, countHeldHandles, releaseHandle, unreserve } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /** How long a handle is reserved for the party that gave it up (docs/service.md#handles). */
@@ -27,7 +27,7 @@ export async function requireFreeHandle(
   await tx.lock(`handle @${handle}`)
   const dashes = [...handle.matchAll(/-/g)].map(({ index }) => index)
   const words = [handle, ...dashes.map((index) => handle.slice(0, index))]
-  const taken = await Promise.all([areOfOthers(tx, words, partyId), areHeld(tx, words, { partyId, nowMs })])
+  const taken = await Promise.all([areTaken(tx, words, partyId), areReserved(tx, words, { partyId, nowMs })])
   if (taken.includes(true)) fail('conflict', options)
 }
 
@@ -40,7 +40,7 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   const partyId = before.id
   const taken = `The handle @${handle} is taken. Choose another.`
   await requireFreeHandle(context, partyId, handle, { detail: taken, source })
-  await holdNoLonger(tx, handle)
+  await unreserve(tx, handle)
   if (before.handle !== null) {
     if ((await countHeldHandles(tx, partyId, nowMs)) >= maxHeld) {
       const detail = `The party released ${maxHeld} handles in the last 14 days, the maximum. Take one of them back, or wait.`

@@ -9,7 +9,7 @@ interface DeferredItem {
 export class DeferredItems {
   #left: DeferredItem[] = []
 
-  /** Returns the number of deferred items, as a position for `backTo`. */
+  /** Returns the number of deferred items, as a position for `truncate`. */
   get count(): number {
     return this.#left.length
   }
@@ -24,7 +24,7 @@ export class DeferredItems {
   }
 
   /** Drops all but the first `count` items. */
-  backTo(count: number): void {
+  truncate(count: number): void {
     this.#left.length = count
   }
 

@@ -59,7 +59,7 @@ export class PendingWrites {
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {
-      this.#endings.backTo(count)
+      this.#endings.truncate(count)
       const at = this.#pending.indexOf(level)
       if (at >= 0) this.#pending.length = at
       else {

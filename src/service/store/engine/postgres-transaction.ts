@@ -90,7 +90,7 @@ export class PostgresTransaction implements Transaction {
     this.#endings.add(finish, item)
   }
 
-  left<Item>(finish: Finish<Item>): Item[] {
+  deferred<Item>(finish: Finish<Item>): Item[] {
     return this.#endings.for(finish)
   }
 

@@ -20,10 +20,10 @@ export async function openReadOnly(url: string, secrets: readonly string[] | und
 
 async function openFile(path: string, wrapping: KeyWrapping): Promise<ReadOnlyDatabase> {
   const { access, constants } = await import('node:fs/promises')
-  const { openToLook } = await import('./sqlite-file.ts')
+  const { openWithoutTrace } = await import('./sqlite-file.ts')
   const { Connection } = await import('./sqlite-connection.ts')
   const { SqliteTransaction } = await import('./sqlite-transaction.ts')
-  const connection = new Connection(openToLook(path, 1_000))
+  const connection = new Connection(openWithoutTrace(path, 1_000))
   const tx = new SqliteTransaction(connection, new RealClock(realSystem, { shared: false }), wrapping)
   return {
     async read(work) {

@@ -41,7 +41,7 @@ function identityOf(path: string): string | undefined {
  */
 export async function requireUsableFile(path: string): Promise<void> {
   try {
-    await requireUsableIn(openToLook(path))
+    await requireUsableIn(openWithoutTrace(path))
   } catch (error) {
     // A killed process left changes that only a writer can roll back. Any program that opens the file to write does so.
     if (!needsWriter(error)) throw error
@@ -53,7 +53,7 @@ export async function requireUsableFile(path: string): Promise<void> {
  * Opens a file for reading without leaving a trace. SQLite would create a missing log of a database in WAL mode. If
  * there is no log, no other process of ours has the database open.
  */
-export function openToLook(path: string, timeout = 0): DatabaseSync {
+export function openWithoutTrace(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
   const url = pathToFileURL(path)
   url.search = '?immutable=1'
@@ -72,7 +72,7 @@ async function requireUsableIn(database: DatabaseSync): Promise<void> {
  * Writes the log into the database file and truncates the log, so that no deleted data remains in it. Open readers may
  * prevent this.
  */
-export function foldLog(path: string): void {
+export function checkpointLog(path: string): void {
   const database = new DatabaseSync(path, { timeout: 1_000 })
   database.exec('pragma wal_checkpoint(truncate)')
   database.close()
@@ -107,7 +107,7 @@ const otherUsers = 0o077
  */
 export async function setAside(path: string): Promise<string | undefined> {
   const before = identityOf(path)
-  foldLog(path)
+  checkpointLog(path)
   const database = new DatabaseSync(path, { timeout: 1_000 })
   try {
     // Keeps out writers, and any other process that is setting the same file aside.

@@ -101,7 +101,7 @@ export class SqliteTransaction implements Transaction {
     this.#endings.add(finish, item)
   }
 
-  left<Item>(finish: Finish<Item>): Item[] {
+  deferred<Item>(finish: Finish<Item>): Item[] {
     return this.#endings.for(finish)
   }
 

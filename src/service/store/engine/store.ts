@@ -73,7 +73,7 @@ export interface Transaction {
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
-  left<Item>(finish: Finish<Item>): readonly Item[]
+  deferred<Item>(finish: Finish<Item>): readonly Item[]
   /** Reads data once for all jobs that share a database transaction. No job that shares one may change that data. */
   shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs `work`. If it throws, its writes are undone, earlier ones are kept, and the error is rethrown. */

@@ -66,6 +66,6 @@ export function keyOf(dialect: 'sqlite' | 'postgres', { $tenant, $key = ['id'] }
 }
 
 /** Returns whether the database is PostgreSQL. */
-export function speaksPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
+export function runsOnPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }
