@@ -43,8 +43,8 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the grants by a customer, to an agent, or both, and expires the cards issued under them. Grants that have
- * ended already stay as they are.
+ * Revokes the active grants to a party's agents, or only those of one customer or to one agent. Also expires the cards
+ * issued under these grants.
  */
 export async function revokeDelegations(
   tx: Transaction,

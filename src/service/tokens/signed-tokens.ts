@@ -15,7 +15,7 @@ export interface AccessTokenClaims {
   expiresAtMs: number
 }
 
-/** How far another process's clock may be ahead of this one's, seconds. */
+/** How far another process's clock may be ahead of this one's, in seconds. */
 const clockTolerance = 5
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
@@ -50,7 +50,7 @@ export async function verifiedClaims(
     })
     return claimsOf(payload)
   } catch (error) {
-    // Errors that jose reports for a bad token, including its form. Any other error is not the token's fault.
+    // jose throws these errors for an invalid token. Any other error has another cause.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
     throw error
   }

@@ -1,7 +1,9 @@
 import type { CompiledQuery } from 'kysely'
 import type { DeferredItems } from './deferred-items.ts'
 
-/** A statement that waits to be sent, or the place of a savepoint, which is only created if a statement follows it. */
+/**
+ * A statement that waits to be sent, or the place of a savepoint. The savepoint is only created if a statement follows.
+ */
 type Pending = { query: CompiledQuery; rowLabel: string | undefined } | Level
 
 interface Level {
@@ -55,7 +57,7 @@ export class PendingWrites {
     this.#pending.push(level)
     try {
       const result = await work()
-      // A later failure does not undo this work. If the savepoint was not sent yet, it is not needed.
+      // Nothing will roll back to this savepoint any more. If it was not sent yet, it is not needed.
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {
