@@ -203,7 +203,10 @@ interface Chargeable {
   nowMs: number
 }
 
-/** Finds the card that a merchant charges: the newest usable one of its name, or else the newest of its name. */
+/**
+ * Finds the card that a merchant charges: the newest usable card for the merchant's name, or else the newest card for
+ * it.
+ */
 export async function cardAtMerchant(
   tx: Transaction,
   { agentId, ...by }: Chargeable & { merchantName: string },

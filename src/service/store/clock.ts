@@ -33,7 +33,9 @@ export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
-/** A query for the time of the next automatic event, `atMs`, of each record of a table, for one party or all. */
+/**
+ * A query that selects when the next automatic event of each record of a table is due (`atMs`), for one party or all.
+ */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
@@ -63,7 +65,7 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
 }
 
-/** Takes the times from the row of a query that selects `clockColumns`, and the version of the root keys. */
+/** Takes the times and the version of the root keys from the row of a query that selects `clockColumns`. */
 export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow[] }>): Promise<TimesAndNext> {
   tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
   tx.journal.keysVersion.catch(() => {})

@@ -28,7 +28,7 @@ export interface InvitationRecord extends CustomerInvitationRow {
   agentStatus: 'ACTIVE' | 'REVOKED'
 }
 
-/** The invitations of a party; for an agent, only those to delegate to it. */
+/** The invitations of a party; for an agent, only the invitations to delegate to this agent. */
 export interface InvitationScope {
   partyId: string
   agentId: string | null
@@ -90,7 +90,7 @@ function records(db: Kysely<Tables>) {
     ])
 }
 
-/** The agent or run that took part in an event. */
+/** The agent and the run that caused an event. */
 export interface InvitationCause {
   agentId: string | null
   instanceId: string | null
@@ -172,7 +172,7 @@ export async function cancelInvitationsOfAgent(
   for (const row of rows) await changeInvitation(tx, row, 'agent_retired', nowMs, cause === undefined ? {} : { cause })
 }
 
-/** Cancels the pending invitations of all agents of a party that may no longer invite anyone. */
+/** Cancels the pending invitations of all agents of a party, because the party may no longer invite anyone. */
 export async function cancelInvitationsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   const rows = await pendingOf(tx).where('partyId', '=', partyId).execute()
   for (const row of rows) await changeInvitation(tx, row, 'developer_retired', nowMs)

@@ -72,7 +72,7 @@ export async function revokeDelegations(
   }
 }
 
-/** Returns the recipients that are or were customers in the scope, and whose names may therefore be shown in it. */
+/** Returns the recipients that are or were customers in the scope. Callers of that scope may see their names. */
 export async function customersAmong(
   tx: Transaction,
   scope: { partyId: string; agentId: string | null },
@@ -137,7 +137,7 @@ const delegation = prepared((db, by: { agentId: string; customerPartyId: string 
     .where('customerPartyId', '=', by.customerPartyId),
 )
 
-/** Returns whether a customer's grant is in force: to this agent, or, for a party, to any of its agents. */
+/** Returns whether a customer has an active grant to this agent, or to any agent of the party if `agentId` is null. */
 export async function isConnected(
   tx: Transaction,
   to: { partyId: string; agentId: string | null },

@@ -4,8 +4,8 @@ import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The columns that identify a party's rows in each table; null if no read response shows the table. Rows that two
- * parties share count for both.
+ * The columns that identify a party's rows in each table; null if no response to a read shows the table's rows. Rows
+ * that two parties share belong to both.
  */
 const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
@@ -38,7 +38,7 @@ const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Tabl
 
   // Never read, because a wallet's row has its balances.
   ledgerEntries: null,
-  // No read shows it; only attempts to spend are compared with it.
+  // No read shows it. It is only used to check new spending against limits.
   spending: null,
   activityResources: null,
   events: null,

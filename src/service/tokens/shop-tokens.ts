@@ -4,7 +4,7 @@ import { shopPageText } from './record-texts.ts'
 
 /**
  * Returns a function that derives the token in the address of a shop's checkout page. Anyone with the token can pay
- * there with the buyer's card. It is derived from the root key and the checkout's id, and never stored.
+ * there with the buyer's card. The token is derived from the root key and the checkout's id, and never stored.
  */
 export async function shopTokens(tx: Transaction): Promise<(checkoutId: string) => string> {
   const { sign } = await tx.shared(rootKeys)

@@ -98,7 +98,7 @@ interface Bounds {
 }
 
 /**
- * Selects the last ids of all branches. Each branch has the limit of the page, because the page may need at most that
+ * Selects the newest ids of all branches. Each branch has the limit of the page, because the page may need at most that
  * many of its rows.
  */
 function mergedWalks(

@@ -6,7 +6,7 @@ import { StoreBusyError } from './store.ts'
 const limits = {
   /** Opening a connection, or waiting for one from the pool. */
   connectMs: 3_000,
-  /** The answer to one statement. A client that exceeds it loses the connection, and with it the transaction. */
+  /** The answer to one statement. If it takes longer, the connection is cut, and the transaction is lost. */
   answerMs: 4_000,
   /** Longer than `idleInTransactionMs`, so that a waiting transaction gets the locks of a process that hangs. */
   lockMs: 3_500,
@@ -16,8 +16,8 @@ const limits = {
 } as const
 
 /**
- * The limits that the server enforces. They go out with each `begin`: PgBouncer does not pass them on when a client
- * connects, and may give each transaction another connection.
+ * The limits that the server enforces. They are sent with each `begin`, because PgBouncer does not pass them on when a
+ * client connects, and may give each transaction another connection.
  */
 export const transactionLimits = [
   `set local lock_timeout = ${limits.lockMs}`,
@@ -121,7 +121,7 @@ function cutConnection(client: pg.PoolClient): void {
 
 type Types = typeof import('pg')['types']
 
-/** Parses int8 as a number, which every amount and instant fits. By default it is text. */
+/** Parses int8 as a number, since all amounts and times are safe integers. By default, `pg` returns it as text. */
 function numberParser(types: Types): Types['getTypeParser'] {
   const parser = (id: number, format?: 'text' | 'binary') =>
     id === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(id, format as 'text')
@@ -160,7 +160,8 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
 }
 
 /**
- * Detects feature_not_supported, raised by a prepared statement after another process changed the columns it returns.
+ * Detects feature_not_supported. A prepared statement raises it when another process has changed the columns that it
+ * returns.
  */
 export function isPreparedForOtherColumns(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')

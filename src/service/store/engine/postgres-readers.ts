@@ -15,7 +15,7 @@ export class PostgresReaders {
   readonly #gate = new Gate(readingPlaces)
   readonly #running = new Set<Promise<unknown>>()
 
-  /** @param seesOneWorld Whether all queries of one reading must see the state that the first one sees. */
+  /** @param seesOneWorld Whether all queries of one read must see the state that its first query sees. */
   constructor(
     pool: ConnectionPool,
     { surroundings, seesOneWorld }: { surroundings: Surroundings; seesOneWorld: boolean },
@@ -41,7 +41,10 @@ export class PostgresReaders {
     await Promise.allSettled(this.#running)
   }
 
-  /** Retries a read on another connection if another process's migration invalidated this one's prepared statements. */
+  /**
+   * Retries a read on another connection if a change of the schema has invalidated the prepared statements of the
+   * first.
+   */
   async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -82,7 +85,7 @@ export class PostgresReaders {
   }
 }
 
-/** Statements that make all queries between them see the state that the first one sees. */
+/** Statements that make all queries between them see the state that the first query sees. */
 const oneWorld = {
   begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
   end: { sql: 'rollback', parameters: [] },

@@ -8,10 +8,10 @@ import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, StoreBusyError, type Transaction } from './store.ts'
 
-/** A job failed after it had written without a savepoint: the whole group is undone and runs again. */
+/** A job failed after it had written without a savepoint. The whole group is undone and runs again. */
 export class SpoiledError extends Error {}
 
-/** A transaction on the one connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
+/** The transaction of a connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
 export class SqliteTransaction implements Transaction {
   readonly dialect = 'sqlite'
   readonly db: Kysely<Tables>

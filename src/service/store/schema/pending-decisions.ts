@@ -7,7 +7,7 @@ export const pendingDecisions = table({
   partyId: text,
   /** The key or grant that called. */
   principalId: text,
-  /** The sealed call, prefixed with the root key that sealed it. */
+  /** The sealed call, prefixed with the id of the root key that sealed it. */
   call: text,
   status: text as Column<'pending' | 'yes' | 'no'>,
   /** How often it was refused because the second factor was missing. */
