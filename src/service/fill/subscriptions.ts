@@ -111,7 +111,7 @@ function* stepsOf(
       billing = billed.billing
       yield { ...billed, atMs: billing.updatedAtMs, path }
     }
-    refuseWorld(path, `has more than ${maxSteps} payments behind it`)
+    refuseWorld(path, `has more than ${maxSteps} payments before the world begins`)
   }
   if (paidAtMs !== undefined) {
     const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)
