@@ -26,7 +26,7 @@ export class Names {
     return indexOf(this.#parties, name)
   }
 
-  /** Finds the index of the object with a name or id. */
+  /** Finds the index of the object with this name or id. */
   find<Thing extends { ref?: string | undefined; id?: string | undefined }>(
     things: readonly Thing[] | undefined,
     name: string,

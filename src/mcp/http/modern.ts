@@ -80,7 +80,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
         carryRequest(await serve(request, message, context, cut), limits, connection),
       )
     },
-    /** Notifies the subscribers to a change, of one principal or of all. */
+    /** Notifies the subscribers of one principal, or all subscribers, of a change. */
     notify: bus.publish,
     /** Lists the listening principals. */
     listening: bus.listening,
