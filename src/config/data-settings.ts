@@ -36,7 +36,7 @@ export const dataSettings = {
   /** A standby of the PostgreSQL database, from which lists are read; undefined if there is none. */
   databaseReadUrl: {
     placeholder: 'url',
-    meaning: 'A standby of that PostgreSQL database, to read lists from',
+    meaning: 'A standby of the PostgreSQL database, to read lists from',
     accepts: 'postgres://… or postgresql://…, if PAYMENTS_DATABASE_URL is a PostgreSQL address too',
     default: { otherwise: 'lists are read from the database itself' },
     readBy: ['stdio', 'setup', 'serve', 'console'],

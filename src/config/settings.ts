@@ -53,7 +53,7 @@ const table = {
   },
   key: {
     placeholder: 'key',
-    meaning: 'API key or agent key of that environment',
+    meaning: 'API key or agent key of the chosen environment',
     accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,

@@ -51,7 +51,7 @@ export const Invitation = z.strictObject({
   createdAt: Moment.optional().describe('When it was sent. Default: when the world begins, or a day before it ended'),
   expiresAt: Moment.optional().describe('When it expires. Default: 30 days after it was sent'),
   endedAt: Moment.optional().describe(
-    'When it was accepted, declined or canceled. Default: when the world begins; EXPIRED ends when it expires',
+    'When it was accepted, declined or canceled. Default: when the world begins, or when it expires if EXPIRED',
   ),
 })
 

@@ -89,7 +89,7 @@ const requestFields = {
     .describe('The payer if there is no agent: api is a program, user is a person'),
   wallet: wallet.describe("The wallet that pays. Default: the agent's default wallet, else the party's"),
   at: timeField('it was created'),
-  endedAt: timeField('a pending one was paid, claimed, canceled, denied or returned', 'when it was created'),
+  endedAt: timeField('a pending payment was paid, claimed, canceled, denied or returned', 'when it was created'),
   approval: approval.optional(),
   tags,
   instanceId,
@@ -164,7 +164,7 @@ const SubscriptionEvent = z.discriminatedUnion('event', [
     paymentNumber: z.int().positive().describe('The number of the payment'),
   }),
   z.strictObject({
-    event: z.literal('resumed').describe('Collection resumed after it needed attention'),
+    event: z.literal('resumed').describe('Collection resumed after the subscription needed attention'),
     at: happened,
   }),
   z.strictObject({ event: z.literal('canceled').describe('It was canceled'), at: happened }),
