@@ -13,7 +13,7 @@ export class Subscriptions {
   /** Whether the host is notified of changes by others. */
   isFollowing = false
 
-  get areNone(): boolean {
+  get isEmpty(): boolean {
     return this.#addresses.size === 0
   }
 

@@ -19,7 +19,7 @@ export function announceChanges(
   { data }: CallResult<OperationDefinition>,
 ): void {
   // Most hosts watch nothing. For them, finding the changed addresses would waste 4 % of the call's CPU.
-  if (changes.areAnnouncedElsewhere || subscriptions.areNone) return
+  if (changes.areAnnouncedElsewhere || subscriptions.isEmpty) return
   const touched = touchedBy(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
