@@ -78,7 +78,7 @@ export const Agent = z.strictObject({
   slug: Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them')
     .max(40)
     .optional()
-    .describe('The part of its handle after that of the party: @party-slug. The party needs a handle'),
+    .describe("The part of its handle after the party's handle: @party-slug. The party needs a handle"),
   limits: AgentLimits.optional().describe('Limits on what it may spend of its own party, in cents'),
   wallets: listOf(Attachment, 'wallet')
     .optional()

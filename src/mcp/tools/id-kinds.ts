@@ -11,7 +11,7 @@ type Dependencies = Pick<AllDependencies, 'choice'>
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
-/** Returns the kind of record that has such ids, with its article, such as `a card`: part of its read tool's title. */
+/** Returns the noun for records with such ids, such as `a card`, from the title of the tool that reads one. */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
