@@ -13,7 +13,10 @@ import { createSandboxReads } from './sandbox/read-sandbox.ts'
 import { mountSandbox } from './sandbox/routes.ts'
 import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.ts'
 
-/** Redirects a shortened console address to the console. */
+/**
+ * Redirects an incomplete address, such as `/console/runs`, to the console. For any other address, shows that it does
+ * not exist.
+ */
 const elsewhere: Show<ConsoleDependencies> = (c, _, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')

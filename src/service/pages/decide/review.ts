@@ -96,7 +96,7 @@ const records = {
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const
 
-/** Returns the entry for the call's run. */
+/** Returns the entry that records the decision in the call's run. */
 async function runEntryOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,

@@ -21,7 +21,7 @@ export class NewestEntries {
 
   /**
    * Returns the newest entries for a run and a filter.
-   * @param render Reads and renders them; undefined if the party has no such run.
+   * @param render Reads and renders the entries, or returns undefined if the party has no such run.
    */
   of(scope: EntryScope, render: () => Promise<string | undefined>): Promise<string | undefined> {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope

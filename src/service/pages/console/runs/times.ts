@@ -23,7 +23,7 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   return { range: { fromMs }, problems: { until: `Enter a time that is not before ${wholeSeconds(fromMs)}.` } }
 }
 
-/** The format of a form's time field; without a zone it is UTC. */
+/** The format of a form's time field. It has no time zone, so the time is in UTC. */
 const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
