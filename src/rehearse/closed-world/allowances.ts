@@ -27,7 +27,7 @@ export class Allowances {
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
-    // An approval asks for a payment to anybody, unless another assertion names the payee.
+    // An expected approval allows a request to pay anybody, unless another assertion names the payee.
     const isNamed = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
@@ -118,7 +118,7 @@ export class Allowances {
   }
 }
 
-/** Adds up captured and held money. If the assertions name neither, refunded money must have gone out before. */
+/** Adds up captured and held money. If the assertions name neither, it is the refunded money, which was spent first. */
 function maxSpent(same: readonly Assertion[]): number {
   const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))
   return out > 0 ? out : maxAllowed(byMeasure(same, 'refunded'))

@@ -1,6 +1,6 @@
 import type { Effect } from '../results.ts'
 
-/** Returns whether an effect takes a payment back. A payment that a person refused still counts as requested. */
+/** Returns whether an effect cancels a payment. A payment that a person denied still counts as requested. */
 const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, with their relations to each other. */

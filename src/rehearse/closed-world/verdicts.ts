@@ -47,7 +47,7 @@ interface SoFar {
   uncovered: readonly Effect[]
 }
 
-/** Returns whether an effect is part of another one that is judged, or undoes one of the agent's own. */
+/** Returns whether an effect is part of another effect that is judged, or undoes an effect of the agent. */
 function isCovered(effect: Effect, { history, expected, uncovered }: SoFar): boolean {
   const { what, change } = effect
   const isOwnAgain = change !== 'added' && history.isOwn(effect)

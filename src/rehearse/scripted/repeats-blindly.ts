@@ -18,7 +18,7 @@ import type { Tools } from './tools.ts'
 
 const maxTries = 3
 
-/** Starts over whenever something is not clearly done, with a new cart, a new card and a new key, and freezes the old card. */
+/** Starts over with a new cart, card and key after any unclear outcome, and freezes the old card. */
 export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<string> {
   const tools = withNewKeys(plainTools)
   if (goal.do === 'report') return customerReport(tools)
