@@ -55,7 +55,7 @@ const runBy: Readonly<Record<string, string>> = {
 const notRun: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md text': 'drawings',
   'docs/sandbox.md html': 'needs a page of another site; test/pages/library.test.ts has one like it',
-  'docs/simulate.md text': 'needs a clock of its own: it has times',
+  'docs/simulate.md text': 'contains times, so it needs its own clock',
   'docs/webhooks.md js': 'needs an endpoint of the reader; test/webhooks verifies with the same package',
   'docs/webhooks.md python': 'needs Flask and its package',
 }

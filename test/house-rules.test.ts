@@ -144,7 +144,7 @@ const rules: readonly Rule[] = [
     good: { path: 'src/cli.ts', text: "import { main } from './commands/main.ts'" },
   },
   {
-    name: 'a rule of the service imports errors, faults, types, permissions, masking and the words of money only',
+    name: 'a rule of the service imports only errors, faults, types, permissions, masking and the texts of money',
     covers: inside('src/service/rules'),
     faults: (text, path) =>
       importsOf(text, path)
@@ -176,7 +176,7 @@ const rules: readonly Rule[] = [
     good: { path: 'src/service/pages/card/view.ts', text: "import { formPage } from '../frame/form-page.ts'" },
   },
   {
-    name: 'what a page shows it is given: only its back room reads the store',
+    name: 'only the back room of a page reads the store',
     covers: (path) => /^src\/service\/pages\/(frame\/|.*\b(routes|view|words)\.ts$)/.test(path),
     faults: (text, path) =>
       importsOf(text, path)
@@ -196,7 +196,7 @@ const rules: readonly Rule[] = [
     good: { path: 'src/service/store/engine/store.ts', text: "import { sql } from 'kysely'" },
   },
   {
-    name: 'only request/ opens a transaction and lists what was done in it; the store, keys and the seed have no actor',
+    name: 'only request/ opens a transaction and records its activity; the store, keys and the seed have no actor',
     covers: (path) =>
       inside('src/service')(path) &&
       !inside('src/service/request', 'src/service/store', 'src/service/tokens')(path) &&
@@ -270,7 +270,7 @@ const rules: readonly Rule[] = [
     good: { path: 'scripts/bundle.ts', text: 'export const one = 1' },
   },
   {
-    name: 'what a page says is waited for: expect.poll instead of expect(await …)',
+    name: 'a test waits for the text of a page: expect.poll instead of expect(await …)',
     covers: (path) => path.startsWith('test/') && path.endsWith('.ts'),
     faults: without(
       /\bexpect\(await \S.*\.(textContent|allTextContents|inputValue|isVisible|isHidden|getAttribute|evaluate|innerHTML)\(/,
@@ -286,7 +286,7 @@ const rules: readonly Rule[] = [
     good: { path: 'src/cli.ts', text: '/** The form, by what it is for. */' },
   },
   {
-    name: 'nothing is left to be done later',
+    name: 'no code is marked as unfinished',
     covers: (path) => path !== 'package-lock.json',
     faults: (text) =>
       [...text.matchAll(new RegExp(`\\b(${['TO', 'FIX'].join('DO|')}ME)\\b`, 'g'))].map(([word]) => `has ${word}`),

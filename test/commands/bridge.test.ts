@@ -23,7 +23,7 @@ async function withClient<Answer>(client: Client, work: (client: Client) => Prom
   }
 }
 
-async function bridged(mode: Mode, key = sandbox.keys.agent): Promise<Client> {
+async function connectThroughBridge(mode: Mode, key = sandbox.keys.agent): Promise<Client> {
   const client = new Client({ name: 'bridged', version: '1' }, { versionNegotiation: { mode } })
   const args = [cli, 'bridge', sandbox.mcpUrl]
   const server = { command: process.execPath, args, env: { PAYMENTS_KEY: key }, stderr: 'ignore' } as const
@@ -31,7 +31,7 @@ async function bridged(mode: Mode, key = sandbox.keys.agent): Promise<Client> {
   return client
 }
 
-async function direct(mode: Mode): Promise<Client> {
+async function connectDirectly(mode: Mode): Promise<Client> {
   const client = new Client({ name: 'direct', version: '1' }, { versionNegotiation: { mode } })
   const requestInit = { headers: { Authorization: `Bearer ${sandbox.keys.agent}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(sandbox.mcpUrl), { requestInit }))
@@ -49,7 +49,9 @@ describe.each(['auto', 'legacy'] as const)('a host of the era %s that only start
       instructions: client.getInstructions(),
       tools: (await client.listTools()).tools,
     })
-    expect(await withClient(await bridged(mode), all)).toEqual(await withClient(await direct(mode), all))
+    expect(await withClient(await connectThroughBridge(mode), all)).toEqual(
+      await withClient(await connectDirectly(mode), all),
+    )
   })
 
   it('learns that no answer came if the connection was cut', async () => {
@@ -59,7 +61,7 @@ describe.each(['auto', 'legacy'] as const)('a host of the era %s that only start
       fault: 'effect_then_lost',
       when: { times: 1 },
     } as const
-    await withClient(await bridged(mode), async (client) => {
+    await withClient(await connectThroughBridge(mode), async (client) => {
       await sandbox.faults.set(fault)
       const call = () => client.callTool({ name: 'issue_agent_card', arguments: card })
       await expect(call()).rejects.toThrow(/No answer came.*not known/)
@@ -70,7 +72,9 @@ describe.each(['auto', 'legacy'] as const)('a host of the era %s that only start
   })
 
   it('learns why the endpoint refuses it', async () => {
-    await expect(bridged(mode, 'ak_ntl_sandbox_another-secret-of-nobody')).rejects.toThrow(/401|credential|sign in/i)
+    await expect(connectThroughBridge(mode, 'ak_ntl_sandbox_another-secret-of-nobody')).rejects.toThrow(
+      /401|credential|sign in/i,
+    )
   })
 })
 
@@ -86,9 +90,9 @@ test('requests before the end of input are answered, and the process ends', () =
 
 test.each([
   ['no address', [], 'bridge got nothing as the address'],
-  ['no address that is safe', ['http://payments.example/mcp'], 'it accepts an https address'],
+  ['an address without https', ['http://payments.example/mcp'], 'it accepts an https address'],
   ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
-])('with %s, the error says what is missing', (_, args, words) => {
+])('with %s, the error names the wrong setting', (_, args, words) => {
   const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
   expect(stderr).toContain(words)
   expect(status).toBe(2)

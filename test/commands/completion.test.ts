@@ -5,8 +5,8 @@ import { runResource } from '../support/run-resources.ts'
 const cli = await runResource('cli')
 const script = (shell: string) => execFileSync(process.execPath, [cli, 'completion', shell], { encoding: 'utf8' })
 
-/** Returns what bash completes the last word of a command line to. */
-function completed(line: string): string[] {
+/** Returns the completions that bash offers for the last word of a command line. */
+function completionsOf(line: string): string[] {
   const words = line.split(' ')
   const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _payments_mcp; printf '%s\\n' "\${COMPREPLY[@]}"`
   const { stdout } = spawnSync('bash', ['-c', `${script('bash')}\n${ask}`], { encoding: 'utf8' })
@@ -14,11 +14,11 @@ function completed(line: string): string[] {
 }
 
 test('bash completes commands, the flags of a command, and the settings that it reads', () => {
-  expect(completed('payments-mcp re')).toEqual(['rehearse', 'reset-second-factor', 'report'])
-  expect(completed('payments-mcp serve --js')).toEqual(['--json'])
-  expect(completed('payments-mcp serve --wor')).toEqual(['--world'])
-  expect(completed('payments-mcp --tools')).toEqual(['--toolsets'])
-  expect(completed('payments-mcp whoami --po')).toEqual([''])
+  expect(completionsOf('payments-mcp re')).toEqual(['rehearse', 'reset-second-factor', 'report'])
+  expect(completionsOf('payments-mcp serve --js')).toEqual(['--json'])
+  expect(completionsOf('payments-mcp serve --wor')).toEqual(['--world'])
+  expect(completionsOf('payments-mcp --tools')).toEqual(['--toolsets'])
+  expect(completionsOf('payments-mcp whoami --po')).toEqual([''])
 })
 
 test('fish gets a line for each command and flag, with its meaning', () => {

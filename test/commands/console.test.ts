@@ -62,7 +62,7 @@ function start(args: string[], env: Record<string, string> = {}): Started {
 }
 
 /** Opens the console as a browser does after a one-click sign-in. Returns the page. */
-async function opened(url: string): Promise<string> {
+async function openPage(url: string): Promise<string> {
   const { origin } = new URL(url)
   const body = new URLSearchParams({ next: '/console', as: 'owner' })
   const signedIn = await fetch(`${origin}/sign-in`, {
@@ -101,11 +101,11 @@ test.runIf(isDeep)(
     const { child, output, ended, line } = start(['--no-open'])
     const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
     expect(url, output.stderr).not.toBe('')
-    expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
+    expect(await openPage(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
     // One process keeps working while the other runs, and both write to the database.
     const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
     expect((await call('issue_agent_card', card)).isError).toBeUndefined()
-    expect(await opened(url)).toMatch(/^200 /)
+    expect(await openPage(url)).toMatch(/^200 /)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
     expect((await call('list_wallets')).isError).toBeUndefined()
@@ -134,7 +134,7 @@ test('opens a browser if there is one', async () => {
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // Pressing the button proves who signs in, so pages that do not accept a one-click sign-in open too.
+  // Pressing the button is a full sign-in, so pages that refuse a one-click sign-in open too.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },
@@ -183,7 +183,7 @@ test('serve prints no one-time link to a pipe', async () => {
   await store.close()
 })
 
-test.runIf(isDeep)('says so if no browser opens, and continues', async () => {
+test.runIf(isDeep)('reports that no browser could be opened, and continues', async () => {
   const { child, ended, line, output } = start([], { PATH: folder })
   expect(await line).toContain('The console is at')
   await expect

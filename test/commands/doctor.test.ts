@@ -85,7 +85,7 @@ test('a machine on which nothing was ever started has no problems, and stays unc
   expect(readdirSync(join(folder, home))).toEqual([])
 })
 
-test('a sandbox that is served: its database, its port, its moved clock, its key', async () => {
+test('a running sandbox: its database, its port, its moved clock, its key', async () => {
   const headers = {
     Authorization: `Bearer ${apiKey}`,
     'Idempotency-Key': 'later',
@@ -219,7 +219,7 @@ onEachDatabase('the database check', (database) => {
   })
 })
 
-/** Executes a statement as somebody who can write to the database, but not through the service. */
+/** Executes a statement in the database, bypassing the service. */
 async function execute(url: string, statement: string): Promise<void> {
   if (url.startsWith('sqlite:')) {
     const file = new DatabaseSync(url.slice(7))
@@ -233,7 +233,7 @@ async function execute(url: string, statement: string): Promise<void> {
 }
 
 onEachDatabase('the activity', (database) => {
-  test('is reported as whole, or with the place of each break and advice', async () => {
+  test('is reported as unchanged, or with the place of each change and advice', async () => {
     const world = await createWorld(database)
     const others = [await addParty(world), await addParty(world)]
     for (const { agentKey: key } of [...others, { agentKey: undefined }]) {

@@ -31,7 +31,7 @@ function blocksOf(path: string, heading: string): string[] {
   )
 }
 
-/** Runs the requests of a block one after the other, as a reader does: `…` becomes what the answers before have. */
+/** Runs the requests of a block in order, as a reader does. Values from earlier answers replace each `…`. */
 async function follow(block: string, definitions = ''): Promise<Record<string, unknown>[]> {
   const helper = /^call\(\) \{[\s\S]*?^\}\n/m.exec(block)?.[0] ?? ''
   const lines = block.replace(helper, '').replaceAll('\\\n', ' ').trim().split('\n')

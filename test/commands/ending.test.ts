@@ -17,7 +17,7 @@ afterEach(async () => {
   await exited
 })
 
-async function served(env: Record<string, string> = {}): Promise<string> {
+async function startServe(env: Record<string, string> = {}): Promise<string> {
   const all = {
     PATH: process.env.PATH ?? '',
     PAYMENTS_DATABASE_URL: 'sqlite::memory:',
@@ -60,8 +60,8 @@ async function begin(url: string) {
   return { finish: () => request.end(body), answered }
 }
 
-test('a poller first sees that it is not ready; accepted requests are answered; then it ends', async () => {
-  const url = await served()
+test('serve first reports that it is not ready, then answers accepted requests, then ends', async () => {
+  const url = await startServe()
   const ready = async () => {
     const response = await fetch(`${url}/readyz`)
     return [response.status, ((await response.json()) as { status: string }).status]
@@ -78,8 +78,8 @@ test('a poller first sees that it is not ready; accepted requests are answered; 
   expect(await exited).toEqual([0, null])
 })
 
-test('without a poller, it ends as soon as accepted requests are answered', async () => {
-  const url = await served()
+test('without a poller, serve ends as soon as accepted requests are answered', async () => {
+  const url = await startServe()
   const accepted = await begin(url)
   const exited = once(child as ChildProcess, 'exit')
   child?.kill('SIGTERM')
@@ -96,7 +96,7 @@ test('without a poller, it ends as soon as accepted requests are answered', asyn
   expect(await exited).toEqual([0, null])
 })
 
-test('metrics at their own port, and one line for an unusable port', async () => {
+test('metrics have their own port, and an unusable port is reported in one line', async () => {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const port = String((probe.address() as AddressInfo).port)
@@ -120,7 +120,7 @@ test('metrics at their own port, and one line for an unusable port', async () =>
   ])
   probe.close()
   await once(probe, 'close')
-  const url = await served({ PAYMENTS_METRICS: 'true', PAYMENTS_METRICS_PORT: port })
+  const url = await startServe({ PAYMENTS_METRICS: 'true', PAYMENTS_METRICS_PORT: port })
   expect((await fetch(`${url}/metrics`)).status).toBe(404)
   expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain('payments_mcp_sessions 0')
   expect((await fetch(`http://127.0.0.1:${port}/whoami`)).status).toBe(404)

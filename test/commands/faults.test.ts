@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-async function written(name: string, content: string): Promise<string> {
+async function writeRules(name: string, content: string): Promise<string> {
   const path = join(directory, name)
   await writeFile(path, content)
   return path
@@ -36,7 +36,7 @@ const environment = (more: Record<string, string> = {}) => ({
 test.each(sampleOf([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
   'mistakes stop the start of %s, with a line for each',
   async (_command, args) => {
-    const path = await written(
+    const path = await writeRules(
       'wrong.yaml',
       `seed: seven
 faults:
@@ -69,7 +69,7 @@ faults:
 
 test('over stdio, a file makes a tool answer 503 after its effect, and following its advice returns the answer', async () => {
   const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
-  const path = await written('good.json', JSON.stringify({ faults: [rule] }))
+  const path = await writeRules('good.json', JSON.stringify({ faults: [rule] }))
   const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })
   const host = hosts[0].open()
   const transport = new StdioClientTransport({ command: process.execPath, args: [cli], env, stderr: 'inherit' })
@@ -92,7 +92,7 @@ test('over stdio, a file makes a tool answer 503 after its effect, and following
 })
 
 test.runIf(isDeep)("a file's rules last until serve is started without it", async () => {
-  const path = await written('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
+  const path = await writeRules('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
   const database = `sqlite:${join(directory, 'served.sqlite')}`
   const env = environment({ PAYMENTS_DATABASE_URL: database, PAYMENTS_SANDBOX_AGENT_KEY: secrets.agentKey })
   const whoami = async (args: string[]) => {

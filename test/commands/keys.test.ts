@@ -139,7 +139,7 @@ describe('a database with encrypted keys', () => {
 })
 
 /** Only root can start a process as another user. */
-describe.runIf(process.getuid?.() === 0)("another user's database that everybody can open", () => {
+describe.runIf(process.getuid?.() === 0)("another user's database that everybody can read and write", () => {
   test('is refused in one line with exit code 2', async () => {
     await newestKey()
     chmodSync(home, 0o777)

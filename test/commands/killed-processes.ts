@@ -12,7 +12,7 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** In cents. After the refund, one cent remains. */
+/** The amounts of each purchase and refund. One cent remains. */
 const purchase = { cents: 2, refundCents: 1 }
 
 export interface KilledRun {
@@ -134,7 +134,7 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
   for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
-    // The first kill comes soon, so that even a fast machine has one.
+    // The first kill comes early, so that even a short run on a fast machine has one.
     await sleep(run.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[turn]

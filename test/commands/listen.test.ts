@@ -159,7 +159,7 @@ onEachDatabase('following events', (database) => {
 
   const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: otherId }))
 
-  test('yields each once and in order, across pages and an outage, and continues after any event', async () => {
+  test('are yielded once each and in order, across pages and outages, and from any event on', async () => {
     let isOut = false
     const client = createClient({
       fetch: (request) => (isOut ? Response.json({}, { status: 502 }) : world.service.fetch(request)),
@@ -173,7 +173,7 @@ onEachDatabase('following events', (database) => {
     const follow = (since?: string) =>
       followEvents({
         client,
-        // While the command waits, somebody pays, and sometimes an outage begins or ends.
+        // During each wait of the command, two payments are made, and sometimes an outage begins or ends.
         system: {
           sleep: async () => {
             paid.push(await pay(), await pay())
@@ -200,7 +200,7 @@ onEachDatabase('following events', (database) => {
   })
 })
 
-test('an unknown credential ends it', async () => {
+test('an unknown credential ends the command', async () => {
   const world = await createWorld(sqlite)
   const client = createClient({
     fetch: (request) => world.service.fetch(request),

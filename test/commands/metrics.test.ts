@@ -87,7 +87,7 @@ test('shows requests and load, without callers or contents', async () => {
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 
-test('answers this machine only, and not at all if it has its own port or is off', async () => {
+test('the path answers only this machine, and nobody if metrics have their own port or are off', async () => {
   const status = async (caller = here) => (await ask('/metrics', { caller })).status
   await open({ PAYMENTS_METRICS: 'true' })
   expect(await status()).toBe(200)

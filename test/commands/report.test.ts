@@ -133,7 +133,7 @@ onEachDatabase('report and verify', (database) => {
     expect(run(['report', '--run', 'shared', '--party', 'pty_nobody']).status).toBe(2)
   })
 
-  test('a path that is not a file is not waited for', () => {
+  test('a path that is not a file is refused immediately', () => {
     const [fifo, big] = [join(home, 'fifo'), join(home, 'big')]
     spawnSync('mkfifo', [fifo])
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')

@@ -90,24 +90,27 @@ test.runIf(isDeep)('over HTTP no host waits for the tools, because the server ma
   expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
 })
 
-test.runIf(isDeep)("a person's choice whether a host waits stays", () => {
+test.runIf(isDeep)("a person's setting whether the host waits for the server is kept", () => {
   put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
   expect(setup('codex', '--yes').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
 })
 
-test.runIf(isDeep)('a copy of the earlier file is kept beside it, with its mode, and the output names the copy', () => {
-  const copy = `${codex()}.payments-mcp-backup`
-  expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
-  expect(existsSync(copy)).toBe(false)
-  for (const toolsets of ['all', 'default,payments']) {
-    const before = read(codex())
-    chmodSync(codex(), 0o640)
-    const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
-    expect(stdout).toContain(`The previous file was copied to ${copy}\n`)
-    expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
-  }
-})
+test.runIf(isDeep)(
+  'a copy of the previous file is kept next to it, with its mode, and the output names the copy',
+  () => {
+    const copy = `${codex()}.payments-mcp-backup`
+    expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
+    expect(existsSync(copy)).toBe(false)
+    for (const toolsets of ['all', 'default,payments']) {
+      const before = read(codex())
+      chmodSync(codex(), 0o640)
+      const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
+      expect(stdout).toContain(`The previous file was copied to ${copy}\n`)
+      expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
+    }
+  },
+)
 
 test.runIf(isDeep)('an entry with an input in VS Code is reported as unavailable to Copilot sessions', () => {
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
@@ -180,7 +183,7 @@ test.each([
   expect(hostFiles[name].path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })).toBe(path)
 })
 
-describe('other content of the file stays, character by character:', () => {
+describe('all other content of the file is kept unchanged:', () => {
   const jsonc = `{
 \t// mine
 \t"mcpServers": {
@@ -205,8 +208,12 @@ describe('other content of the file stays, character by character:', () => {
       '{\r\n    "a": 1\r\n}\r\n',
       '{\r\n    "a": 1,\r\n    "mcpServers": {\r\n        "payments": {\r\n',
     ],
-    ['a mark at the beginning', '\uFEFF{\n  "a": 1\n}', '\uFEFF{\n  "a": 1,\n  "mcpServers"'],
-    ['a comment behind the last', '{\n  "a": 1 // one\n  // two\n}', '{\n  "a": 1, // one\n  // two\n  "mcpServers"'],
+    ['a byte order mark', '\uFEFF{\n  "a": 1\n}', '\uFEFF{\n  "a": 1,\n  "mcpServers"'],
+    [
+      'a comment after the last member',
+      '{\n  "a": 1 // one\n  // two\n}',
+      '{\n  "a": 1, // one\n  // two\n  "mcpServers"',
+    ],
   ])('%s', (_, text, beginning) => {
     put(cursor(), text)
     expect(setup('cursor', '--yes').status).toBe(0)
@@ -241,7 +248,7 @@ args = [ "a",   "b" ] # odd
     expect(JSON.parse(read(cursor()))).toEqual({ mcpServers: { payments: { ...start, env, trust: true } } })
   })
 
-  test.runIf(isDeep)('the mode of the file, and the link that leads to it', () => {
+  test.runIf(isDeep)('the mode of the file, and a symbolic link to it', () => {
     const real = join(home, 'dotfiles.json')
     put(real, '{}')
     chmodSync(real, 0o640)

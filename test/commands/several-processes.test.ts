@@ -57,7 +57,7 @@ afterAll(async () => {
   await database.drop()
 }, 30_000)
 
-test('a session continues at any process, even if one of them is gone', async () => {
+test('a session continues at any process, even after one of them has ended', async () => {
   const questions: string[] = []
   const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
   host.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -71,7 +71,7 @@ test('a session continues at any process, even if one of them is gone', async ()
   await host.connect(transport as Transport)
   let cents = 500
   const buy = async () => {
-    // An equal call would be answered as a repeat, without a question.
+    // Each call has another amount, because an equal call would be answered as a repeat, without a question.
     const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))

@@ -38,10 +38,10 @@ afterEach(async () => {
 })
 
 describe('serve', () => {
-  test('prints to a pipe where everything is, in three lines without a secret', async () => {
+  test('prints its addresses to a pipe, in three lines without a secret', async () => {
     const sandbox = `sqlite:${join(home, 'payments-mcp', 'sandbox.sqlite')}`
     for (const extraEnv of [{}, { PAYMENTS_SANDBOX_AGENT_KEY: secret, PAYMENTS_SANDBOX_PASSWORD: secret }]) {
-      const { text, url } = await served(extraEnv)
+      const { text, url } = await startServe(extraEnv)
       const [first = '', second = '', third = '', ...rest] = text.split('\n')
       expect(first).toBe(`payments-mcp sandbox is listening on ${url} (AI hosts: ${url}/mcp; data: ${sandbox})`)
       expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it signed in\\)$`))
@@ -52,7 +52,7 @@ describe('serve', () => {
   })
 
   test('shares its sandbox with the process that an AI host starts', async () => {
-    const { url } = await served({ PAYMENTS_SANDBOX_API_KEY: secret })
+    const { url } = await startServe({ PAYMENTS_SANDBOX_API_KEY: secret })
     const host = new Client({ name: 'test', version: '1' })
     await host.connect(
       new StdioClientTransport({
@@ -64,7 +64,7 @@ describe('serve', () => {
     )
     const call = async (name: string, input: Record<string, unknown>) => {
       const result = await host.callTool({ name, arguments: input })
-      // biome-ignore lint/suspicious/noExplicitAny: the result of whichever tool.
+      // biome-ignore lint/suspicious/noExplicitAny: the result of any tool.
       return (result.structuredContent as any).data
     }
     const shop = { merchant: { name: 'Books' }, currency: 'USD' }
@@ -79,7 +79,7 @@ describe('serve', () => {
   })
 
   test('with an identity provider, prints its address and the command that trusts it', async () => {
-    const { text } = await served({ PAYMENTS_WITH_IDP: 'true' })
+    const { text } = await startServe({ PAYMENTS_WITH_IDP: 'true' })
     const issuer = /identity provider is at (http:\/\/127\.0\.0\.1:\d+)\./.exec(text)?.[1]
     const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json()
     expect(metadata).toMatchObject({ issuer, jwks_uri: `${issuer}/jwks` })
@@ -87,8 +87,8 @@ describe('serve', () => {
   })
 
   test('accepts given secrets, with or without their prefix, even in a sandbox that has others', async () => {
-    await served()
-    const again = await served({
+    await startServe()
+    const again = await startServe({
       PAYMENTS_SANDBOX_API_KEY: secret,
       PAYMENTS_SANDBOX_AGENT_KEY: `ak_ntl_sandbox_${secret}`,
     })
@@ -97,14 +97,14 @@ describe('serve', () => {
   })
 
   test('in production has no simulations, and its keys are production keys', async () => {
-    const { url } = await served({ PAYMENTS_ENVIRONMENT: 'production', PAYMENTS_SANDBOX_AGENT_KEY: secret })
+    const { url } = await startServe({ PAYMENTS_ENVIRONMENT: 'production', PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(await whoami(url, `ak_ntl_prod_${secret}`)).toMatchObject({ actorType: 'agent' })
     const headers = { Authorization: `Bearer ak_ntl_prod_${secret}` }
     expect((await fetch(`${url}/simulations/clock`, { headers })).status).toBe(404)
   })
 
   test('answers /healthz and /openapi.json without a credential', async () => {
-    const { url } = await served()
+    const { url } = await startServe()
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok', environment: 'sandbox' })
     const document = await (await fetch(`${url}/openapi.json`)).json()
     expect(document).toMatchObject({ openapi: '3.1.1', info: { version: '0.2.0' }, servers: [{ url }] })
@@ -125,7 +125,13 @@ describe('a start that cannot succeed ends with one line', () => {
     ],
     ['a bad address', [], { PAYMENTS_BASE_URL: 'http://api.example' }, 2, /PAYMENTS_BASE_URL/],
     ['production without an address', [], { PAYMENTS_ENVIRONMENT: 'production' }, 2, /PAYMENTS_BASE_URL/],
-    ['a database that is none', ['serve'], { PAYMENTS_DATABASE_URL: 'sqlite:/dev/null/x' }, 2, /PAYMENTS_DATABASE_URL/],
+    [
+      'a database that cannot be opened',
+      ['serve'],
+      { PAYMENTS_DATABASE_URL: 'sqlite:/dev/null/x' },
+      2,
+      /PAYMENTS_DATABASE_URL/,
+    ],
     [
       'an identity provider in production',
       ['serve', '--with-idp', '--environment', 'production'],
@@ -142,7 +148,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ],
   ]
   test.each(sampleOf(cases, 7))('%s', async (_, args, env, code, line) => {
-    const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args], env)
+    const { exitCode, stderr, stdout } = await runCommand(process.execPath, [cli, ...args], env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
     expect(stdout).toBe('')
@@ -150,8 +156,10 @@ describe('a start that cannot succeed ends with one line', () => {
   })
 
   test.runIf(isDeep)('a port that is in use', async () => {
-    const { url } = await served()
-    const { exitCode, stderr } = await ended(process.execPath, [cli, 'serve'], { PAYMENTS_PORT: new URL(url).port })
+    const { url } = await startServe()
+    const { exitCode, stderr } = await runCommand(process.execPath, [cli, 'serve'], {
+      PAYMENTS_PORT: new URL(url).port,
+    })
     expect(stderr).toMatch(/^payments-mcp: PAYMENTS_PORT .* in use by another payments-mcp \(sandbox\).*\n$/)
     expect(exitCode).toBe(2)
   })
@@ -168,7 +176,7 @@ describe('a start that cannot succeed ends with one line', () => {
       /--sandbox-password is not read by the/,
     ],
     ['a flag before the command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
-    ['a flag that none reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
+    ['a flag that no command reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     [
       'a word that is not a command',
@@ -177,7 +185,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ],
   ]
   test.each(sampleOf(unread, 9))('a flag that the command does not read: %s', async (_, args, line) => {
-    const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])
+    const { exitCode, stderr, stdout } = await runCommand(process.execPath, [cli, ...args])
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
     expect(stdout).toBe('')
@@ -186,10 +194,13 @@ describe('a start that cannot succeed ends with one line', () => {
 
   test('npm start without npm ci on an older Node.js', async () => {
     const check = fileURLToPath(new URL('../../scripts/node-version.cjs', import.meta.url))
-    const { exitCode, stderr } = await ended(process.execPath, ['-e', `${older}; require(${JSON.stringify(check)})`])
+    const { exitCode, stderr } = await runCommand(process.execPath, [
+      '-e',
+      `${older}; require(${JSON.stringify(check)})`,
+    ])
     expect(stderr).toMatch(/^payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2. Run npm ci.*\n$/)
     expect(exitCode).toBe(1)
-    expect((await ended(process.execPath, [check])).exitCode).toBe(0)
+    expect((await runCommand(process.execPath, [check])).exitCode).toBe(0)
   })
 })
 
@@ -200,7 +211,7 @@ test('an unused variable is reported in one line, and the command starts', async
     PAYMENTS_KEY: '',
     PAYMENTS_WEATHER: 'x',
   }
-  const { url, stderr } = await served({ ...wrongEnv, PAYMENTS_LOG_LEVEL: 'silent' })
+  const { url, stderr } = await startServe({ ...wrongEnv, PAYMENTS_LOG_LEVEL: 'silent' })
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
   expect(stderr().trimEnd().split('\n').toSorted()).toEqual([
     expect.stringMatching(/^payments-mcp: PAYMENTS_BASE_URL is not read by serve, but by .*; it is ignored\.$/),
@@ -215,7 +226,7 @@ describe('on an older Node.js', () => {
 
   test('each command ends with one line', async () => {
     for (const command of [[], ['serve']]) {
-      const { exitCode, stderr, stdout } = await ended(process.execPath, [...args, ...command])
+      const { exitCode, stderr, stdout } = await runCommand(process.execPath, [...args, ...command])
       expect({ exitCode, stderr, stdout }).toEqual({ exitCode: 1, stderr: `${sentence}\n`, stdout: '' })
     }
     const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -237,7 +248,7 @@ describe('on an older Node.js', () => {
 
 type Launch = ConstructorParameters<typeof StdioClientTransport>[0]
 
-function started(command: string, args: string[], env: Record<string, string> = {}): ChildProcess {
+function startCommand(command: string, args: string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, XDG_DATA_HOME: home, PAYMENTS_PORT: '0', ...env },
   })
@@ -245,8 +256,8 @@ function started(command: string, args: string[], env: Record<string, string> = 
   return child
 }
 
-async function served(env: Record<string, string> = {}) {
-  const child = started(process.execPath, [cli, 'serve'], env)
+async function startServe(env: Record<string, string> = {}) {
+  const child = startCommand(process.execPath, [cli, 'serve'], env)
   let errors = ''
   child.stderr?.on('data', (chunk) => {
     errors += chunk
@@ -261,8 +272,8 @@ async function served(env: Record<string, string> = {}) {
   return { text, url, stderr: () => errors }
 }
 
-async function ended(command: string, args: string[], env: Record<string, string> = {}) {
-  const child = started(command, args, env)
+async function runCommand(command: string, args: string[], env: Record<string, string> = {}) {
+  const child = startCommand(command, args, env)
   child.stdin?.end()
   const read = async (stream: AsyncIterable<Buffer> | null) => {
     let text = ''

@@ -37,8 +37,8 @@ interface Ready {
   keys: { api: string | null; agent: string | null }
 }
 
-/** Starts `serve`, and resolves when it is ready. `stdout` is everything that it has written there. */
-async function served(args: string[], env: Record<string, string> = {}) {
+/** Starts `serve`, and resolves when it is ready. `stdout` returns all its standard output so far. */
+async function startServe(args: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
     env: { ...environment(), PAYMENTS_LOG_LEVEL: 'silent', ...env },
     cwd: folder,
@@ -48,12 +48,12 @@ async function served(args: string[], env: Record<string, string> = {}) {
   child.stdout.on('data', (chunk) => {
     text += chunk
   })
-  while (!text.includes('\n')) await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(failed)])
+  while (!text.includes('\n')) await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(failStart)])
   const ready = JSON.parse(text) as Ready
   return { ...ready, child, stdout: () => text }
 }
 
-function failed(): never {
+function failStart(): never {
   throw new Error('It did not start')
 }
 
@@ -86,7 +86,7 @@ function write(name: string, text: string): string {
 
 describe('serve --json', () => {
   test('prints one line with a working address and keys when it is ready, and nothing else', async () => {
-    const { url, mcpUrl, keys, child, stdout } = await served(['--database-url', 'sqlite::memory:'])
+    const { url, mcpUrl, keys, child, stdout } = await startServe(['--database-url', 'sqlite::memory:'])
     expect(mcpUrl).toBe(`${url}/mcp`)
     expect(await whoami(url, keys.api)).toMatchObject({ actorType: 'party' })
     expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
@@ -97,7 +97,7 @@ describe('serve --json', () => {
 
   test('prints the keys of a world at each start, and null for an unknown one', async () => {
     const file = write('w.yaml', small)
-    const first = await served(['--world', file])
+    const first = await startServe(['--world', file])
     expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
     const headers = { Authorization: `Bearer ${first.keys.api}` }
     const { data } = (await (await fetch(`${first.url}/wallets`, { headers })).json()) as { data: object[] }
@@ -105,12 +105,12 @@ describe('serve --json', () => {
     await end(first.child)
     // A secret in the environment overrides the file's.
     const secret = 'another-secret-0123456789ab'
-    const second = await served(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: secret })
+    const second = await startServe(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${secret}` })
     expect(await whoami(second.url, second.keys.agent)).toMatchObject({ actorType: 'agent' })
     expect(await whoami(second.url, first.keys.agent)).toBeUndefined()
     await end(second.child)
-    expect((await served(['--world', file])).keys).toEqual({ api: first.keys.api, agent: null })
+    expect((await startServe(['--world', file])).keys).toEqual({ api: first.keys.api, agent: null })
   })
 })
 
@@ -187,7 +187,7 @@ describe('a database that holds another world', () => {
     const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
     const on = ['--database-url', `sqlite:${database}`]
-    const { child } = await served([...on, '--world', one])
+    const { child } = await startServe([...on, '--world', one])
     await end(child)
     const refused = run(['serve', ...on, '--world', other])
     expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 2, stdout: '' })
@@ -207,7 +207,7 @@ describe('a database that holds another world', () => {
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
   })
 
-  test('accepts the keys of its file if the first process has one of them', () => {
+  test('accepts the keys of its file, even in the first process', () => {
     const file = write('w.yaml', small)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)
@@ -232,7 +232,7 @@ describe('init', () => {
     const [line = '', schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? []
     expect(JSON.parse(readFileSync(join(folder, schema), 'utf8')).title).toBe('A world file of payments-mcp')
     expect(text).toBe(line + worldTemplate('world.yaml'))
-    const { url, keys } = await served(['--world', 'world.yaml', '--database-url', 'sqlite::memory:'])
+    const { url, keys } = await startServe(['--world', 'world.yaml', '--database-url', 'sqlite::memory:'])
     expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
     writeFileSync(join(folder, 'world.yaml'), small)
     expect(run(['init'])).toEqual({

@@ -16,7 +16,7 @@ function run(level: string, body: string) {
   return { stdout, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
 }
 
-it('writes to stderr in order, at its level and above, before and after pino is loaded', () => {
+it('writes lines of its level and above to stderr, in order, before and after pino is loaded', () => {
   const { stdout, lines } = run(
     'info',
     `log.debug({}, 'no'); log.info({ a: 1 }, 'first'); log.warn({}, 'second'); await log.flush(); log.error({}, 'third')`,

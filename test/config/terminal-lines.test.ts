@@ -34,7 +34,7 @@ test.each([
 })
 
 it('writes each call for a person, and changes and refusals for a program', () => {
-  const written = (terminal: boolean) => {
+  const linesOf = (terminal: boolean) => {
     const script = `import { createLogger } from './src/config/log.ts'
       const log = createLogger({ level: 'info', terminal: ${terminal} })
       log.debug({ operation: 'list_wallets', status: 200, ms: 1 }, 'answered')
@@ -47,9 +47,9 @@ it('writes each call for a person, and changes and refusals for a program', () =
     expect(stderr).not.toMatch(/canary|noise/)
     return stderr.trimEnd().split('\n')
   }
-  expect(written(true)).toEqual([
+  expect(linesOf(true)).toEqual([
     expect.stringMatching(/list_wallets +ok +1 ms$/),
     expect.stringMatching(/create_payment +ok +2 ms$/),
   ])
-  expect(written(false).map((line) => JSON.parse(line).operation)).toEqual(['create_payment'])
+  expect(linesOf(false).map((line) => JSON.parse(line).operation)).toEqual(['create_payment'])
 })

@@ -10,9 +10,8 @@ import { createTokenStore } from '../../src/auth/token-store.ts'
 import { realSystem } from '../../src/core/system.ts'
 
 /**
- * The client of the protocol's conformance tests: a program that gets the address of an MCP server and, in its
- * environment, the secrets that it needs. It signs in as a person would, by `payments-mcp login`, and lists the tools
- * with the login that this stored.
+ * The program that the protocol's conformance tests run as a client. Its last argument is the address of an MCP server,
+ * and its environment has the secrets. It signs in with `payments-mcp login`, and lists the tools with that login.
  */
 
 interface Given {
@@ -28,7 +27,7 @@ const url = String(process.argv.at(-1))
 const given = JSON.parse(String(process.env.MCP_CONFORMANCE_CONTEXT)) as Given
 const directory = await mkdtemp(join(tmpdir(), 'conformance-client-'))
 try {
-  await promisify(execFile)(process.execPath, [cli(), 'login', '--base-url', url, ...(await flags())], {
+  await promisify(execFile)(process.execPath, [cli(), 'login', '--base-url', url, ...(await loginFlags())], {
     env: { ...process.env, XDG_DATA_HOME: directory },
   })
   const store = createTokenStore({ directory: join(directory, 'payments-mcp'), system: realSystem })
@@ -47,16 +46,16 @@ function cli(): string {
 }
 
 /** Writes the secrets into files, and returns the flags that name them. */
-async function flags(): Promise<string[]> {
-  const proof = await file('proof', String(given.private_key_pem ?? given.client_secret))
+async function loginFlags(): Promise<string[]> {
+  const proof = await writeSecret('proof', String(given.private_key_pem ?? given.client_secret))
   const application = ['--client-id', given.client_id, '--proof-file', proof]
   if (given.idp_id_token === undefined) return ['--client-credentials', ...application]
-  const idToken = await file('id-token', given.idp_id_token)
+  const idToken = await writeSecret('id-token', given.idp_id_token)
   const company = ['--idp', String(given.idp_issuer), '--idp-client-id', String(given.idp_client_id)]
   return ['--enterprise', ...application, ...company, '--id-token-file', idToken]
 }
 
-async function file(name: string, text: string): Promise<string> {
+async function writeSecret(name: string, text: string): Promise<string> {
   const path = join(directory, name)
   await writeFile(path, text)
   return path

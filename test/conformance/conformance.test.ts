@@ -3,10 +3,10 @@ import { createHosting, type Hosting } from '../mcp-http/hosting.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { isDeep } from '../support/depth.ts'
 import { startBearerProxy } from './bearer-proxy.ts'
-import { everythingServer } from './everything-server.ts'
+import { createEverythingServer } from './everything-server.ts'
 import { conformance, expectedFailures } from './run.ts'
 
-// This scenario needs a server that hangs up during a call, so that the host returns. Ours never does.
+// In this scenario, the server must hang up during a call, and the host come back. Our server never hangs up.
 const polling = 'server-sse-polling'
 // The server does not offer the tasks extension.
 const tasks = 'tasks-status-notifications'
@@ -77,7 +77,7 @@ describeConformance(
   isDeep ? runs : runs.slice(-1),
   async () => {
     hosting = await createHosting({
-      createServer: (connection) => everythingServer((event) => hosting.endpoint.notify(event), connection),
+      createServer: (connection) => createEverythingServer((event) => hosting.endpoint.notify(event), connection),
     })
     return startBearerProxy(hosting.url, 'token-of-alice')
   },

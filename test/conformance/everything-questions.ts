@@ -13,7 +13,7 @@ const questionOf = (message: string, properties: Record<string, { type: 'string'
     message,
     requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
   })
-const sampled = (words: string, maxTokens: number) =>
+const modelQuestionOf = (words: string, maxTokens: number) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: text(words) }], maxTokens })
 
 const name = questionOf('What is your name?', { name: { type: 'string' } })
@@ -23,15 +23,15 @@ const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
 
 /** Returns a call that asks until every question is answered, and then returns the answers. */
-const untilAnswered = (inputRequests: InputRequests): Tool['call'] => {
+const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   return (_args, context) => {
     if (!isAnswered(context, inputRequests)) return inputRequired({ inputRequests })
     return content(text(`Answered: ${JSON.stringify(context.mcpReq.inputResponses)}`))
   }
 }
 
-/** Returns a call that asks until every question is answered and the state came back. */
-const withState = (inputRequests: InputRequests): Tool['call'] => {
+/** Returns a call that asks until every question is answered and its state is returned. */
+const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
     const state = context.mcpReq.requestState<{ kept: boolean }>()
     if (state?.kept === true && isAnswered(context, inputRequests)) return content(text('state-ok'))
@@ -51,25 +51,25 @@ export const questions: Record<string, Tool> = {
   },
   test_input_required_result_sampling: {
     description: 'Asks the model',
-    call: untilAnswered({ capital_question: sampled('What is the capital of France?', 100) }),
+    call: askUntilAnswered({ capital_question: modelQuestionOf('What is the capital of France?', 100) }),
   },
   test_input_required_result_list_roots: {
     description: 'Asks for the roots',
-    call: untilAnswered({ client_roots: inputRequired.listRoots() }),
+    call: askUntilAnswered({ client_roots: inputRequired.listRoots() }),
   },
   test_input_required_result_request_state: {
     description: 'Asks, and wants its state back',
-    call: withState({ confirm: confirmation }),
+    call: askWithState({ confirm: confirmation }),
   },
   test_input_required_result_tampered_state: {
     description: 'Asks, and takes no other state than its own',
-    call: withState({ confirm: confirmation }),
+    call: askWithState({ confirm: confirmation }),
   },
   test_input_required_result_multiple_inputs: {
     description: 'Asks three things at once',
-    call: withState({
+    call: askWithState({
       user_name: name,
-      greeting: sampled('Generate a greeting', 50),
+      greeting: modelQuestionOf('Generate a greeting', 50),
       client_roots: inputRequired.listRoots(),
     }),
   },
@@ -93,8 +93,8 @@ export const questions: Record<string, Tool> = {
     description: 'Asks only what the host can answer',
     call: (args, context, around) => {
       const { sampling, elicitation } = capabilitiesOf(context)
-      return untilAnswered({
-        ...(sampling === undefined ? {} : { greeting: sampled('Generate a greeting', 50) }),
+      return askUntilAnswered({
+        ...(sampling === undefined ? {} : { greeting: modelQuestionOf('Generate a greeting', 50) }),
         ...(elicitation === undefined ? {} : { user_name: name }),
       })(args, context, around)
     },

@@ -18,7 +18,10 @@ const all: Record<string, Tool> = { ...tools, ...questions }
 const states = createRequestStateCodec({ key: randomBytes(32) })
 
 /** Returns a server with the fixtures that the protocol's conformance tests require by name to test a transport. */
-export function everythingServer(notify: (event: ServerEvent) => void, { era }: Pick<HostContext, 'era'>): Server {
+export function createEverythingServer(
+  notify: (event: ServerEvent) => void,
+  { era }: Pick<HostContext, 'era'>,
+): Server {
   const everything = new McpServer(
     { name: 'everything', version: '1' },
     {

@@ -1,5 +1,5 @@
-// The conformance tool loads this file, which makes its timeouts of up to two seconds six times as long. A timeout does
-// something, such as hanging up. A plain pause between two steps only resolves a promise, and stays unchanged.
+// The conformance tool loads this file, which multiplies its timeouts of up to two seconds by six. A timeout runs a
+// callback, such as hanging up. A pause between two steps only resolves a promise, and stays unchanged.
 const { setTimeout: setTimer } = globalThis
 const isPause = (callback) => String(callback).includes('[native code]')
 

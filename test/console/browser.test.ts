@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { arrive, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { entriesOf } from '../runs/noted.ts'
-import { fits, isLive, type Looks, openConsole, restart } from './open-console.ts'
+import { fits, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -36,11 +36,11 @@ async function runPath(): Promise<string> {
 
 test('events appear without a reload, in the list and in the timeline', async () => {
   const { page, context, complaints } = await open('/console')
-  await isLive(page)
+  await waitUntilLive(page)
   await site.world.get('/wallets', { instanceId: 'a new run' })
   await page.getByRole('link', { name: 'a new run' }).click()
   await arrive(page, 'a new run')
-  await isLive(page)
+  await waitUntilLive(page)
   await site.world
     .get('/cards-that-are-not', { instanceId: 'a new run' })
     .then(({ status }) => expect(status).toBe(404))
@@ -110,7 +110,7 @@ test('a page says that the service is gone, and catches up once it is back', asy
   await other.world.get('/wallets', { instanceId })
   const [entry] = await entriesOf(other.world)
   const { page, context } = await openConsole({ browser, site: other }, `/console/runs/${entry?.runId}`)
-  await isLive(page)
+  await waitUntilLive(page)
   const end = await restart(other, page, async () => {
     await other.world.issueCard({}, { instanceId })
     await entriesOf(other.world)

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => world.drop())
 
 /** Returns the rows with new hashes, each of which includes the previous one. */
-function linked(changed: readonly ActivityRow[]): ActivityRow[] {
+function linkRows(changed: readonly ActivityRow[]): ActivityRow[] {
   let previousHash = changed[0]?.previousHash ?? ''
   return changed.map((row) => {
     const { hash: _, ...rest } = { ...row, previousHash }
@@ -36,11 +36,11 @@ function linked(changed: readonly ActivityRow[]): ActivityRow[] {
   })
 }
 
-const rehashed = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
+const rehash = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
 const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
 
 /** Verifies a skilled forgery: a report of these rows, with all hashes over its figures recomputed. */
-async function verified(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
+async function verifyForgery(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
   const report = { ...signedReport.report, chain }
   async function* batches() {
@@ -55,17 +55,17 @@ async function verified(forged: readonly ActivityRow[], change: Partial<RunRepor
 }
 
 test('only a complete forgery passes', async () => {
-  expect(await verified(rows)).toMatchObject({ result: 'verified', entries: 5 })
-  expect(await verified(linked(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
+  expect(await verifyForgery(rows)).toMatchObject({ result: 'verified', entries: 5 })
+  expect(await verifyForgery(linkRows(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
     result: 'verified',
   })
-  const changed = rehashed({ ...rows[2], status: 500 } as ActivityRow)
+  const changed = rehash({ ...rows[2], status: 500 } as ActivityRow)
   const cases: [forged: ActivityRow[], chain: Partial<RunReport['chain']>, what: string][] = [
     [rows.with(2, changed), {}, 'does not follow the one before it'],
-    [linked(rows.toSpliced(2, 1)), {}, 'is missing, or its number was changed'],
-    [linked([rows[1], rows[0], ...rows.slice(2)] as ActivityRow[]), {}, 'is missing, or its number was changed'],
-    [linked(rows.map((row) => ({ ...row, partyId: 'pty_another' }))), {}, 'belongs to another party'],
-    [linked(rows.with(0, { ...rows[0], status: 500 } as ActivityRow)), { first: place(rows[0]) }, 'is not the first'],
+    [linkRows(rows.toSpliced(2, 1)), {}, 'is missing, or its number was changed'],
+    [linkRows([rows[1], rows[0], ...rows.slice(2)] as ActivityRow[]), {}, 'is missing, or its number was changed'],
+    [linkRows(rows.map((row) => ({ ...row, partyId: 'pty_another' }))), {}, 'belongs to another party'],
+    [linkRows(rows.with(0, { ...rows[0], status: 500 } as ActivityRow)), { first: place(rows[0]) }, 'is not the first'],
     [rows.slice(0, 4), { last: place(rows[4]) }, 'is not the last'],
     [rows, { last: { sequence: 999, hash: rows[4]?.hash ?? '' } }, 'is not the last'],
     [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'has a part that no report has'],
@@ -73,11 +73,11 @@ test('only a complete forgery passes', async () => {
     [rows, { last: null }, 'is not the last'],
     [[], { first: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
     [[], { last: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
-    [rows.map((row) => ({ ...row, id: 'act\n' })).map(rehashed), {}, 'cannot be read'],
-    [rows.map((row, at) => ({ ...row, sequence: at + 0.5 })).map(rehashed), {}, 'cannot be read'],
+    [rows.map((row) => ({ ...row, id: 'act\n' })).map(rehash), {}, 'cannot be read'],
+    [rows.map((row, at) => ({ ...row, sequence: at + 0.5 })).map(rehash), {}, 'cannot be read'],
   ]
   for (const [at, [forged, chain, what]] of cases.entries()) {
     const verdict = { result: 'broken', what: expect.stringContaining(what) }
-    expect(await verified(forged, chain), `case ${at}`).toMatchObject(verdict)
+    expect(await verifyForgery(forged, chain), `case ${at}`).toMatchObject(verdict)
   }
 })

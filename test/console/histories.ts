@@ -78,7 +78,7 @@ export class History {
     })
   }
 
-  /** Makes an agent's call in a run. Every call counts, also a refused one. */
+  /** Makes an agent's call in a run, and counts it even if it is refused. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
     const made = this.runs[run]
@@ -122,7 +122,7 @@ async function onPurchase({ all, pick, call }: Taking, action: string, attribute
 }
 
 /** Sends a request outside of all runs, as the account's owner, a payer or a bank. */
-async function apart({ on: { world } }: Taking, path: string, sent: Sent = {}): Promise<Answer> {
+async function sendOutsideRuns({ on: { world } }: Taking, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
   // Reading the status marks a refusal as expected.
   void answer.status
@@ -133,12 +133,12 @@ async function decide(taking: Taking, how: 'approve' | 'deny'): Promise<void> {
   const { world } = taking.on
   const waiting = (await world.get('/approvals?status=pending', { key: world.apiKey })).json.data
   const approval = waiting[taking.pick % Math.max(1, waiting.length)]
-  if (approval !== undefined) await apart(taking, `/approvals/${approval.id}/${how}`)
+  if (approval !== undefined) await sendOutsideRuns(taking, `/approvals/${approval.id}/${how}`)
 }
 
 const onTransfer = async (taking: Taking, action: string) => {
   const id = someOf(of(taking.all, 'transfers'), taking.pick)
-  if (id !== undefined) await apart(taking, `/simulations/transfers/${id}/${action}`)
+  if (id !== undefined) await sendOutsideRuns(taking, `/simulations/transfers/${id}/${action}`)
 }
 
 const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
@@ -184,7 +184,8 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
   },
   claim: async (taking) => {
     const id = someOf(of(taking.all, 'payments'), taking.pick)
-    if (id !== undefined) await apart(taking, `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null })
+    if (id !== undefined)
+      await sendOutsideRuns(taking, `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null })
   },
   cancel: async ({ call, all, pick }) => {
     const id = someOf(of(all, 'payments'), pick)
@@ -228,7 +229,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const { call, made, amount, pick, on } = taking
     const { partyId: value } = await on.world.whoami()
     const input = { amount, payer: { type: 'party_id', value } }
-    const id = idOf(await apart(taking, '/payment-requests', { key: on.payer.apiKey, attributes: input }))
+    const id = idOf(await sendOutsideRuns(taking, '/payment-requests', { key: on.payer.apiKey, attributes: input }))
     const paymentSource =
       pick % 2 === 0
         ? { type: 'wallet', walletId: on.walletIds[0] }
@@ -242,12 +243,13 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     if (id === undefined) return
     const { apiKey: key, walletId } = on.payer
     const attributes = { paymentSource: { type: 'wallet', walletId } }
-    const payment = idOf(await apart(taking, `/payment-requests/${id}/fulfill`, { key, attributes }))
+    const payment = idOf(await sendOutsideRuns(taking, `/payment-requests/${id}/fulfill`, { key, attributes }))
     if (payment !== undefined) for (const run of all) if (run.requests.includes(id)) run.sources.add(payment)
   },
   declined: async (taking) => {
     const id = someOf(of(taking.all, 'requests'), taking.pick)
-    if (id !== undefined) await apart(taking, `/payment-requests/${id}/decline`, { key: taking.on.payer.apiKey })
+    if (id !== undefined)
+      await sendOutsideRuns(taking, `/payment-requests/${id}/decline`, { key: taking.on.payer.apiKey })
   },
   unpaid: async ({ call, all, pick, on: { world } }) => {
     const id = someOf(of(all, 'requests'), pick)
@@ -259,7 +261,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const answer = await call('/subscriptions', terms, { key: on.world.apiKey })
     keep(made, 'subscriptions', answer)
     const path = `/simulations/subscriptions/${idOf(answer)}/checkout`
-    await apart(taking, path, { attributes: { card: 'approves' } })
+    await sendOutsideRuns(taking, path, { attributes: { card: 'approves' } })
   },
   forCustomer: async ({ call, made, amount, merchant, on: { customerPartyId } }) => {
     const card = { merchant: { name: merchant }, maximumAmount: Math.ceil(amount / 2), currency: usd, customerPartyId }

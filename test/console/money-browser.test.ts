@@ -3,7 +3,7 @@ import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../
 import { expectContrast } from '../pages/contrast.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { addParty } from '../support/world.ts'
-import { inReview, isLive, type Looks, openConsole, restart } from './open-console.ts'
+import { inReview, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -34,7 +34,7 @@ test('holds, captures and transfers appear without a reload, on both pages', asy
   const { page, context, complaints } = await open('/console/money')
   const wallet = await context.newPage()
   await wallet.goto(site.listener.url + walletPath)
-  for (const one of [page, wallet]) await isLive(one)
+  for (const one of [page, wallet]) await waitUntilLive(one)
   const id = await purchaseOf(4321)
   await page
     .getByRole('row', { name: /\$43\.21/ })
@@ -66,11 +66,11 @@ test('holds, captures and transfers appear without a reload, on both pages', asy
 
 test('the keyboard alone opens a wallet and its figures, which stay open when money moves', async () => {
   const { page, context, complaints } = await open('/console/money')
-  await isLive(page)
+  await waitUntilLive(page)
   await page.getByRole('link', { name: 'Main wallet' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Main wallet' }).waitFor()
-  await isLive(page)
+  await waitUntilLive(page)
   const summary = page.locator('summary').filter({ hasText: 'Show as a table' })
   await summary.focus()
   await page.keyboard.press('Enter')
@@ -159,7 +159,7 @@ describe.each([true, false])('with the script: %s', (script) => {
 test('new pending decisions, and decisions made elsewhere, appear without a reload', async () => {
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
-  await isLive(page)
+  await waitUntilLive(page)
   const id = await inReview(site, 'Decided elsewhere')
   const waiting = page.getByRole('region', { name: 'Pending decisions' })
   await waiting.getByText('Decided elsewhere').waitFor()
@@ -172,7 +172,7 @@ test('new pending decisions, and decisions made elsewhere, appear without a relo
 test('a page says that the service is gone, and catches up once it is back', async () => {
   const other = await startSite()
   const { page, context } = await open('/console/money', { at: other })
-  await isLive(page)
+  await waitUntilLive(page)
   const end = await restart(other, page, () => other.world.issueCard({ merchant: { name: 'Meanwhile' } }))
   await page.getByText('Meanwhile').first().waitFor()
   await context.close()
@@ -228,7 +228,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
-/** Returns how far the page, or a table within it, can be scrolled sideways. */
+/** Returns the number of pixels by which the page, or a table within it, can be scrolled sideways. */
 const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
 
@@ -236,7 +236,7 @@ const widest = `Math.max(...[document.documentElement, ...document.querySelector
 const highestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
   it.closest('.aside') ? 0 : it.offsetHeight))`
 
-/** Returns how much further in rows begin than their heading. */
+/** Returns by how many pixels rows are indented under their heading. */
 const indents = `[...new Set([...document.querySelectorAll('section:has(> h2) .stacked tbody :is(th, td)')].map((it) => {
   const heading = it.closest('section').querySelector('h2').getBoundingClientRect()
   return Math.round(it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft) - heading.left)

@@ -38,11 +38,11 @@ const steps: Step[] = [
   { atMs: 50, availableCents: 200, heldCents: 600 },
 ]
 
-const plotted = (steps: readonly Step[], nowMs: number, isCut = false) =>
+const plotOf = (steps: readonly Step[], nowMs: number, isCut = false) =>
   String(balancePlot({ id: 'wal_1', name: 'Main', steps, isCut }, nowMs))
 
 test('a plot rises with the amount and continues with time; held money is on top of available money', () => {
-  const text = plotted(steps, 100)
+  const text = plotOf(steps, 100)
   const path = (name: string) => new RegExp(`path class="${name}" d="([^"]*)"`).exec(text)?.[1]
   expect(path('solid')).toBe('M0 0H500V800H1000')
   expect(path('dashed')).toBe('M0 0H500V200H1000')
@@ -51,14 +51,14 @@ test('a plot rises with the amount and continues with time; held money is on top
 })
 
 test('a plot of a nearly constant amount begins near it', () => {
-  const text = plotted([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
+  const text = plotOf([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
   expect(text).not.toContain('>$0<')
   expect(text).toMatch(/path class="solid" d="M0 333H1000"/)
 })
 
 test('a wallet without movements says whether it never had any or none recently', () => {
-  expect(plotted([], 1)).toContain('No transactions yet.')
-  expect(plotted([], 1, true)).toContain('No recent transactions.')
+  expect(plotOf([], 1)).toContain('No transactions yet.')
+  expect(plotOf([], 1, true)).toContain('No recent transactions.')
 })
 
 test('the table of a plot has the same figures', () => {
@@ -191,11 +191,11 @@ test.each([
   ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
   ['bad', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
   ['over', ['used', 'canceled', 'expired', 'inactive']],
-])('a record that is %s is shown as such', (like, statuses) => {
+])('statuses of the kind “%s” look alike', (like, statuses) => {
   expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
 })
 
-test('only a user who signed in with a password gets the button that agrees', () => {
+test('only a user who signed in with a password gets the approve button', () => {
   const words = { facts: [], effect: '', asks: false, ends: '', outcome: [], yes: 'Pay it' } as never
   const shown = (mayAgree: boolean) =>
     String(waitingPart({ approvals: [], decisions: [{ id: 'dec_1', words, token: 't' }], mayAgree }))
@@ -204,7 +204,7 @@ test('only a user who signed in with a password gets the button that agrees', ()
   expect(shown(false)).toMatch(/Sign in with your password<[\s\S]*value="no"/)
 })
 
-onEachDatabase('the pages of money are bounded', (database) => {
+onEachDatabase('the pages of money show only', (database) => {
   let site: ConsoleSite
   beforeAll(async () => {
     site = await createConsoleSite(database)

@@ -11,7 +11,7 @@ export interface Looks {
   width?: number
 }
 
-/** Opens a page of the console in a browser in which the owner signed in by a one-time link. */
+/** Signs the owner in with a one-time link in a new browser, and opens a page of the console there. */
 export async function openConsole(
   { browser, site }: { browser: TestBrowser; site: Site },
   path: string,
@@ -27,7 +27,7 @@ export async function openConsole(
   return { ...tab, context }
 }
 
-export const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+export const waitUntilLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 
 /** Waits until no part of the page overflows sideways. */
 export const fits = (page: Page) =>
@@ -48,7 +48,7 @@ export async function restart(
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const port = Number(new URL(listener.url).port)
   const again = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port, system: realSystem, log })
-  await isLive(page)
+  await waitUntilLive(page)
   return () => again.close()
 }
 

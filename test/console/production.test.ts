@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { addParty, type OtherParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** A party with a record of every kind that the console shows, and a signed-in user of it. */
+/** A party with a record of every kind that the console shows, and its signed-in user. */
 interface Lived {
   visitor: Visitor
   agentId: string
@@ -103,10 +103,10 @@ onEachDatabase('the console in production', (database) => {
   const tracesIn = (text: string, { traces }: Lived, asked = '') =>
     traces.filter((trace) => text.replaceAll(asked === '' ? '\0' : asked, '').includes(trace))
 
-  function filled(path: string, ids: Record<string, string>): string {
+  function fillPath(path: string, ids: Record<string, string>): string {
     return path.replace(/:(\w+)/g, (_, name: string) => {
       const id = ids[name]
-      if (id === undefined) throw new Error(`What ${path} has for ${name} is to be named in this test.`)
+      if (id === undefined) throw new Error(`Add an id for ${name} in ${path} to this test.`)
       return id
     })
   }
@@ -137,7 +137,7 @@ onEachDatabase('the console in production', (database) => {
     const nobody = await site.visitor()
     nobody.cookies.clear()
     for (const path of paths()) {
-      const { status, location } = await nobody.open(filled(path, parties[0].ids))
+      const { status, location } = await nobody.open(fillPath(path, parties[0].ids))
       expect(status).toBe(303)
       expect(location).toMatch(/^\/sign-in\?next=/)
       expect((await nobody.open(location ?? '')).text).not.toMatch(/Continue as|name="as"/)
@@ -150,7 +150,7 @@ onEachDatabase('the console in production', (database) => {
     for (const [ownSite, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
-          const shown = await ownSite.visitor.open(filled(path, ownSite.ids) + view)
+          const shown = await ownSite.visitor.open(fillPath(path, ownSite.ids) + view)
           const where = `${path}${view}`
           expect(shown.status, where).toBe(/find|requests/.test(path) ? 303 : 200)
           // A search for nothing shows no records.
@@ -174,7 +174,7 @@ onEachDatabase('the console in production', (database) => {
         for (const foreign of subsetsOf(namesIn(path))) {
           const ids = { ...ownSite.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
           for (const view of views) {
-            const address = filled(path, ids) + view
+            const address = fillPath(path, ids) + view
             const { status, text } = await ownSite.visitor.open(address)
             expect(status, address).toBe(404)
             const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
@@ -194,7 +194,7 @@ onEachDatabase('the console in production', (database) => {
       for (const [at, path] of paths().entries()) {
         for (const name of names) {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
-            const { text, location } = await ownSite.visitor.open(`${filled(path, ownSite.ids)}?${name}=${id}`)
+            const { text, location } = await ownSite.visitor.open(`${fillPath(path, ownSite.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
             // Find leads to the address of the id that was entered, whether it exists or not.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { ok, payer } from '../payments/payer.ts'
-import { inReview, isLive, openConsole } from './open-console.ts'
+import { inReview, openConsole, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -35,7 +35,7 @@ const take = (page: Page, selector: string, does = 'it.focus()') =>
   page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${does} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
-/** Rows that can have the focus, but no id by which they are found again when others are added above. */
+/** Rows that contain focusable elements, but have no id to be found by after a redraw. */
 const nameless = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
@@ -96,7 +96,7 @@ test.each([
   'the focused element of $part keeps the focus when its part is redrawn',
   async ({ path, element, change, shown }) => {
     const { page, context, complaints } = await open(path())
-    await isLive(page)
+    await waitUntilLive(page)
     await take(page, element)
     await expect.poll(() => isFocused(page)).toBe(true)
     await expect.poll(() => page.evaluate(nameless)).toEqual([])
@@ -110,7 +110,7 @@ test.each([
 
 test('buttons of the clock keep the focus although their hidden fields changed', async () => {
   const { page, context } = await open(sandbox)
-  await isLive(page)
+  await waitUntilLive(page)
   await take(page, '#day')
   ok(await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' }))
   await page.getByText(/2031/).first().waitFor()
@@ -123,7 +123,7 @@ test('the focus of a removed button does not move to a button for something else
   const { id } = await approvalOf(await inReview(site, 'Decided elsewhere'))
   await inReview(site, 'Waits still')
   const { page, context } = await open(money)
-  await isLive(page)
+  await waitUntilLive(page)
   await take(page, `form[action*="${id}"] button[value="approve"]`)
   await expect.poll(() => isFocused(page)).toBe(true)
   ok(await deny(id, undefined, { key: site.world.apiKey }))
@@ -137,7 +137,7 @@ test('the focus of a removed button does not move to a button for something else
 test("the focus of a deleted snapshot's button does not move to another snapshot's", async () => {
   await save('second')
   const { page, context } = await open(sandbox)
-  await isLive(page)
+  await waitUntilLive(page)
   const deletes = '[data-source*="snapshots"] form[action$="/delete"]'
   await take(page, `${deletes} button`)
   const [deletedName, ...others] = await page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)
@@ -154,13 +154,13 @@ const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all
 test('open, selected and scrolled elements stay so when their part is redrawn', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
-  // This width makes the table scroll: narrower it would be stacked, and wider it would fit.
+  // At this width, the table scrolls. A narrower one would be stacked, and a wider one would fit.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
     sheet.replaceSync('.wide { max-width: 20rem }')
     document.adoptedStyleSheets = [sheet]
   }`)
-  await isLive(page)
+  await waitUntilLive(page)
   await page.locator('#restore-opened summary').click()
   await take(page, '[data-source*="faults"] .wide', 'it.scrollLeft = 40')
   await page.evaluate('getSelection().selectAllChildren(document.querySelector("li:has(#restore-opened) strong"))')
@@ -178,7 +178,7 @@ test('open, selected and scrolled elements stay so when their part is redrawn', 
 test('the visible text keeps its position when more is added above', async () => {
   const { page, context } = await open(money)
   await page.setViewportSize({ width: 1200, height: 400 })
-  await isLive(page)
+  await waitUntilLive(page)
   await page.locator('#subscriptions').scrollIntoViewIfNeeded()
   await take(page, '#subscriptions', '')
   const place = () => page.evaluate('window.taken.getBoundingClientRect().top') as Promise<number>
@@ -233,8 +233,8 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** Creates the elements of each pair, redraws the first as the second, and returns the pairs that differ afterwards. */
-const drawnAnew = `async (pairs) => {
+/** Redraws the first element of each pair as the second. Returns the pairs that differ afterwards. */
+const redrawPairs = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const made = (into, { tag, id, href, text, within }) => {
     const it = document.createElement(tag)
@@ -258,6 +258,6 @@ const drawnAnew = `async (pairs) => {
 test('a redrawn part always equals the service’s version', async () => {
   const { page, context } = await open(money)
   const pairs = fc.sample(fc.tuple(drawn, drawn), 500)
-  await expect.poll(() => page.evaluate(`(${drawnAnew})(${JSON.stringify(pairs)})`)).toEqual([])
+  await expect.poll(() => page.evaluate(`(${redrawPairs})(${JSON.stringify(pairs)})`)).toEqual([])
   await context.close()
 })

@@ -77,7 +77,7 @@ onEachDatabase('the figures of a report', (database) => {
       sum[account === 'held' ? 'heldCents' : 'availableCents'] += amountCents
       sums.set(walletId, sum)
     }
-    return nothingAside([...sums].map(([walletId, sum]) => ({ walletId, ...sum })))
+    return changedWallets([...sums].map(([walletId, sum]) => ({ walletId, ...sum })))
   }
 
   async function expectFigures(instanceId: string, made: RunMade) {
@@ -160,7 +160,7 @@ onEachDatabase('the figures of a report', (database) => {
         attributes.status,
       ]),
     )
-    expect(nothingAside(report.wallets)).toStrictEqual(await movedIn(made))
+    expect(changedWallets(report.wallets)).toStrictEqual(await movedIn(made))
     expect(report.calls).toBe(made.calls)
     expect(report.evaluated).toMatchObject({ calls: made.calls, complete: true })
     expect(sum(report.repeats.map((one) => one.count))).toBe(made.replays)
@@ -218,7 +218,7 @@ interface Moved {
 }
 
 /** Returns the wallets whose balances changed, sorted. */
-const nothingAside = (wallets: readonly Moved[]) =>
+const changedWallets = (wallets: readonly Moved[]) =>
   wallets
     .filter(({ availableCents, heldCents }) => availableCents !== 0 || heldCents !== 0)
     .toSorted((one, other) => (one.walletId < other.walletId ? -1 : 1))

@@ -97,7 +97,7 @@ onEachDatabase('run reports', (database) => {
     expect(await reportIn()).toStrictEqual(report)
   })
 
-  test('shows the requests in a customer’s account, and nothing of others there', async () => {
+  test('shows the run’s own requests in a customer’s account, and nothing else there', async () => {
     const { world, owner } = site
     const [mine, another] = [{ instanceId: 'a run for somebody' }, { instanceId: 'a run before' }]
     const customerPartyId = await world.customerPartyId()
@@ -305,7 +305,7 @@ onEachDatabase('run reports', (database) => {
     expect(md).toContain('Evil \\| \\`x\\` \\[a\\]\\(http\\:\\/\\/evil\\.test\\)')
   })
 
-  test('its file has nothing that could run or load, and forbids both', async () => {
+  test('its file contains nothing that could run or load, and its policy forbids both', async () => {
     const { text } = await open('?format=html')
     const allowed =
       /"default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'"/

@@ -124,7 +124,7 @@ onEachDatabase('the list of runs', (database) => {
     expect(await textAt(`/console?agent=nobody&from=${at(15)}`)).toContain('No runs match')
   })
 
-  test('the totals of minutes are deleted as their entries are, and none is left by a reset', async () => {
+  test('the totals of minutes are deleted with their entries, and all of them by a reset', async () => {
     const { world } = site
     const minutes = async () => (await allTables(world.store)).get('runMinutes') ?? []
     await world.service.runLog.flush()
@@ -150,7 +150,7 @@ test.each([
     500,
   ],
   ['income', [['funded', 900, 'available']], 0],
-])('%s is spent as the rule says', (_, moves, spent) => {
+])('%s counts as spent by the rule', (_, moves, spent) => {
   const postings = (moves as [string, number, string][]).map(([reason, amountCents, account]) => ({
     ...{ reason, entries: [{ account, walletId: 'wal_1', amountCents }] },
   }))

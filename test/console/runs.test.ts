@@ -191,7 +191,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
 
-  test('a timeline says where another day begins and where the clock was moved, in either order', async () => {
+  test('a timeline marks where another day begins and where the clock was moved, in either order', async () => {
     const { world } = site
     const instanceId = 'over days'
     const agents = { instanceId }
@@ -202,7 +202,7 @@ onEachDatabase('the console shows runs', (database) => {
     await world.service.runLog.flush()
     await world.get('/wallets', sent)
     await world.service.runLog.flush()
-    // The passage of time is not a clock move.
+    // Time that passes is not a move of the clock.
     world.system.pass(600_000)
     await world.get('/wallets', sent)
     const entries = await site.entries(instanceId)
@@ -302,7 +302,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('texts by others stay text: markup, direction, ten thousand characters', async () => {
+  test('foreign texts are shown as text: markup, text direction, ten thousand characters', async () => {
     const instanceId = '<img src=x onerror=alert(1)>'
     const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
     const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })
@@ -360,7 +360,7 @@ onEachDatabase('the console shows runs', (database) => {
   })
 })
 
-test('a request as a shell command stays one command, whatever it contains', async () => {
+test('a request shown as a shell command is one command, whatever it contains', async () => {
   const sh = promisify(execFile)
   const functions = `curl() { printf '%s\\0' "$@"; printf '\\036'; }; uuidgen() { printf new; }`
   const hostile = fc.constantFrom(...`'"$\`\\\n!;&|<>()#\u202e`)

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
-import { fits, isLive, type Looks, openConsole, restart } from './open-console.ts'
+import { fits, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -64,7 +64,7 @@ describe.each([true, false])('with the script: %s', (script) => {
 
 test('changes by others appear without a reload', async () => {
   const { page, context, complaints } = await open()
-  await isLive(page)
+  await waitUntilLive(page)
   await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' })
   await page.getByText(/2031/).first().waitFor()
   await site.world.post('/simulations/faults', { id: 'elsewhere', operation: 'get_wallet', fault: 'slow' })
@@ -83,7 +83,7 @@ test('changes by others appear without a reload', async () => {
 test('a page says that the service is gone, and catches up once it is back', async () => {
   const other = await startSite()
   const { page, context } = await openConsole({ browser, site: other }, address)
-  await isLive(page)
+  await waitUntilLive(page)
   const rule = { id: 'meanwhile', operation: 'get_wallet', fault: 'slow' }
   const end = await restart(other, page, () => other.world.post('/simulations/faults', rule))
   await page.getByRole('rowheader', { name: 'meanwhile' }).waitFor()

@@ -217,8 +217,8 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
   })
 })
 
-onEachDatabase('the sandbox in the console, elsewhere', (database) => {
-  test('in production it does not exist', async () => {
+onEachDatabase('the sandbox page of the console', (database) => {
+  test('does not exist in production', async () => {
     const world = await createWorld(database, { environment: 'production' })
     const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
     expect((await ask('POST')).status).toBe(404)
@@ -227,7 +227,7 @@ onEachDatabase('the sandbox in the console, elsewhere', (database) => {
     await world.drop()
   })
 
-  test('in a rehearsal, a user who signed in by one click neither sees nor changes faults', async () => {
+  test('in a rehearsal hides faults from a user who signed in by one click', async () => {
     const file =
       'rehearsal: true\nparties:\n  acme:\n    wallets: { main: { balance: 100000 } }\n    agents: { shopper: {} }\n    users: { owner: { name: Ann, email: owner@acme.example } }\n'
     const system = fakeSystem()

@@ -205,7 +205,7 @@ test('the stream of a user who signed out ends at the next heartbeat', async () 
   await still.cancel()
 })
 
-test('a client that leaves while its stream begins leaves no slot taken', async () => {
+test('a client that disconnects while its stream begins frees its slot', async () => {
   const { open } = createStreams(async () => [])
   const leaving = new AbortController()
   const reader = open({ gone: leaving.signal })

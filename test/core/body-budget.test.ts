@@ -3,8 +3,8 @@ import { BodyBudget } from '../../src/core/body-budget.ts'
 
 const bounds = { each: 1_000_000, lookedUp: 200_000, strangers: 2_000_000, all: 4_000_000 }
 
-/** Returns a budget whose share for the key `key_1`, of the credential `known`, is used up. */
-function usedUp() {
+/** Returns a budget in which the credential `known`, of the key `key_1`, has used up its share. */
+function createUsedBudget() {
   const budget = new BodyBudget(bounds)
   const address = '127.0.0.1'
   const parts = async function* () {}
@@ -15,7 +15,7 @@ function usedUp() {
 }
 
 test('a credential that has used up its share is refused without being looked up', () => {
-  const { arrive, body } = usedUp()
+  const { arrive, body } = createUsedBudget()
   for (let count = 0; count < 10; count++) {
     expect(() => arrive('known', 500_000)).toThrow(
       '1000000 bytes of request bodies from this credential are already arriving',
@@ -27,7 +27,7 @@ test('a credential that has used up its share is refused without being looked up
 })
 
 test('while credentials are looked up, one takes at most half of the budget, and all of them no more than the budget', () => {
-  const { arrive } = usedUp()
+  const { arrive } = createUsedBudget()
   const first = arrive('one', 500_000)
   expect(() => arrive('one', 500_000)).toThrow(
     '100000 bytes of request bodies from this credential are already arriving',
@@ -40,14 +40,14 @@ test('while credentials are looked up, one takes at most half of the budget, and
 })
 
 test("small bodies, and bodies longer than any share, are left to the entry point's limit", () => {
-  const { arrive } = usedUp()
+  const { arrive } = createUsedBudget()
   expect(() => arrive('known', 32_000)).not.toThrow()
-  const { arrive: again } = usedUp()
+  const { arrive: again } = createUsedBudget()
   expect(() => again('another', 5_000_000)).not.toThrow()
 })
 
 test('another credential of the same key has the same share', () => {
-  const { arrive } = usedUp()
+  const { arrive } = createUsedBudget()
   const second = arrive('second', 500_000)
   expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are already arriving')
   expect(() => arrive('second', 500_000)).toThrow('from this credential are already arriving')

@@ -7,7 +7,7 @@ const sentParts = () =>
   [Buffer.alloc(50_000, 'é').subarray(0, 49_999), Buffer.from([0xa9, 0x21])].map((part) => Uint8Array.from(part))
 const text = `${'é'.repeat(25_000)}!`
 
-function chunked(parts: Uint8Array[]): Request {
+function requestOf(parts: Uint8Array[]): Request {
   const body = ReadableStream.from(parts)
   return new Request('http://sandbox.test', {
     method: 'POST',
@@ -23,7 +23,7 @@ const read = (parts: Uint8Array[], maxBytes: number) => {
     yield* parts
   }
   const arrival = { address: '127.0.0.1', announced: Number.POSITIVE_INFINITY, credential: 'known', parts: from }
-  return boundedText(chunked(parts), maxBytes, budget.arrive(arrival).byKey('key_1'))
+  return boundedText(requestOf(parts), maxBytes, budget.arrive(arrival).byKey('key_1'))
 }
 
 test('the parts of a body from the network are joined and freed, even if it is too long', async () => {
@@ -39,7 +39,7 @@ test('the parts of a body from the network are joined and freed, even if it is t
 
 test('the parts of a request within this process stay the caller’s, and are limited too', async () => {
   const parts = sentParts()
-  expect(await boundedText(chunked(parts), 50_001)).toBe(text)
+  expect(await boundedText(requestOf(parts), 50_001)).toBe(text)
   expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])
-  expect(await boundedText(chunked(sentParts()), 50_000)).toBeUndefined()
+  expect(await boundedText(requestOf(sentParts()), 50_000)).toBeUndefined()
 })

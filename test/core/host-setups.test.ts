@@ -10,7 +10,7 @@ const start = {
   env: {},
 }
 
-test('a host that starts it gets the command', () => {
+test('a host that starts the server gets its command', () => {
   const env = { A: 'b "c"\\' }
   for (const name of hostNames) {
     const { format, servers } = hostSetups[name]
@@ -33,7 +33,7 @@ A = "b \\"c\\"\\\\"`,
   )
 })
 
-test('a host that calls an address gets it, in its own format', () => {
+test('a host that calls an address gets the address, in its own format', () => {
   const entries = Object.fromEntries(hostNames.map((name) => [name, hostSetups[name].entry({ url })]))
   expect(entries).toEqual({
     'claude-code': { type: 'http', url },
@@ -49,7 +49,7 @@ test('a host that calls an address gets it, in its own format', () => {
   })
 })
 
-test('one click configures the host like the block', () => {
+test('the one-click link and the block configure a host alike', () => {
   const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
   const setupUrl = new URL(cursor)
   expect(`${setupUrl.protocol}//${setupUrl.host}${setupUrl.pathname} ${setupUrl.searchParams.get('name')}`).toBe(

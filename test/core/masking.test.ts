@@ -4,7 +4,7 @@ import { maskKeptText, mayHoldSecret } from '../../src/core/masking.ts'
 import { isSecretName } from '../../src/core/secret-names.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from '../secrets/samples.ts'
 
-/** Parts of texts: whole secrets and harmless texts, their halves, and the signs that join them. */
+/** Parts of texts: secrets, harmless texts, halves of both, and characters that join them. */
 const parts = fc.oneof(
   fc.constantFrom(...[...secretTexts.map(({ text }) => text), ...harmlessTexts]),
   fc.constantFrom(

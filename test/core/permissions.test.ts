@@ -27,7 +27,7 @@ test('an agent may do what its policy allows, whatever its scopes', () => {
   expect(refusalOf({ ...agent, scopes: ['agents.delete'] }, 'agents.delete')).toBe('policy')
 })
 
-test('an application may do no more than it was granted, as an agent or as a user', () => {
+test('an application may do only what it was granted, as an agent or as a user', () => {
   const grant = { scopes: ['cards:agent'] }
   expect(allowed({ actorType: 'agent', scopes: [], grant })).toEqual([
     'identity.read',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { limitByAddress, Tries } from '../../src/core/tries.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 
-test('tries count by key in a window that begins with the first try and that later ones do not extend', () => {
+test('tries are counted by key in a window that begins with the first try; later tries do not extend it', () => {
   const system = fakeSystem()
   const tries = new Tries(system, 60_000)
   expect([tries.count('a'), tries.count('a'), tries.count('b')]).toEqual([1, 2, 1])
@@ -17,7 +17,7 @@ test('tries count by key in a window that begins with the first try and that lat
   expect(tries.count('a')).toBe(2)
 })
 
-test('with very many keys, the one whose last try is oldest is forgotten', () => {
+test('if there are too many keys, the key with the oldest last try is forgotten', () => {
   const tries = new Tries(fakeSystem(), 60_000)
   for (let key = 0; key < 10_000; key++) tries.count(`${key}`)
   expect(tries.count('0')).toBe(2)

@@ -5,7 +5,7 @@ import { userAgentOf } from '../../src/core/user-agent.ts'
 const program = 'payments-mcp/1.2.3'
 const unit = fc.constantFrom('grapheme' as const, 'binary' as const, 'binary-ascii' as const)
 
-test('any host name fits into a header, is limited in length, and is read back unchanged', () => {
+test('any host name fits into a header, is limited in length, and can be decoded from it', () => {
   fc.assert(
     fc.property(
       unit.chain((each) =>

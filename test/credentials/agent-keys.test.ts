@@ -88,7 +88,7 @@ onEachDatabase('agent keys', (database) => {
     ['one second', 1],
     ['an hour', 3_600],
     ['a day', 86_400],
-  ])('rotated with %s of grace work until then, by the clock of the service', async (_, expiresInSeconds) => {
+  ])('rotated with %s of grace work for that time, by the clock of the service', async (_, expiresInSeconds) => {
     const { id, attributes } = await make()
     const answer = await rotate(id, { expiresInSeconds })
     const until = new Date(world.system.now() + expiresInSeconds * 1000).toISOString()
@@ -110,7 +110,7 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(agentKey)).toBe(true)
   })
 
-  test('end their grace period by the clock that is advanced', async () => {
+  test('end their grace period when the clock is advanced past it', async () => {
     const { id, attributes } = await make()
     await rotate(id, { expiresInSeconds: 3_600 })
     await world.post('/simulations/clock/advance', { seconds: 3_599 })
@@ -126,7 +126,7 @@ onEachDatabase('agent keys', (database) => {
     ['half a second', { expiresInSeconds: 0.5 }],
     ['a text', { expiresInSeconds: '1' }],
     ['null', { expiresInSeconds: null }],
-  ])('are not rotated with %s of grace', async (_, attributes) => {
+  ])('cannot be rotated with %s of grace', async (_, attributes) => {
     const key = await make()
     expectRefusal(await rotate(key.id, attributes), 'invalid_value', {
       status: 422,
@@ -171,7 +171,7 @@ onEachDatabase('agent keys', (database) => {
     world.system.pass(hour)
   })
 
-  test('are created only for an agent of the party that is not deleted', async () => {
+  test("are created only for the party's own agents, and not for deleted ones", async () => {
     expectRefusal(await postAgentKey(world, other.agentId), 'not_found')
     expectRefusal(await postAgentKey(world, `agt_${'0'.repeat(32)}`), 'not_found')
     const deletedAgentId = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id

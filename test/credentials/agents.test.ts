@@ -133,7 +133,7 @@ onEachDatabase('agents', (database) => {
     ['a fractional limit', { name: 'n', limits: { perMonth: 0.5 } }, 'limits/perMonth'],
     ['tags that are not an object', { name: 'n', tags: ['a'] }, 'tags'],
     ['too many tags', { name: 'n', tags: Object.fromEntries([...Array(51).keys()].map((n) => [`t${n}`, ''])) }, 'tags'],
-  ])('are not created with %s', async (_, attributes, field) => {
+  ])('cannot be created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await create(attributes), 'invalid_value', { status: 422, source })
   })

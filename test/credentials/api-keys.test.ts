@@ -53,13 +53,13 @@ onEachDatabase('API keys', (database) => {
     expect(list.text).not.toContain('"apiKey":')
   })
 
-  test('created twice with one idempotency key are two, because the header has no meaning here', async () => {
+  test('are created twice by two requests with one idempotency key, because the header is ignored', async () => {
     const sent = { ...owner(), idempotencyKey: 'same' }
     const ids = [await world.post('/api-keys', { name: 'A' }, sent), await world.post('/api-keys', { name: 'A' }, sent)]
     expect(new Set(ids.map(({ json }) => json.data.id)).size).toBe(2)
   })
 
-  test('have every scope of their creator when none is named, and none when none is listed', async () => {
+  test('have every scope of their creator without a list of scopes, and none with an empty list', async () => {
     const held: Scope[] = ['payments.read', 'api_keys.create']
     const limited = await addKey(world, { partyId, agentId: null, scopes: held })
     expect((await make({ name: 'Same' }, limited)).json.data.attributes.scopes.toSorted()).toEqual(held.toSorted())
@@ -88,12 +88,12 @@ onEachDatabase('API keys', (database) => {
     ['an unknown scope', { name: 'n', scopes: ['payments.destroy'] }, 'scopes/0'],
     ['scopes as a text', { name: 'n', scopes: 'payments.read' }, 'scopes'],
     ['tags that are not texts', { name: 'n', tags: { a: 1 } }, 'tags/a'],
-  ])('are not created with %s', async (_, attributes, field) => {
+  ])('cannot be created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await make(attributes), 'invalid_value', { status: 422, source })
   })
 
-  test('are revoked immediately, even by themselves', async () => {
+  test('are revoked immediately, even if they revoke themselves', async () => {
     const { id, attributes } = (await make({ name: 'Short' })).json.data
     const answer = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     const now = new Date(world.system.now()).toISOString()
@@ -103,7 +103,7 @@ onEachDatabase('API keys', (database) => {
     })
     expect(answer.json.data.attributes).not.toHaveProperty('apiKey')
     expectRefusal(await world.get('/whoami', { key: attributes.apiKey }), 'unauthenticated')
-    // Now even the replay of its own deletion is refused, at authentication.
+    // Now authentication refuses even a replay of the deletion.
     const replay = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     expectRefusal(replay, 'unauthenticated')
     expect((await world.send('DELETE', `/api-keys/${id}`, owner())).json).toEqual(answer.json)

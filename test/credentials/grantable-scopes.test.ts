@@ -53,7 +53,7 @@ interface Grounds {
   agentId: string
 }
 
-/** An operation that gives authority: the authority, and the request. */
+/** An operation that gives authority: the given authority, and a request. */
 interface Door {
   gives: readonly Scope[]
   through(on: Grounds, key: string): Promise<Answer>
@@ -63,7 +63,7 @@ let people = 0
 const recipients = () => [{ type: 'email', value: `authority${people++}@example.com` }]
 const requestedScopes = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
 
-/** Every operation that creates or widens authority. */
+/** Every operation that creates authority or adds to it. */
 const doors: Partial<Record<OperationKey, Door>> = {
   createApiKey: {
     gives: ['payments.create', 'wallets.fund'],
@@ -171,11 +171,11 @@ const doors: Partial<Record<OperationKey, Door>> = {
   },
 }
 
-/** The creator of an agent is not refused: the agent gets its creator's permissions on its wallet. */
+/** Operations that never refuse, because a new agent gets at most its creator's permissions on its wallet. */
 const narrowing: readonly OperationKey[] = ['createAgent']
 
 /** The request fields that give something to someone. */
-const handing = [
+const givingFields = [
   'scopes',
   'permissions',
   'limits',
@@ -190,20 +190,18 @@ const handing = [
 /** The answer fields that are a credential. */
 const credentials = ['apiKey', 'agentKey']
 
-/**
- * Returns whether an operation can give somebody more than they had: it hands something over, or returns a credential.
- */
-function givesAuthority({ effect, attributes, output }: OperationDefinition): boolean {
+/** Returns whether an operation can give authority: its request has such a field, or its answer has a credential. */
+function canGiveAuthority({ effect, attributes, output }: OperationDefinition): boolean {
   const sent = Object.keys(attributes?.shape ?? {})
   const answered = Object.keys((output.shape.attributes as z.ZodObject | undefined)?.shape ?? {})
   return (
     effect !== 'read' &&
-    (handing.some((name) => sent.includes(name)) || credentials.some((name) => answered.includes(name)))
+    (givingFields.some((name) => sent.includes(name)) || credentials.some((name) => answered.includes(name)))
   )
 }
 
-test('every operation that gives authority is listed here', () => {
-  const giving = Object.entries<OperationDefinition>(catalogue).filter(([, operation]) => givesAuthority(operation))
+test('every operation that can give authority is listed here', () => {
+  const giving = Object.entries<OperationDefinition>(catalogue).filter(([, operation]) => canGiveAuthority(operation))
   expect(giving.map(([key]) => key).toSorted()).toEqual([...Object.keys(doors), ...narrowing].toSorted())
 })
 
@@ -277,7 +275,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expectRefusal(await world.post('/payments', payment, { key }), 'forbidden')
   })
 
-  test('limits can be lowered, or left unchanged, by anyone who manages agents', async () => {
+  test('anyone who manages agents can lower limits or leave them unchanged', async () => {
     const { world, partyId } = on
     const walletId = (await world.get('/wallets', { key: world.apiKey })).json.data[0].id
     const { agentId } = await addAgent(world, partyId, walletId, [])

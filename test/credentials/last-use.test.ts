@@ -6,9 +6,9 @@ const credential = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
 const at = (nowMs: number, epoch = 1) => ({ nowMs, epoch })
 
 describe('the last uses of keys', () => {
-  test('are written once a minute and key, and again after a failure', async () => {
+  test('are written at most once a minute per key, and again after a failure', async () => {
     const uses = createLastUses()
-    const store = counting()
+    const store = createCountingStore()
     uses.note(credential, at(1_000))
     store.fails = true
     await expect(uses.write(store)).rejects.toThrow('busy')
@@ -25,7 +25,7 @@ describe('the last uses of keys', () => {
     expect(store.count).toBe(3)
   })
 
-  test('show the later one of the time in memory and the time of another process', () => {
+  test('show the later of the time in memory and the time that another process wrote', () => {
     const uses = createLastUses()
     expect(uses.of('agk_1', null)).toBeNull()
     expect(uses.of('agk_1', 5)).toBe(5)
@@ -36,7 +36,7 @@ describe('the last uses of keys', () => {
 
   test('of another world are forgotten, and no longer recorded', async () => {
     const uses = createLastUses()
-    const store = counting()
+    const store = createCountingStore()
     uses.note({ ...credential, agentId: 'agt_1' }, at(10))
     uses.note({ ...credential, keyId: 'agk_2' }, at(5, 2))
     uses.note(credential, at(11))
@@ -51,14 +51,14 @@ describe('the last uses of keys', () => {
     for (let count = 0; count <= 10_000; count++) uses.note({ ...credential, keyId: `agk_${count}` }, at(count))
     expect(uses.of('agk_0', null)).toBeNull()
     expect(uses.of('agk_1', null)).toBe(1)
-    const store = counting()
+    const store = createCountingStore()
     await uses.write(store)
     expect(store.count).toBe(64)
   })
 })
 
 /** Returns a store that only counts transactions. */
-function counting() {
+function createCountingStore() {
   const counter = {
     count: 0,
     fails: false,

@@ -32,7 +32,7 @@ test('these are the operations on agents and keys', () => {
   ])
 })
 
-test('an agent key is offered no tool that its policy never allows, nor an API key one for agents', () => {
+test('an agent key is offered only tools that its policy allows, and an API key no tools for agents', () => {
   const names = (actor?: 'agent' | 'party') => toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)
@@ -108,7 +108,7 @@ onEachDatabase('the policy', (database) => {
     expectRefusal(await world.get('/whoami', { key: token }), 'unauthenticated')
   })
 
-  test('last use is written once a minute and key, and shown meanwhile', async () => {
+  test('the last use is written at most once a minute per key, and is shown before that', async () => {
     const { id, attributes } = (await postAgentKey(world, agentId)).json.data
     const { agentKey: key } = attributes
     const stored = async () => {
@@ -153,7 +153,7 @@ onEachDatabase('the policy', (database) => {
     const rows = JSON.stringify(await allRows(world.store))
     expect(rows).toContain(agentKey.id)
     for (const secret of all) {
-      // Only the key's prefix and five characters are stored, by which people recognize it.
+      // The key's prefix and five characters are stored, so that people can recognize it.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
       expect(rows).not.toContain(rest)
       expect(world.logged.join('\n')).not.toContain(rest)

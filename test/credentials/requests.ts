@@ -14,10 +14,10 @@ export function postAgentKey(
   })
 }
 
-/** The trust in an identity provider, without the agents that it may sign in. */
+/** A trusted identity provider, without the agents that it may sign in. */
 export const trust = { name: 'Chat', issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks' }
 
-/** Sends POST /trusted-issuers: trusts an identity provider whose subject `clerk` is that agent. */
+/** Sends POST /trusted-issuers: trusts an identity provider that signs in its subject `clerk` as the agent. */
 export function postIssuer(world: World, agentId: string, attributes: object = {}, sent: Sent = {}): Promise<Answer> {
   const agents = [{ claim: 'sub', value: 'clerk', agentId }]
   return world.post('/trusted-issuers', { ...trust, agents, ...attributes }, { key: world.apiKey, ...sent })

@@ -52,14 +52,14 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
-  it('do not replace keys in the database, such as random keys of earlier versions, or given ones', async () => {
+  it('do not replace keys that are already in the database, whether random or given', async () => {
     const before = await start(fixedKeys)
     expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${fixedKeys.apiKey}`, isFirst: true })
     expect((await start()).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
     expect([await works(before.seeded.apiKey), await works(before.seeded.agentKey)]).toEqual([true, true])
   })
 
-  it('are the ones given at a start, if any', async () => {
+  it('are the keys given at a start, if any', async () => {
     const { seeded } = await start()
     const again = await start(fixedKeys)
     expect(again.seeded).toMatchObject({
@@ -81,7 +81,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect((await start()).seeded).toMatchObject({ apiKey: seeded.apiKey, agentKey: null, isFirst: false })
   })
 
-  it('are random in production unless they are set, and no later start shows them', async () => {
+  it('are random in production if none are set, and no later start shows them', async () => {
     const fixedKeys = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(fixedKeys, 'production')
     expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)

@@ -66,7 +66,7 @@ onEachDatabase("an agent's customers", (database) => {
     ])
   })
 
-  test('are not invited at all if one of the recipients cannot be', async () => {
+  test('are not invited if any of the recipients cannot be invited', async () => {
     const recipients = [person(), { type: 'party_id', value: us.partyId }]
     const before = await world.get('/agents/invitations?limit=100', asParty())
     expect((await inviteFor(agentId, { recipients })).status).toBe(422)

@@ -29,7 +29,7 @@ onEachDatabase('the connect page', (database) => {
     return world.service.fetch(new Request(url, { method: 'POST', body, headers: sent }))
   }
 
-  test('shows who asks, for what, how much and until when, and escapes it', async () => {
+  test('shows the agent, the permissions, the limits and the expiry, with all texts escaped', async () => {
     const { url } = await us.pending({ permissions: delegable, limits: { perTransaction: 12345 } })
     const { response, text } = await open(url)
     expect(response.status).toBe(200)
@@ -160,7 +160,7 @@ onEachDatabase('the connect page', (database) => {
     expect(connected).toHaveLength(how === 'connected otherwise' ? 1 : 0)
   })
 
-  test('a visitor from another machine is not taken for the invited person', async () => {
+  test('a visitor from another machine cannot answer as the invited person', async () => {
     const { id, url } = await us.pending()
     const elsewhere = url.replace('127.0.0.1:4010', 'payments.example')
     const { response, text } = await open(elsewhere)

@@ -53,13 +53,13 @@ onEachDatabase('customers', (database) => {
     expect((await world.post('/agent-cards', card(customerId))).status).toBe(200)
   })
 
-  test('only granted permissions are allowed', async () => {
+  test('an agent may only do what the grant permits', async () => {
     const limited = await connect(person(), [us.agentId], { permissions: ['wallets.read'] })
     expect((await world.get(`/wallets?customerPartyId=${limited}`)).status).toBe(200)
     expect((await world.post('/agent-cards', card(limited))).status).toBe(403)
   })
 
-  test('an agent reads a customer with its own grant only, and others not at all', async () => {
+  test('an agent can read a customer only with its own grant', async () => {
     const { json } = await world.get(`/customers/${customerId}`)
     expect(json.data.attributes.agents.map(({ id }: { id: string }) => id)).toStrictEqual([us.agentId])
     const only = await connect(person(), [us.agentId])
@@ -72,7 +72,7 @@ onEachDatabase('customers', (database) => {
     }
   })
 
-  test('removing one ends all grants, and with them cards and reads for it', async () => {
+  test('removing a customer ends all its grants, its cards and all access to it', async () => {
     const issued = (await world.post('/agent-cards', card(customerId))).json.data.id
     const removed = await world.send('DELETE', `/customers/${customerId}`, asParty())
     expect(removed.status).toBe(200)
@@ -101,7 +101,7 @@ onEachDatabase('customers', (database) => {
     expect([again.status, again.json.data]).toStrictEqual([200, removed.json.data])
   })
 
-  test('removing one needs an Idempotency-Key and replays under it', async () => {
+  test('removing a customer needs an Idempotency-Key, and a repeat gets the first answer', async () => {
     const path = `/customers/${customerId}`
     expect((await world.send('DELETE', path, { ...asParty(), idempotencyKey: null })).status).toBe(400)
     const first = await world.send('DELETE', path, { ...asParty(), idempotencyKey: customerId })
@@ -121,7 +121,7 @@ onEachDatabase('customers', (database) => {
     expect((await drop(us.other.agentId)).status).toBe(404)
   })
 
-  test('the customer can do both itself, too', async () => {
+  test('the customer can revoke one grant or disconnect itself, too', async () => {
     const simulate = (path: string) => world.send('POST', `/simulations/customers/${customerId}/${path}`, asParty())
     const revoked = await simulate(`agents/${us.agentId}/revoke`)
     expect([revoked.status, revoked.json.meta]).toStrictEqual([200, {}])
@@ -213,7 +213,7 @@ onEachDatabase('customers', (database) => {
       expect(accepted.data.relationships.customerParty.data.id).toBe(json.meta.customer.partyId)
     })
 
-    test('an agent invites one for itself only', async () => {
+    test('an agent can invite one for itself only', async () => {
       expect((await inviteTest({}, world.agentKey)).status).toBe(403)
       expect((await inviteTest({ agentIds: [us.agentId] }, world.agentKey)).status).toBe(200)
     })

@@ -57,7 +57,7 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Returns the grants that were not there before. Ids of one millisecond have no order, so they can't be compared. */
+  /** Returns the new grants. Ids of one millisecond have no order, so the last grants need not be the new ones. */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
@@ -108,13 +108,13 @@ onEachDatabase('invitation links', (database) => {
     ['an agent of another party', ({ other }) => ({ agentId: other.agentId }), 404],
     ['an agent that does not exist', () => ({ agentId: `agt_${'0'.repeat(32)}` }), 404],
     ['no permission', () => ({ permissions: [] }), 422],
-    ['a permission there is not', () => ({ permissions: ['all'] }), 422],
+    ['an unknown permission', () => ({ permissions: ['all'] }), 422],
   ])('cannot be created for %s', async (_, change, status) => {
     const [first] = proposed()
     expect((await create({ proposedAgents: [{ ...first, ...change(us) }] })).status).toBe(status)
   })
 
-  test('cannot be created for no agent, one agent twice, the past or with another attribute', async () => {
+  test('cannot be created without an agent, with an agent twice, with a past expiry or with an unknown attribute', async () => {
     const [first] = proposed()
     const source = { pointer: '/data/attributes/proposedAgents/1/agentId' }
     expectRefusal(await create({ proposedAgents: [first, first] }), 'invalid_value', { status: 422, source })
@@ -164,7 +164,7 @@ onEachDatabase('invitation links', (database) => {
     expectRefusal(await revoke(id), 'conflict')
   })
 
-  test('may not be used by agents, which do not get the tools', async () => {
+  test('cannot be managed by agents, which do not get the tools either', async () => {
     const { id } = await link()
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
@@ -198,7 +198,7 @@ onEachDatabase('invitation links', (database) => {
     }
   })
 
-  test('have a page that shows who asks for what, how much and until when', async () => {
+  test('have a page that shows the party, the permissions, the limits and the expiry', async () => {
     const { url } = await link({ expiresAt: at(hourMs) })
     const { status, text, formToken } = await open(url)
     expect(status).toBe(200)
@@ -249,7 +249,7 @@ onEachDatabase('invitation links', (database) => {
     ['revoked', 'No longer open'],
     ['expired', 'Expired'],
     ['without its agents', 'No longer open'],
-  ])('nobody joins by a link that is %s meanwhile', async (how, heading) => {
+  ])('nobody can join through a link that is %s meanwhile', async (how, heading) => {
     const { token } = await addUserToken(world, us.partyId)
     const walletId = (await world.get('/wallets')).json.data[0].id
     const agent = await world.post('/agents', { name: 'Passing', walletId }, { key: world.apiKey })
@@ -268,11 +268,11 @@ onEachDatabase('invitation links', (database) => {
       expect(text).not.toContain('<form')
     }
     expect(await grants()).toEqual(before)
-    // Expiry is not a status.
+    // An expired link keeps its status.
     expect((await get(`/${id}`)).json.data.attributes.status).toBe(how === 'revoked' ? 'REVOKED' : 'ACTIVE')
   })
 
-  test('a form of another page, another site or another machine makes no customer', async () => {
+  test('a form from another page, site or machine creates no customer', async () => {
     const [{ url }, other] = [await link(), await link()]
     const before = await grants()
     const { formToken } = await open(url)

@@ -126,7 +126,7 @@ onEachDatabase('invitations', (database) => {
     ['an unknown permission', () => ({ permissions: ['payments.steal'] }), 'agents/0/permissions/0'],
     ['a limit of nothing', () => ({ limits: { perTransaction: 0 } }), 'agents/0/limits/perTransaction'],
     ['a limit in fractions', () => ({ limits: { perTransaction: 1.5 } }), 'agents/0/limits/perTransaction'],
-    ['a name for an address', () => ({ recipient: { type: 'email', value: 'ann' } }), 'recipients/0/value'],
+    ['a name instead of an address', () => ({ recipient: { type: 'email', value: 'ann' } }), 'recipients/0/value'],
     ['a number without country', () => ({ recipient: { type: 'phone', value: '555' } }), 'recipients/0/value'],
     ['no party id', () => ({ recipient: { type: 'party_id', value: 'pty_1' } }), 'recipients/0/value'],
     ['another way to reach', () => ({ recipient: { type: 'handle', value: '@a' } }), 'recipients/0/type'],
@@ -138,19 +138,19 @@ onEachDatabase('invitations', (database) => {
     expect(json.errors[0]).toMatchObject({ code: 'invalid_value', source: { pointer: `/data/attributes/${path}` } })
   })
 
-  test("cannot have a daily limit, which delegations don't have", async () => {
+  test('cannot have a daily limit', async () => {
     const { status, json } = await us.invite({ limits: { perDay: 100 } })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([400, '/data/attributes/agents/0/limits/perDay'])
   })
 
-  test('may last 90 days, and have no limits by an empty object or null', async () => {
+  test('may last 90 days, and have no limits if these are an empty object or null', async () => {
     for (const limits of [{}, { perTransaction: null }]) {
       const { json } = await us.invite({ expiresAt: at(90), limits })
       expect(json.data[0].attributes).toMatchObject({ limits, expiresAt: at(90) })
     }
   })
 
-  test("are refused for an agent that is another party's, unknown, deleted or named twice", async () => {
+  test('are refused for an agent that belongs to another party, is unknown, is deleted or is named twice', async () => {
     const unknown = `agt_${'0'.repeat(32)}`
     const source = { pointer: '/data/attributes/agents/0/agentId' }
     for (const agentId of [us.other.agentId, unknown]) {
@@ -169,7 +169,7 @@ onEachDatabase('invitations', (database) => {
     ])
   })
 
-  test('are at most 100 in a request', async () => {
+  test('can be at most 100 in a request', async () => {
     const recipients = Array.from({ length: 50 }, person)
     const ids = [us.agentId, us.second.agentId]
     const agents = (names: string[]) => names.map((agentId) => ({ agentId, permissions: ['payments.read'] }))
@@ -183,7 +183,7 @@ onEachDatabase('invitations', (database) => {
     expect(more.status).toBe(422)
   })
 
-  test('are sent by an agent for itself only', async () => {
+  test('can be sent by an agent for itself only', async () => {
     expect((await us.invite({}, { key: world.agentKey })).status).toBe(201)
     const { status, json } = await us.invite({ agentId: us.second.agentId }, { key: world.agentKey })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([403, '/data/attributes/agents/0/agentId'])

@@ -22,7 +22,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       ...sent,
     })
 
-  test('answers the current invitation, and that it is deleted', async () => {
+  test('returns the current invitation, and that it is deleted', async () => {
     const invitation = await us.invite({ limits: { perTransaction: 700 } })
     const { id, attributes, ...rest } = invitation.json.data[0]
     world.system.pass(1000)
@@ -64,7 +64,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     },
   )
 
-  test("makes other parties' records look as if they did not exist", async () => {
+  test("answers for other parties' records as if they did not exist", async () => {
     const { id } = await us.pending()
     const theirs = await us.pending({ agentId: us.second.agentId })
     const refused = async (of: string, key: string) => {
@@ -85,7 +85,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('lets an agent revoke its own', async () => {
+  test('can be done by an agent for its own invitations', async () => {
     const { id } = await us.pending({ agentId: us.second.agentId })
     const { status } = await revoke(id, { key: us.second.agentKey, instanceId: 'run 7' })
     expect(status).toBe(200)
@@ -135,7 +135,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       },
     )
 
-    test('another party’s agent and one that does not exist are refused alike', async () => {
+    test('another party’s agent and an unknown agent are refused alike', async () => {
       const { id } = await us.pending()
       const texts = []
       for (const agentId of [us.other.agentId, `agt_${'0'.repeat(32)}`]) {
@@ -154,7 +154,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       expect(ownRevocation.status).toBe(200)
     })
 
-    test('gives a party key no right of an agent', async () => {
+    test('gives a party key none of the rights of an agent', async () => {
       const headers = { 'X-Agent-ID': us.agentId }
       const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
       const issued = await world.post('/agent-cards', card, { key: world.apiKey, headers })

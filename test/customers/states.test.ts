@@ -33,7 +33,7 @@ const ends = {
 
 const product = invitationStatuses.flatMap((status) => events.map((event) => [status, event] as const))
 
-test.each(product)('the table: %s and %s', (status, event) => {
+test.each(product)('the table: an invitation that is %s, and the event %s', (status, event) => {
   const before = { ...pendingInvitation(2000, 1000), status, ...(status === 'PENDING' ? {} : { pendingUntilMs: null }) }
   if (status !== 'PENDING') {
     expect(invitationTransitions[status]).toStrictEqual({})
@@ -65,7 +65,7 @@ onEachDatabase('the states of invitations', (database) => {
     world.post(`/simulations/customer-invitations/${id}/${action}`, attributes, { key: world.apiKey })
 
   /** Creates an invitation for a new agent, and applies the event to it. */
-  async function inState(event: InvitationEvent | null): Promise<string> {
+  async function createInState(event: InvitationEvent | null): Promise<string> {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
     const recipient = person()
@@ -104,7 +104,7 @@ onEachDatabase('the states of invitations', (database) => {
     const [status, cancelReason] = event === null ? (['PENDING', null] as const) : ends[event]
 
     test.each(Object.keys(commands) as (keyof typeof after)[])('%s', async (command) => {
-      const id = await inState(event)
+      const id = await createInState(event)
       await world.get('/customers/invitations')
       expect(await us.read(id)).toMatchObject({ status, cancelReason })
       const answer = await commands[command]?.(id)
@@ -138,7 +138,7 @@ onEachDatabase('the states of invitations', (database) => {
     expect((await revoke(id)).status).toBe(409)
   })
 
-  test('expires by the clock of the sandbox too', async () => {
+  test('expires when the clock of the sandbox is advanced, too', async () => {
     const { id } = await us.pending()
     await world.post('/simulations/clock/advance', { seconds: 30 * 24 * 60 * 60 })
     expect(await us.read(id)).toMatchObject({ status: 'EXPIRED' })
@@ -156,7 +156,7 @@ onEachDatabase('the states of invitations', (database) => {
     expect(await us.read(other.id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('one of a simultaneous acceptance and revocation happens', async () => {
+  test('of a simultaneous acceptance and revocation, exactly one succeeds', async () => {
     for (let round = 0; round < 8; round++) {
       const { id } = await us.pending()
       const answers = await Promise.all([simulate(id, 'accept'), revoke(id), simulate(id, 'decline')])

@@ -94,7 +94,7 @@ test.each(screens)(
   },
 )
 
-test('over stdio, the window that the process opens can decide, and another cannot', async () => {
+test('over stdio, only the window that the process opened can decide', async () => {
   const context = await browser.newContext({ colorScheme: 'dark', viewport: { width: 320, height: 640 } })
   const page = await context.newPage()
   const decisions = new LoopbackDecisions({

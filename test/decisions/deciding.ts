@@ -10,7 +10,7 @@ import { addParty, type OtherParty, type World } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The setting by which every payment asks a person. */
+/** The setting with which every payment asks a person. */
 export const always = { mode: 'always', aboveCents: 0 } as const
 
 /** A world whose tool calls wait for people on its pages. */

@@ -24,8 +24,8 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** Starts a process over stdio, and the browser of the person at it. */
-async function local(
+/** Starts a process over stdio, and the browser of the person at the machine. */
+async function startLocalProcess(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
 ) {
@@ -64,7 +64,7 @@ async function local(
  * Returns a browser that follows redirects, sends a cookie to the cookie's paths at any port, and sends the form that
  * it shows.
  */
-function browser() {
+function createBrowser() {
   const cookies: { path: string; pair: string }[] = []
   const cookieFor = (url: string | URL) => {
     const { pathname } = new URL(url)
@@ -102,17 +102,17 @@ function browser() {
 }
 
 test.each([earlier, pinned])(
-  'the process opens the page itself, and an approval there carries the call out once, for $host',
+  'the process opens the page itself, and a call approved there is carried out once, for $host',
   async (chosen) => {
     const before = await on.received()
-    const { host, opened, pay, sent } = await local(chosen)
+    const { host, opened, pay, sent } = await startLocalProcess(chosen)
     const { decision, url, next } = pendingOf(await pay(4_200))
     expect(next).toContain("A window was opened in the person's browser")
     expect(pendingOf(await pay(4_200)).decision).toBe(decision)
     expect(opened).toHaveLength(1)
     const ticket = String(opened[0]).slice(url.length + 1)
     expect(ticket).toMatch(/^[\w-]{43}$/)
-    const { ask, decide } = browser()
+    const { ask, decide } = createBrowser()
     const page = await ask(String(opened[0]))
     expect(page.status).toBe(200)
     for (const words of [
@@ -137,15 +137,15 @@ test.each([earlier, pinned])(
   },
 )
 
-test('the data that the model saw cannot decide; the ticket of the browser works once and is in no answer', async () => {
+test('the data that the model saw cannot decide; the browser’s ticket works once and is in no answer', async () => {
   const before = await on.received()
-  const { host, opened, pay } = await local()
+  const { host, opened, pay } = await startLocalProcess()
   const result = await pay(600)
   const { url, decision } = pendingOf(result)
   const ticket = String(opened[0]).slice(url.length + 1)
   expect(JSON.stringify(result)).not.toContain(ticket)
   const sameOriginHeaders = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
-  const thief = browser()
+  const thief = createBrowser()
   expect((await thief.ask(url)).text).toContain('This address only shows the question')
   for (const guess of [decision, 'A'.repeat(43), '', '..', `${ticket.slice(0, -1)}_`])
     await thief.ask(`${url}/${guess}`)
@@ -165,16 +165,16 @@ test('the data that the model saw cannot decide; the ticket of the browser works
   expect((await fetch(url, { headers: { Origin: 'https://evil.example' } })).status).toBe(403)
   expect((await thief.decide(url, 'no')).status).toBe(403)
   expect(pendingOf(await host.callTool('create_payment', { decision })).decision).toBe(decision)
-  const { ask, decide, cookieFor } = browser()
+  const { ask, decide, cookieFor } = createBrowser()
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
   expect((await thief.decide(url, 'yes')).status).toBe(403)
   expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
-  // A program that listens on another port of this machine gets the cookies of the requested path, and could send them.
+  // A program that listens on another port of this machine receives the cookies for the requested path.
   const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
   expect(lured).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')
-  // The address without its secret accepts no answer, even from the browser that was let in.
+  // The address without its secret accepts no answer, even from the browser that used the ticket.
   expect((await decide(url, 'yes')).status).toBe(403)
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')
@@ -184,7 +184,7 @@ test('the data that the model saw cannot decide; the ticket of the browser works
 })
 
 test('without a browser, the answer says so, and nothing waits', async () => {
-  const { pay } = await local(pinned, { canOpen: false })
+  const { pay } = await startLocalProcess(pinned, { canOpen: false })
   const error = errorOf(await pay(600))
   expect(error).toMatchObject({
     code: 'confirmation_unavailable',
@@ -194,7 +194,7 @@ test('without a browser, the answer says so, and nothing waits', async () => {
 })
 
 test('a host that opens pages opens this one, with the ticket', async () => {
-  const { decide } = browser()
+  const { decide } = createBrowser()
   const who = person([
     async ({ url = '' }) => {
       await decide(url, 'yes')
@@ -202,20 +202,20 @@ test('a host that opens pages opens this one, with the ticket', async () => {
     },
   ])
   const before = await on.received()
-  const { pay, opened } = await local(pinned, { person: who })
+  const { pay, opened } = await startLocalProcess(pinned, { person: who })
   expect((await pay(700)).isError).not.toBe(true)
   expect(opened).toEqual([])
   expect(await on.received()).toBe(before + 700)
 })
 
-test('ends after ten minutes, and is unknown to a restarted process', async () => {
-  const { host, opened, pay } = await local()
+test('a decision ends after ten minutes, and is unknown to a restarted process', async () => {
+  const { host, opened, pay } = await startLocalProcess()
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)
-  const { ask } = browser()
+  const { ask } = createBrowser()
   expect((await ask(String(opened[0]))).text).toContain('This request has expired')
   expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_ended')
-  const again = await local()
+  const again = await startLocalProcess()
   const unknown = errorOf(await again.host.callTool('create_payment', { decision }))
   expect(unknown).toMatchObject({
     code: 'confirmation_unknown',
@@ -223,16 +223,17 @@ test('ends after ten minutes, and is unknown to a restarted process', async () =
   })
 })
 
-test('a window shows other pending decisions, and leads only its own browser there', async () => {
+test('a window lists other pending decisions, and only its own browser can open them', async () => {
   const before = await on.received()
-  const { opened, pay, host } = await local()
+  const { opened, pay, host } = await startLocalProcess()
   const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]
-  const { ask, decide } = browser()
+  const { ask, decide } = createBrowser()
   const page = await ask(String(opened[0]))
   expect(page.text).toContain('Other pending decisions')
   const link = new URL(/<li><a href="([^"]+)">Pay \$9\.20/.exec(page.text)?.[1] ?? '', first.url)
   expect(link.href).toBe(String(opened[1]))
-  for (const url of [first.url, second.url]) expect((await browser().ask(url)).text).not.toContain('What else waits')
+  for (const url of [first.url, second.url])
+    expect((await createBrowser().ask(url)).text).not.toContain('What else waits')
   expect((await decide(link, 'yes')).text).toContain('Approved')
   expect((await host.callTool('create_payment', { decision: second.decision })).isError).not.toBe(true)
   expect((await ask(String(opened[0]))).text).not.toContain('What else waits')

@@ -93,7 +93,7 @@ onEachDatabase('the page of a pending call', (database) => {
     expect(page.text).not.toContain('Remaining account limits')
   })
 
-  test('is for the users of the party, who need their password to approve', async () => {
+  test('is only for users of the party, who need their password to approve', async () => {
     const { site, world } = on
     const { path, again } = await pay(600)
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))

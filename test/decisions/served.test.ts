@@ -102,7 +102,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     await other.drop()
   })
 
-  test('is not carried out after the person refuses, nor after its time is over', async () => {
+  test('is not carried out after the person refuses or its time is over', async () => {
     const before = await on.received()
     const refused = await pay(300)
     expect(await on.decide(refused.decision, 'no')).toBe(303)
@@ -121,7 +121,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.received()).toBe(before)
   })
 
-  test('belongs to its connection, its tool and its arguments', async () => {
+  test('can be continued only on its connection, with its tool and its arguments', async () => {
     const before = await on.received()
     const { decision, again, host } = await pay(500)
     expect(await on.decide(decision, 'yes')).toBe(303)
@@ -247,7 +247,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.received()).toBe(before + 1_801)
   })
 
-  test('waits with at most twenty others', async () => {
+  test('is refused if twenty others already wait', async () => {
     const key = on.shop.agentKey
     const { host } = await hostOf(pinned, { key })
     const to = { type: 'party_id', value: on.site.owner.partyId }
@@ -259,7 +259,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(pendingOf(await call(21)).decision).toMatch(/^dcn_/)
   })
 
-  test('has its argument only if a person is asked', async () => {
+  test('has the argument `decision` only if a person is asked', async () => {
     const takes = async (options: object) => {
       const { host } = await hostOf(pinned, options)
       const { tools } = await host.listTools()

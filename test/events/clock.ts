@@ -1,6 +1,6 @@
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A fake system whose sleepers sleep until their time comes, or until the test wakes them. */
+/** A fake system in which each call of `sleep` waits until its time comes or the test ends it. */
 export interface SleepingSystem extends FakeSystem {
   /** The number of current sleepers. */
   readonly sleeping: number

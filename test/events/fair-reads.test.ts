@@ -6,7 +6,7 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** More calls than a database can answer before this test's other calls begin. */
+/** The number of calls in a burst. A database cannot answer all of them before the other call is sent. */
 const burst = 200
 
 describe.each(databases)('requests that wait, on $name', (database) => {

@@ -13,7 +13,7 @@ interface Listed {
     eventType: string
     resourceId: string
     resourceType: string
-    // biome-ignore lint/suspicious/noExplicitAny: compared whole with what the resource's own operation answered.
+    // biome-ignore lint/suspicious/noExplicitAny: compared with the whole answer of the resource's own operation.
     payload: { object: any }
     createdAt: string
   }
@@ -48,7 +48,7 @@ onEachDatabase('the events of a party', (database) => {
   const last = async () => (await list('?limit=1'))[0]
 
   describe('show the record as it was at the time, in the format of its own operation', () => {
-    test('of a payment that waits for its claim, is claimed, and of its recipient', async () => {
+    test('of a payment that waits for its claim and is claimed, for the payer and the recipient', async () => {
       const before = await last()
       const id = created(
         await payer(world).pay(300, { type: 'email', value: 'later@example.com' }, { tags: { a: 'b' } }),
@@ -116,7 +116,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(of('wallet.created').attributes).toEqual(wallet.attributes)
     })
 
-    test('of a bank account, a payment request at both ends, an invitation to the party, and the party', async () => {
+    test('of a bank account, a payment request for both parties, an invitation to the party, and the party', async () => {
       const before = await last()
       const key = world.apiKey
       const createAt = async (path: string, attributes: object) => {
@@ -154,7 +154,7 @@ onEachDatabase('the events of a party', (database) => {
       )
     })
 
-    test('of an invitation and its result, at both parties', async () => {
+    test('of an invitation and its result, for both parties', async () => {
       const invite = await inviters(world)
       const before = await last()
       const { id } = await invite.pending()
@@ -217,7 +217,7 @@ onEachDatabase('the events of a party', (database) => {
   })
 
   describe('are shown to callers that may read the record', () => {
-    test('another party’s event is not found, by whichever id', async () => {
+    test('another party’s event is not found by any id', async () => {
       const [theirs] = await list('?limit=1', { key: other.apiKey })
       expectRefusal(await world.get(`/events/${theirs?.id}`, { key: world.apiKey }), 'not_found')
       const [mine] = await list('?limit=1')
@@ -263,7 +263,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list(`?eventType=payment.created&limit=1`, { key: reader.agentKey }))[0]).toEqual(payment)
     })
 
-    test('an agent sees payment requests to the party if it may read the default wallet, or is asked itself', async () => {
+    test('an agent sees payment requests to the party if it may read the default wallet or is asked itself', async () => {
       const aside = created(await world.post('/wallets', { displayName: 'Aside' }, { key: other.apiKey }))
       const { agentId, agentKey: key } = await addAgent(world, other.partyId, aside, ['payments.read'])
       const ask = async (payer: object) =>

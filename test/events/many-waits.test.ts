@@ -8,7 +8,7 @@ import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-/** The cost of many simultaneous waits to a process. It does not depend on the database. */
+/** Measures what many simultaneous waits cost a process. The cost does not depend on the database. */
 
 /** The number of credentials, each with as many waits as allowed. The deep run has ten thousand waits. */
 const credentials = tries(157)
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
-test('ten thousand wait without a timer or a connection each, and all are woken', async () => {
+test('ten thousand waits share timers and connections, and all of them are answered', async () => {
   const waiting = Array.from({ length: credentials * maxPerCredential }, (_, at) =>
     world.get(path(), { key: keys[at % credentials] ?? '' }),
   )
@@ -45,7 +45,7 @@ test('ten thousand wait without a timer or a connection each, and all are woken'
   expect(system.sleeping).toBe(0)
 })
 
-test('one wait too many of a credential is answered immediately with the present state, by REST and by a tool', async () => {
+test('a wait beyond the limit of a credential is answered immediately with the present state, by REST and by a tool', async () => {
   const id = await world.issueCard()
   const [{ open }] = hosts
   const { host, close } = await connected(world, open, { system })

@@ -36,7 +36,7 @@ onEachDatabase('the outbox', (database) => {
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
   describe('gets one event for each change', () => {
-    test('for a payment, at both parties; a replay and a refusal add none', async () => {
+    test('for a payment, for both parties; a replay and a refusal add none', async () => {
       const self = payer(world)
       const sent = { idempotencyKey: 'a payment to be repeated' }
       const first = await self.pay(500, toOther(), {}, sent)
@@ -85,7 +85,7 @@ onEachDatabase('the outbox', (database) => {
       await events(...ended)()
     })
 
-    test('of deposits, withdrawals, transfers between wallets, and wallets', async () => {
+    test('for deposits, withdrawals, transfers between wallets, and wallets', async () => {
       const key = world.apiKey
       const walletId = ok(await world.get('/wallets', { key })).json.data[0].id as string
       const second = ok(await world.post('/wallets', { displayName: 'Second' }, { key })).json.data.id as string
@@ -200,7 +200,7 @@ onEachDatabase('the outbox', (database) => {
     }
   })
 
-  test('forgets events older than a month of real time, and reuses no number', async () => {
+  test('deletes events after a month of real time, and reuses no number', async () => {
     const before = (await outbox.rows()).filter(({ partyId }) => partyId === ownAgent.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()

@@ -41,7 +41,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     await close()
   })
 
-  test('waits no longer in total if an answer is lost', async () => {
+  test('does not wait longer in total if an answer is lost', async () => {
     const waits: (string | null)[] = []
     const { host, close } = await connected(world, open, {
       system,

@@ -102,7 +102,7 @@ const kinds = Object.entries(waitable)
 let keys = 0
 
 /** Returns a caller of another process, whose idempotency keys differ from the first process's. */
-function ofItsOwn(world: World): World {
+function createCaller(world: World): World {
   const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
   const send: World['send'] = (method, path, sent) => world.send(method, path, named(sent))
   const post: World['post'] = (path, attributes, sent) => world.post(path, attributes, named(sent))
@@ -145,7 +145,7 @@ onEachDatabase('waiting', (database) => {
       if (to !== 'active') expect(status(await waits(path(id)))).toBe(to)
     })
 
-    test('is answered with the present state when the time is over', async () => {
+    test('is answered with the present state when its time is over', async () => {
       const id = await open(world)
       const waiting = waits(path(id), 7)
       await system.sleepers(1)
@@ -164,7 +164,7 @@ onEachDatabase('waiting', (database) => {
         const otherProcess = await anotherProcess(world, system)
         const waiting = waits(path(id))
         await system.sleepers(1)
-        await change(ofItsOwn(otherProcess), id)
+        await change(createCaller(otherProcess), id)
         expect(status(await waiting)).toBe(to)
         await otherProcess.drop()
       },
@@ -184,7 +184,7 @@ onEachDatabase('waiting', (database) => {
     expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('ends with a due effect, whichever request applies it', async () => {
+  test('ends when any request applies a due effect', async () => {
     const { path, open } = waitable.get_card_transaction
     const waiting = waits(path(await open(world)))
     await system.sleepers(1)

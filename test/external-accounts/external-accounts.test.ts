@@ -17,7 +17,7 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** The pagination of a page that has everything. */
+/** The pagination of a list with only one page. */
 const whole = { hasMore: false, nextCursor: null }
 
 const usual = { processorToken: 'processor-sandbox-accounts' }
@@ -57,7 +57,7 @@ onEachDatabase('bank accounts', (database) => {
   const listed = async () => ok(await world.get('/external-accounts', owner())).json.data
 
   describe('linking', () => {
-    test('a checking and a savings account, of which only the last four digits are known', async () => {
+    test('returns a checking and a savings account with only the last four digits', async () => {
       const { data, meta } = created(await link())
       const account = (accountName: string, accountType: string, lastFour: string) => ({
         type: 'externalAccount',
@@ -105,7 +105,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await outbox.since()).toEqual([])
     })
 
-    test('links only those of several accounts that the bank accepts', async () => {
+    test('links only the accounts that the bank accepts', async () => {
       const { data, meta } = created(await link({ processorToken: 'processor-sandbox-some-rejected' }))
       expect(data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       expect(meta.rejectedAccounts.map(({ reason }: { reason: string }) => reason)).toEqual([
@@ -124,7 +124,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(world.logged.join()).not.toContain('4711')
     })
 
-    test('is permitted to keys with the scope, to agents, and to agents of customers that granted it', async () => {
+    test('is permitted to keys with the scope, and to agents for their party and for customers that granted it', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
       created(await link(usual, { key: party.agentKey }))
@@ -165,7 +165,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await read(account.id)).toStrictEqual(account)
     })
 
-    test('is needed after a disconnection, which is the default simulation', async () => {
+    test('is needed after a disconnection, which is what the simulation does by default', async () => {
       const [account] = ok(await simulateLink()).json.data
       expect(ok(await disconnect(account.id)).json.data.attributes.connectionStatus).toBe('disconnected')
     })
@@ -208,7 +208,7 @@ interface Account {
   attributes: { accountName: string }
 }
 
-test('in production there is no bank, so no test account makes money', async () => {
+test('in production no bank is connected, so test accounts cannot create money', async () => {
   const world = await createWorld(sqlite, { environment: 'production' })
   const answer = await world.post('/external-accounts/processor-token', usual, { key: world.apiKey })
   expectRefusal(answer, 'not_implemented')

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Sends an otherwise invalid request with the credential. */
+/** Sends a request with invalid values and the credential. */
 function ask({ method, path }: OperationDefinition, key: string) {
   const nobody = path.replace(/\{\w+\}/g, 'nobody')
   return world.send(method, nobody, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })
@@ -27,7 +27,7 @@ test.each(sampleOf(others, 3))('a rule for $name applies to its requests, whatev
   await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
   const outcomes = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
   expect(outcomes).toContain('428 mfa_required')
-  // A caller without permission does not learn of the fault.
+  // A caller without permission gets 403 instead of the fault.
   for (const one of outcomes) expect(one).toMatch(/^428 |^403 /)
   const met = outcomes.filter((one) => one.startsWith('428')).length
   expect(await counts(world)).toEqual({ it: [met, met] })

@@ -71,7 +71,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(json.errors[0].detail).toMatch(words)
   })
 
-  test('is only for the manager of the sandbox', async () => {
+  test('is accepted only from callers that manage the sandbox', async () => {
     const { apiKey } = await addParty(world)
     const { status, json } = await world.get('/whoami', { ...named('reset'), key: apiKey })
     expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])

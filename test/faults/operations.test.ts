@@ -61,7 +61,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('200 one')
   })
 
-  test('for a run apply only to requests of the party that set the rule, and of its agents for customers', async () => {
+  test('for a run apply only to requests of the party that set the rule, including those of its agents for customers', async () => {
     const other = await addParty(world)
     const { agentId } = await world.whoami()
     if (agentId === null) throw new Error('The seeded key is an agent key.')
@@ -114,7 +114,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('with the same seed apply to the same requests, in the share of the probability', async () => {
+  test('with the same seed apply to the same requests, about as often as their probability', async () => {
     const hitsOf = async (seed: string) => {
       await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
       const all: string[] = []

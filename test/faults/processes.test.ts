@@ -26,7 +26,7 @@ onEachDatabase('two processes on one database', (database) => {
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 
-  test('apply a rule that the other one set from the next request on', async () => {
+  test('apply a rule of the other process from the next request on', async () => {
     await setFault(world, { id: 'all', operation: 'list_wallets', fault: 'reset' })
     expect(await outcome(other.get('/wallets'))).toBe('cut')
     await other.send('DELETE', '/simulations/faults', { key: other.apiKey })

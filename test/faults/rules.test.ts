@@ -118,11 +118,11 @@ describe('the selection of requests by rules', () => {
     ['/agent-cards', '/agent-cards/pcd_1', false],
     ['/agent.cards', '/agent-cards', false],
     ['/(a|b)+$', '/(a|b)+$', true],
-  ])('the form %s and the path %s: %s', (glob, path, expected) => {
+  ])('the pattern %s and the path %s: %s', (glob, path, expected) => {
     expect(matchesGlob(glob, path)).toBe(expected)
   })
 
-  test('the form of a path costs one step for each character, however many stars it has', () => {
+  test('matching a path takes one step per character, however many stars its pattern has', () => {
     const stars = `/${'**a'.repeat(60)}b`
     let steps = 0
     const path = {

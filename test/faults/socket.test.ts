@@ -34,7 +34,7 @@ onEachDatabase('over a real connection', (database) => {
     await world.drop()
   })
 
-  /** Sends a request and reads until the other side closes. An empty text means that the connection was cut. */
+  /** Sends a request and reads until the service closes the connection. An empty text means that it was cut. */
   const ask = (method: string, path: string, key: string, body = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')

@@ -13,8 +13,8 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  /** Returns the data that a request gets while all reads are stale, and the current data. */
-  const staleAndTrue = async (path: string) => {
+  /** Sends a request while all reads are stale, and again without the fault. Returns both data. */
+  const readStaleAndCurrent = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
     // This rule makes the service keep earlier states, but applies to nobody's requests.
@@ -30,22 +30,22 @@ onEachDatabase('a stale answer', (database) => {
     const card = await world.issueCard()
     const before = (await world.get('/wallets')).json.data[0].attributes
     const purchase = (await world.authorize(card, 700)).json.data.id as string
-    const [staleWallets, wallets] = await staleAndTrue('/wallets')
+    const [staleWallets, wallets] = await readStaleAndCurrent('/wallets')
     expect(staleWallets[0].attributes).toEqual(before)
     expect(wallets[0].attributes.balance.available).toBe(before.balance.available - 700)
-    const [staleCard, trueCard] = await staleAndTrue(`/agent-cards/${card}`)
+    const [staleCard, trueCard] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect([statusOf(staleCard), statusOf(trueCard)]).toEqual(['active', 'used'])
-    const [staleList, trueList] = await staleAndTrue(`/card-transactions?cardId=${card}`)
+    const [staleList, trueList] = await readStaleAndCurrent(`/card-transactions?cardId=${card}`)
     expect([idsOf(staleList), idsOf(trueList)]).toEqual([[], [purchase]])
-    const [staleActivity, trueActivity] = await staleAndTrue(`/activity?resourceId=${purchase}`)
+    const [staleActivity, trueActivity] = await readStaleAndCurrent(`/activity?resourceId=${purchase}`)
     expect([staleActivity, trueActivity.length]).toEqual([[], 1])
     // After a second change, the stale read shows the purchase as it was created.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
-    const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
+    const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])
   })
 
-  test('may be an empty state', async () => {
+  test('may be the empty state before the first record', async () => {
     await keep()
     const card = await world.issueCard()
     await setFault(world, { id: 'all', operation: 'get_agent_card', fault: 'stale', when: { times: 1 } })
@@ -59,7 +59,7 @@ onEachDatabase('a stale answer', (database) => {
     const purchase = (await world.authorize(card, 300)).json.data.id as string
     await keep()
     await world.post('/simulations/clock/advance', { seconds: 8 * day })
-    const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
+    const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'reversed'])
   })
 
@@ -69,8 +69,8 @@ onEachDatabase('a stale answer', (database) => {
     await world.authorize(card, 300)
     expect((await world.authorize(card, -1)).status).toBe(422)
     await world.post('/simulations/clock/advance', { seconds: 1 })
-    await staleAndTrue('/wallets')
-    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    await readStaleAndCurrent('/wallets')
+    const [stale, now] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
   })
 
@@ -83,7 +83,7 @@ onEachDatabase('a stale answer', (database) => {
       key: other.apiKey,
       attributes: { displayName: 'Another name' },
     })
-    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    const [stale, now] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
     const customerPartyId = await world.customerPartyId()
     const about = `/wallets?customerPartyId=${customerPartyId}`
@@ -92,7 +92,7 @@ onEachDatabase('a stale answer', (database) => {
       { amount: 10 },
       { key: world.apiKey },
     )
-    const [staleWallets, wallets] = await staleAndTrue(about)
+    const [staleWallets, wallets] = await readStaleAndCurrent(about)
     const available = (data: { attributes: { balance: { available: number } } }[]) =>
       data[0]?.attributes.balance.available ?? 0
     expect(available(wallets) - available(staleWallets)).toBe(10)
@@ -100,7 +100,7 @@ onEachDatabase('a stale answer', (database) => {
 
   test('is the current state if nothing has changed since the rule was set', async () => {
     const card = await world.issueCard()
-    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    const [stale, now] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect(stale).toEqual(now)
   })
 })

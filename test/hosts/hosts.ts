@@ -16,8 +16,8 @@ export interface HostRun {
   model: string
   home: string
   /**
-   * The person's answers to questions at the host; undefined: nobody can be asked. Only some hosts can be scripted this
-   * way.
+   * The person's answers to questions at the host. If undefined, nobody can be asked. Only some hosts can be scripted
+   * this way.
    */
   person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
 }
@@ -38,7 +38,7 @@ export interface Host {
 }
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const installed = (name: string) => join(folder, 'node_modules', '.bin', name)
+const installedPath = (name: string) => join(folder, 'node_modules', '.bin', name)
 const prompt = 'Buy the book.'
 
 /** A host that is our own script around a published library's agent loop. */
@@ -55,7 +55,7 @@ const claudeCode: Host = {
   name: 'claude-code',
   asks: false,
   start: ({ mcp, model }) => ({
-    command: installed('claude'),
+    command: installedPath('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
     // Without this, it refuses to skip its own permissions as root.
     env: { ...claudeModel(model), IS_SANDBOX: '1' },
@@ -78,7 +78,7 @@ const codex: Host = {
   name: 'codex',
   asks: false,
   start: ({ mcp, model, home }) => ({
-    command: installed('codex'),
+    command: installedPath('codex'),
     args: ['exec', '--skip-git-repo-check', prompt],
     env: { MODEL_KEY: 'none', CODEX_HOME: join(home, '.codex') },
     files: { '.codex/config.toml': codexConfiguration(mcp, model) },
@@ -124,7 +124,7 @@ const geminiCli: Host = {
   asks: false,
   start: ({ mcp, model }) => ({
     command: process.execPath,
-    args: [installed('gemini'), '-p', prompt, '--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],
+    args: [installedPath('gemini'), '-p', prompt, '--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],
     env: geminiModel(model),
     files: { '.gemini/settings.json': JSON.stringify(geminiSettings(mcp)) },
   }),
@@ -140,7 +140,7 @@ const geminiOwnSettings = {
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
 /** The environment and files of a signed-in host before any server is configured; they lead to the scripted model. */
-export const signedIn: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
+export const signedInHosts: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({
     env: { MODEL_KEY: 'none' },
@@ -169,22 +169,22 @@ export const hosts: readonly Host[] = [
   geminiCli,
 ]
 
-export interface Ran {
+export interface RunResult {
   exitCode: number | null
   /** Its standard output, then its standard error. */
   output: string
 }
 
-/** Longer than a start and twelve turns take on a busy machine. */
+/** Longer than a host needs on a busy machine to start and take twelve turns. */
 const longestRunMs = 120_000
 
 /** Runs a host to its end, or stops it after a timeout. */
-export async function runHost(host: Host, run: HostRun): Promise<Ran> {
+export async function runHost(host: Host, run: HostRun): Promise<RunResult> {
   return runIn(run.home, host.start(run))
 }
 
-/** Runs a command in a home directory. From this process's environment it gets only the search path. */
-export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
+/** Runs a command in a home directory. It inherits only the search path from this process's environment. */
+export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<RunResult> {
   writeFiles(home, files)
   const hostEnv = { PATH: process.env.PATH ?? '', HOME: home, ...env }
   const child = spawn(command, args, { cwd: home, env: hostEnv, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -4,7 +4,7 @@ import type { Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { ask, stdioServer } from './world.ts'
 
-/** The settings by which a person must confirm every card. */
+/** The settings with which a person must confirm every card. */
 const asking = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
 
 const card: Step[] = [
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 /**
- * Runs a host that issues a card. Returns the text that its model reads after the person answered, or could not be
+ * Runs a host that issues a card. Returns the text that its model reads after the person answered or could not be
  * asked.
  */
 async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) {

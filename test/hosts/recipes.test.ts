@@ -9,7 +9,7 @@ import { realSystem } from '../../src/core/system.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import type { Results } from '../../src/rehearse/results.ts'
 import { createSandbox } from '../../src/testing/sandbox.ts'
-import { newHome, signedIn, writeFiles } from './hosts.ts'
+import { newHome, signedInHosts, writeFiles } from './hosts.ts'
 import { idIn, type Step } from './model/script.ts'
 import { scriptedModel } from './model/server.ts'
 import { shoppers } from './model/shopper.ts'
@@ -46,14 +46,14 @@ afterEach(async () => {
 })
 
 test('each of the three hosts has a recipe', () => {
-  expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedIn))
+  expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedInHosts))
 })
 
 /** Runs a recipe's command line in a home in which its host is signed in to the scripted model. */
 function place(host: string, modelUrl: string) {
   const { home, remove } = newHome()
   cleanUp.push(remove)
-  const { env = {}, files = {} } = signedIn[host]?.(modelUrl) ?? {}
+  const { env = {}, files = {} } = signedInHosts[host]?.(modelUrl) ?? {}
   writeFiles(home, files)
   return { home, env: { PATH: [programs, process.env.PATH].join(delimiter), HOME: home, ...env } }
 }

@@ -75,12 +75,12 @@ const claudeCode: SigningHost = {
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
 
-/** The owner's login at the sandbox, by which a person proves who they are. */
+/** The owner's login at the sandbox. */
 export const owner = { email: 'owner@sandbox.example', password: 'a password of these tests' }
 
 const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }
 
-/** Longer than any host takes to open the browser. */
+/** Longer than any host needs to open the browser. */
 const longestSignInMs = 60_000
 
 /**
@@ -103,7 +103,7 @@ export async function signIn(
   const tooLong = setTimeout(() => child.kill('SIGKILL'), longestSignInMs)
   try {
     const at = new URL(mcpUrl).origin
-    const answered = await allow(await addressToldBy(child), at)
+    const answered = await allow(await waitForAddress(child), at)
     if (new URL(answered.url).origin === at) {
       child.kill('SIGTERM')
       return { page: answered, exitCode: await exited }
@@ -124,7 +124,7 @@ async function allow(address: string, at: string): Promise<Page> {
 }
 
 /** Returns the address that the host prints in case its browser did not open. */
-async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
+async function waitForAddress({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
   let output = ''
   // A terminal ends a link with a control character.
   const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
@@ -134,7 +134,7 @@ async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams)
       const address = whole.exec(output)?.[0]
       if (address !== undefined) resolve(address)
     }
-    stdout.on('data', collect).on('close', () => reject(new Error(`The host told no address to open: ${output}`)))
+    stdout.on('data', collect).on('close', () => reject(new Error(`The host printed no address to open: ${output}`)))
     stderr.on('data', collect)
   })
 }

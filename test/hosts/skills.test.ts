@@ -24,15 +24,15 @@ const readers: Record<string, { setup: string; open: (name: string, home: string
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
-/** The facts of the task. The others come from the answers, by the kind of their ids. */
+/** The values given by the task. The other values are ids, which come from the answers. */
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
 const kinds: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
-/** A model that knows nothing but the text of the skill, once its host has shown it: it carries out its steps. */
+/** A model that knows only the text of the skill that its host showed, and carries out its steps. */
 const reader =
   (name: string, home: string): Script =>
   ({ prompt, results }) => {
-    const read = [...results.map(unwrapped), prompt].find((text) => text.includes('# Buy with a single-use card'))
+    const read = [...results.map(unwrap), prompt].find((text) => text.includes('# Buy with a single-use card'))
     const open = readers[name]?.open('buy-with-a-card', home)
     if (read === undefined)
       return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }
@@ -43,14 +43,14 @@ const reader =
     return { call: step.tool, arguments: () => JSON.parse(step.input.replaceAll(/\b[A-Z]{3,}\b/g, fact)) }
   }
 
-/** Returns all texts in a value. Hosts wrap what a tool answered as JSON in a text again. */
+/** Returns all texts in a value. Hosts wrap a tool's answer as JSON in another text. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
 /** Returns the text of a result that the host wrapped as JSON. */
-function unwrapped(result: string): string {
+function unwrap(result: string): string {
   return result.startsWith('{') ? textsIn(JSON.parse(result)).join('\n') : result
 }
 

@@ -11,7 +11,7 @@ import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
-/** The caller's credential, as the service identifies it. */
+/** The kinds of credentials, each with the way the service identifies its caller. */
 const credentials = [
   { kind: 'key', agentIdentitySource: 'credential', seen: 'agent_key' },
   { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: 'oauth_access_token' },

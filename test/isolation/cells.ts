@@ -42,7 +42,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns the targets of an operation. A list without ids can only vary the party that it names. */
+/** Returns the targets of an operation. For a list without ids, only the named party can vary. */
 function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
   const byPartyId =
     operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)

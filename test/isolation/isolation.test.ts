@@ -8,7 +8,7 @@ import { type Cell, cellsOf, cursorCells, replayOf } from './cells.ts'
 import { type CredentialKind, credentialKinds } from './places.ts'
 import { type Prober, prober } from './prober.ts'
 import { samples } from './samples.ts'
-import { faults, listen } from './statements.ts'
+import { faults, recordStatements } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 /** Lists run first: later, the caller's own activity contains the foreign ids of its requests. */
@@ -41,7 +41,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     let count = 0
     let tablesRun = 0
     let startedMs = 0
-    const statements = listen()
+    const statements = recordStatements()
 
     beforeAll(async () => {
       startedMs = performance.now()
@@ -58,7 +58,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const probes = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
-      // Each operation gets a different selection, so that each credential and each target meets many operations.
+      // Each operation gets another selection, so that each credential and each target is tried with many operations.
       const cells = sampleOf(probes, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
@@ -70,7 +70,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
 
     // Lists of the whole sandbox belong to no party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
-    test.each(lists)("%s takes no cursor of another party's", (_, operation) =>
+    test.each(lists)("%s refuses a cursor from another party's list", (_, operation) =>
       run(cursorCells(operation), prove.cursor),
     )
 
@@ -85,7 +85,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     test.each(ofAll)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
 
     const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
-    test.each(replays)("%s replays nothing of another party's", (_, operation) =>
+    test.each(replays)('%s replays no answer of another party', (_, operation) =>
       run(replayOf(operation), prove.replay),
     )
 

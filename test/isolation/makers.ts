@@ -67,7 +67,7 @@ export const shopOrder: Maker = async (on, place) => {
 }
 
 export const nothing: Maker = async () => ({})
-/** Keeps the present state as the one to which a reset returns. */
+/** Makes the present state the one that a reset restores. */
 export const currentStateAsResetPoint: Maker = async ({ world: { store, system } }) => {
   await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
   return {}
@@ -178,17 +178,17 @@ export const transactionAndWallet: Maker = async (on, place) => ({
 
 /** Makes a payment request to an unknown payer, whom the sandbox may play. */
 export const sentRequest: Maker = async (on, { apiKey }) => ({
-  paymentRequestId: await askFor(on, { type: 'email', value: unusedEmail() }, apiKey),
+  paymentRequestId: await requestPayment(on, { type: 'email', value: unusedEmail() }, apiKey),
 })
 export const receivedRequest: Maker = async (on, { partyId }) => ({
-  paymentRequestId: await askFor(on, { type: 'party_id', value: partyId }, on.shop.apiKey),
+  paymentRequestId: await requestPayment(on, { type: 'party_id', value: partyId }, on.shop.apiKey),
 })
 export const receivedRequestAndWallet: Maker = async (on, place) => ({
   ...(await receivedRequest(on, place)),
   walletId: place.walletId,
 })
 
-async function askFor(on: Grounds, payer: object, key: string): Promise<string> {
+async function requestPayment(on: Grounds, payer: object, key: string): Promise<string> {
   return (await createAt(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 

@@ -84,8 +84,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       const actingId = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
       const toNothing = await ask(operation, sample, { ...request, ids: unknown, acting: actingId, query: narrowed })
-      if (masked(answer) !== masked(toNothing)) {
-        wrong.push(`a missing one answers ${masked(toNothing)}, this one ${masked(answer)}`)
+      if (maskIds(answer) !== maskIds(toNothing)) {
+        wrong.push(`a missing record gets ${maskIds(toNothing)}, this one ${maskIds(answer)}`)
       }
     }
     return wrong.map((what) => `${describe(of)}: ${what}`)
@@ -136,7 +136,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const madeUp = `cur_${Buffer.from(`000000000000 ${theirs.json.data[0].id}`).toString('base64url')}`
     const toMadeUp = await ask(operation, sample, { ...to, query: { cursor: madeUp } })
     const wrong = answer.status === expected ? [] : [`a foreign cursor: expected ${expected}, got ${answer.text}`]
-    if (masked(answer) !== masked(toMadeUp)) wrong.push(`a foreign cursor is told from one that is made up`)
+    if (maskIds(answer) !== maskIds(toMadeUp)) wrong.push(`a foreign cursor gets another answer than a made-up one`)
     return wrong.map((what) => `${describe(of)}: ${what}`)
   }
 
@@ -158,7 +158,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('was answered as a replay')
     if (target === 'stranger' && expected >= 400) {
       const toNothing = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
-      if (masked(answer) !== masked(toNothing)) wrong.push(`${answer.text} is not as for a missing one`)
+      if (maskIds(answer) !== maskIds(toNothing))
+        wrong.push(`${answer.text} differs from the answer for a missing record`)
     } else if (answer.status < 300 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
       wrong.push("shows the stranger's")
     }
@@ -221,6 +222,6 @@ export async function send(
 /**
  * Returns an answer as text. Ids are cut to their prefix: the caller sent some of them, and support ids always differ.
  */
-function masked({ status, json }: Answer): string {
+function maskIds({ status, json }: Answer): string {
   return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`
 }

@@ -38,7 +38,7 @@ export function expectedStatus(
   if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
   const permitted = permittedStatus(operation, sample)
   if (sample.reach === 'connected') return ofCustomer(sample, target, permitted)
-  if (target === 'own') return lacks(scopesOfGrant(credential), sample.gives) ? 403 : permitted
+  if (target === 'own') return lacksPermission(scopesOfGrant(credential), sample.gives) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
   if (target === 'stranger' || target === 'granted, unnamed') return 404
   // Only an agent acts for a customer, with that customer's grant, and on that customer's records.
@@ -54,8 +54,8 @@ function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: numbe
   return target === 'stranger' ? 404 : permitted
 }
 
-/** Returns whether a caller lacks the permission that it would give, or ask a customer for. */
-function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
+/** Returns whether a caller lacks the permission that its request would give, or ask a customer for. */
+function lacksPermission(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
   if (scopes === undefined || gives === undefined) return false
   return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))
 }

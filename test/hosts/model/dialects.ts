@@ -14,7 +14,7 @@ export interface Dialect {
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
 
-/** Creates a new id, because hosts take two messages with the same id for one. */
+/** Creates a new id, because hosts treat two messages with the same id as one. */
 const newIdOf = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`
 
 const textOf = (content: Json): string => {
@@ -23,14 +23,14 @@ const textOf = (content: Json): string => {
   return JSON.stringify(content ?? null)
 }
 
-const saidBy = (speaker: string, messages: Json[]) =>
+const textsBy = (speaker: string, messages: Json[]) =>
   messages.flatMap(({ role, content }) => (role === speaker ? [textOf(content)] : [])).join('\n')
 
 /** OpenAI's chat completions: LangChain, the Vercel AI SDK. */
 const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   read: ({ tools = [], messages = [] }) => ({
-    prompt: saidBy('user', messages),
+    prompt: textsBy('user', messages),
     tools: tools.map((tool: Json) => tool.function.name),
     results: messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => textOf(content)),
   }),
@@ -65,7 +65,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({
-    prompt: typeof input === 'string' ? input : saidBy('user', input),
+    prompt: typeof input === 'string' ? input : textsBy('user', input),
     tools: tools.flatMap((tool: Json) =>
       tool.type === 'namespace' ? tool.tools.map(({ name }: Json) => `${tool.name}.${name}`) : (tool.name ?? tool.type),
     ),
@@ -121,7 +121,7 @@ function outputItem(answer: Answer): Json {
 const messages: Dialect = {
   path: /\/v1\/messages$/,
   read: ({ tools = [], messages = [] }) => ({
-    prompt: saidBy('user', messages),
+    prompt: textsBy('user', messages),
     tools: tools.map(({ name }: Json) => name),
     results: messages
       .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
@@ -170,7 +170,7 @@ const blockOf = (answer: Answer): Json =>
 const generateContent: Dialect = {
   path: /:(streamGenerateContent|generateContent)$/,
   read: ({ tools = [], contents = [] }) => ({
-    prompt: saidBy(
+    prompt: textsBy(
       'user',
       contents.map(({ role, parts }: Json) => ({ role, content: parts })),
     ),

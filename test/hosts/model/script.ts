@@ -26,7 +26,7 @@ export function nextAnswer(script: Script, shown: Conversation): Answer {
   try {
     return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
   } catch (error) {
-    // If it got no answer, the host would ask forever.
+    // Without an answer, the host would repeat its request forever.
     return { text: String(error) }
   }
 }

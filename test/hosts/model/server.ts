@@ -21,10 +21,10 @@ interface Failure {
   body: object
 }
 
-/** @param failing returns how the nth request fails, counted from 1; undefined if it does not */
+/** @param failureOf returns how the nth request fails, counted from 1; undefined if it succeeds */
 export async function scriptedModel(
   script: Script,
-  failing: (nth: number, headers: IncomingHttpHeaders) => Failure | undefined = () => undefined,
+  failureOf: (nth: number, headers: IncomingHttpHeaders) => Failure | undefined = () => undefined,
 ): Promise<ScriptedModel> {
   const requests: unknown[] = []
   let results: readonly string[] = []
@@ -40,7 +40,7 @@ export async function scriptedModel(
     const text = request.headers['content-encoding'] === 'zstd' ? zstdDecompressSync(sent) : sent
     const body = JSON.parse(text.toString('utf8'))
     requests.push(body)
-    const failure = failing(requests.length, request.headers)
+    const failure = failureOf(requests.length, request.headers)
     if (failure !== undefined) {
       response.writeHead(failure.status, { 'Content-Type': 'application/json', ...failure.headers })
       response.end(JSON.stringify(failure.body))

@@ -15,11 +15,11 @@ interface Character {
 
 function nextOf({ prompt, results }: Conversation, character: Character): Step {
   const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(prompt) ?? []
-  if (dollars !== undefined) return paying(results, { cents: Number(dollars) * 100, handle, ...character })
+  if (dollars !== undefined) return nextPaymentStep(results, { cents: Number(dollars) * 100, handle, ...character })
   const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(prompt) ?? []
   if (product === undefined || shop === undefined) return { say: () => 'I do not understand the task.' }
   const [, limitText] = /(\d+(?:\.\d\d)?) dollars at most/.exec(prompt) ?? []
-  return buying(results, {
+  return nextPurchaseStep(results, {
     product,
     shop,
     most: limitText === undefined ? undefined : Math.round(Number(limitText) * 100),
@@ -32,7 +32,7 @@ interface Payment extends Character {
   handle: string
 }
 
-function paying(results: readonly string[], { cents, handle, isCareful }: Payment): Step {
+function nextPaymentStep(results: readonly string[], { cents, handle, isCareful }: Payment): Step {
   const newest = results.at(-1)
   if (newest?.includes('pay_')) return { say: () => `Paid ${handle} ${money(cents)}.` }
   if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
@@ -50,7 +50,7 @@ interface Purchase extends Character {
   most: number | undefined
 }
 
-function buying(results: readonly string[], purchase: Purchase): Step {
+function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step {
   const { product, shop, most, isCareful } = purchase
   const [list = '', shown = '', cart = '', card = '', details = '', paid = ''] = results
   const shopId = shopIdIn(list, purchase)
@@ -101,7 +101,7 @@ const slug = (name: string) =>
     .replaceAll('&', 'and')
     .replace(/[^a-z0-9]+/g, '-')
 
-/** Finds a product by the beginning of its name, because people may leave off the end. */
+/** Returns the id of the product whose name begins like this, because people may leave off the end. */
 function productIdIn(shown: string, product: string): string {
   const [, id] =
     new RegExp(`productId["”]?:? ?["“]([a-z0-9-]+)["”],? ?"?name["”]?:? ?["“]${product}`, 'i').exec(shown) ?? []
@@ -109,7 +109,7 @@ function productIdIn(shown: string, product: string): string {
   return id
 }
 
-/** Returns the shop's name as a card for it must have it. */
+/** Returns the merchant name that a card for this cart needs. */
 function merchantIn(cart: string): string {
   const [, name] = /\bmerchant"?[.:] ?\{?"?name"?:? ?["“]([^"”]+)["”]/.exec(cart) ?? []
   if (name === undefined) throw new Error('The cart names no merchant.')
