@@ -13,7 +13,7 @@ const longestDelayMs = 20_000
 export const transientStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
 export interface AttemptProgress {
-  /** The number of the attempt that starts, or that follows the wait, from 1. */
+  /** The number of the attempt, from 1. It starts now, or after the wait. */
   attempt: number
   maximumAttempts: number
   /** Milliseconds until it starts; 0 if it starts now. */
@@ -76,7 +76,7 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   if (!repeatable) return undefined
   if (transientStatuses.has(answer.status)) return `status ${answer.status}`
   // An earlier attempt without an answer can still be running, in which case its key answers 409
-  // (docs/service.md#idempotency-conflict). A 409 of the operation itself is replayed on the next attempt, and ends it.
+  // (docs/service.md#idempotency-conflict). The next attempt replays a 409 of the operation itself, and is the last one.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }

@@ -1,6 +1,6 @@
 interface LineReader {
   received(line: Buffer): void
-  /** Reports the end of a line that was too long, and that was dropped. */
+  /** Reports a line that was too long, and was dropped. */
   tooLong(): void
 }
 
