@@ -1,6 +1,7 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type { PoolClient, QueryConfig } from 'pg'
 import { isPreparedForOtherColumns } from './postgres-connections.ts'
+import type { NamedQuery } from './prepared.ts'
 import { StaleWriteError } from './store.ts'
 
 /** in_failed_sql_transaction: the error of every statement after the one that failed. */
@@ -15,7 +16,7 @@ interface FirstFailure {
 }
 
 /** A query, with the name under which the server keeps it prepared, if it is worth preparing. */
-export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string }
+export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick<NamedQuery, 'name' | 'shape'>>
 
 /**
  * The statements on one connection. Each is sent at once, behind those before it (`pipeline` of `pg`), so only callers
@@ -116,12 +117,14 @@ export class Session {
   }
 
   /** Sends a query. Without parameters it may consist of several statements. */
-  async #ask<Row>({ sql: text, parameters, name }: QueryText) {
+  async #ask<Row>({ sql: text, parameters, name, shape }: QueryText) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
     const query: QueryConfig = { text, ...values, ...(name !== undefined && this.#prepares && { name }) }
     this.#sendTogether()
-    const { command, rowCount, rows } = await this.#client.query(query)
-    return { command, rowCount: rowCount ?? 0, rows: rows as Row[] }
+    const arrays = shape === undefined ? {} : { rowMode: 'array' }
+    const { command, rowCount, rows } = await this.#client.query({ ...query, ...arrays })
+    const shaped = shape === undefined ? rows : rows.map((row) => shape.rowOf(row as unknown[]))
+    return { command, rowCount: rowCount ?? 0, rows: shaped as Row[] }
   }
 
   /**

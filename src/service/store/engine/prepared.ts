@@ -1,10 +1,12 @@
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
+import { type JoinedShape, joinedShape } from './joined-rows.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A query with the name under which a server keeps it prepared. */
+/** A query with the name under which a server keeps it prepared, and the shape of its rows if it joins several tables. */
 export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
   readonly name: string
+  readonly shape: JoinedShape | undefined
 }
 
 type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compilable<Row>
@@ -63,7 +65,7 @@ function fillerOf<P extends object, Row>(
     if (query === undefined) {
       const marks = Array.isArray(parameters) ? parameters.map(marksOf) : marksOf(parameters)
       const built = build(tx.db, marks as P).compile()
-      query = { ...built, sql: finish(built.sql, tx.dialect), name }
+      query = { ...built, sql: finish(built.sql, tx.dialect), name, shape: joinedShape(built) }
       compiled[tx.dialect] = query
     }
     const filled = query.parameters.map((value) => (value instanceof Mark ? value.valueIn(parameters) : value))

@@ -9,6 +9,7 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import { directKysely } from './direct-kysely.ts'
+import type { JoinedShape } from './joined-rows.ts'
 import { StoreBusyError } from './store.ts'
 
 /** A connection with its prepared statements. The least recently used ones make room for new ones. */
@@ -23,10 +24,15 @@ export class Connection {
     this.#database = database
   }
 
-  query<Row>(query: CompiledQuery): QueryResult<Row> {
+  query<Row>(query: CompiledQuery & { shape?: JoinedShape | undefined }): QueryResult<Row> {
+    const { shape } = query
     const parameters = query.parameters as SQLInputValue[]
     return this.#guard(() => {
-      const { statement, returnsRows } = this.#prepare(query.sql)
+      const { statement, returnsRows } = this.#prepare(query.sql, shape !== undefined)
+      if (shape !== undefined) {
+        const rows = statement.all(...parameters) as unknown as unknown[][]
+        return { rows: rows.map((values) => shape.rowOf(values) as Row) }
+      }
       if (returnsRows) return { rows: statement.all(...parameters) as Row[] }
       return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
     })
@@ -72,7 +78,7 @@ export class Connection {
     }
   }
 
-  #prepare(sql: string): PreparedStatement {
+  #prepare(sql: string, returnsArrays = false): PreparedStatement {
     const cached = this.#statements.get(sql)
     if (cached !== undefined) {
       cached.lastUse = ++this.#uses
@@ -80,6 +86,7 @@ export class Connection {
     }
     if (this.#statements.size >= statementLimit) this.#forgetHalf()
     const statement = this.#database.prepare(sql)
+    statement.setReturnArrays(returnsArrays)
     const prepared = { statement, returnsRows: statement.columns().length > 0, lastUse: ++this.#uses }
     this.#statements.set(sql, prepared)
     return prepared
