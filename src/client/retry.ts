@@ -76,7 +76,7 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   if (!repeatable) return undefined
   if (transientStatuses.has(answer.status)) return `status ${answer.status}`
   // An earlier attempt without an answer can still be running, in which case its key answers 409
-  // (docs/service.md#idempotency-conflict). The next attempt replays a 409 of the operation itself, and is the last one.
+  // (docs/service.md#idempotency-conflict). The next attempt replays a 409 of the operation itself, and is the last.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }
