@@ -180,6 +180,16 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
 }
 
+export function cardTransactionsById(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<CardTransactionRow[]> {
+  return inBatches(ids, (batch) =>
+    tx.db.selectFrom('cardTransactions').selectAll().where('partyId', '=', partyId).where('id', 'in', batch).execute(),
+  )
+}
+
 /** Returns purchases and refunds on cards. */
 export async function transactionsOfCards(
   tx: Transaction,

@@ -155,22 +155,3 @@ export function ledgerOfPosting({ db }: Transaction, partyId: string, postingId:
   const rows = db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId)
   return rows.where('id', 'in', ids).orderBy('id').execute()
 }
-
-/**
- * Returns the agents and runs of the party's purchases, payments and transfers with these ids, and their names: the
- * merchant, or a payment's description or payee.
- */
-export async function sourcesOfEntries({ db }: Transaction, partyId: string, ids: readonly string[]) {
-  if (ids.length === 0) return []
-  return db
-    .selectFrom('payments')
-    .select(['id', 'agentId', 'instanceId', (of) => of.fn.coalesce('description', 'claimant').as('name')])
-    .where((of) => of.and([of('partyId', '=', partyId), of('id', 'in', ids)]))
-    .unionAll(
-      db
-        .selectFrom('cardTransactions')
-        .select(['id', 'agentId', 'instanceId', 'merchantName as name'])
-        .where((of) => of.and([of('partyId', '=', partyId), of('id', 'in', ids)])),
-    )
-    .execute()
-}

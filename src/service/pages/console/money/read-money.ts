@@ -3,9 +3,12 @@ import { Failure } from '../../../../core/errors.ts'
 import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
 import { readAsUser } from '../../../request/in-process.ts'
 import { namesOfAgents } from '../../../store/agents.ts'
+import { cardTransactionsById } from '../../../store/card-transactions.ts'
 import { readTimes } from '../../../store/clock.ts'
+import type { Transaction } from '../../../store/engine/store.ts'
 import { listFailedEffects } from '../../../store/failed-effects.ts'
-import { entriesOfParty, sourcesOfEntries, walletEntries } from '../../../store/ledger.ts'
+import { entriesOfParty, walletEntries } from '../../../store/ledger.ts'
+import { paymentsById } from '../../../store/payments.ts'
 import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
 import type { FailedEffectRow } from '../../../store/schema/failed-effects.ts'
 import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
@@ -88,7 +91,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         const plotted = await walletEntries(tx, key, { limit: maxPlotted, beforeId: null })
         const { rows, lastId } = await walletEntries(tx, key, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
-        const causes = await sourcesOfEntries(tx, partyId, ids)
+        const causes = await sourcesOf(tx, partyId, ids)
         const agentNames = await namesOfAgents(tx, partyId, [
           ...new Set(causes.flatMap(({ agentId }) => agentId ?? [])),
         ])
@@ -104,8 +107,8 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
     /** Returns the descriptions or payees of the party's own payments, by id. */
     paymentNames: async ({ partyId }: UserRow, payments: readonly { id: string }[]) => {
       const ids = payments.map(({ id }) => id)
-      const sources = await store.read((tx) => sourcesOfEntries(tx, partyId, ids))
-      return new Map(withoutCards(sources.map(({ id, name }) => [id, name] as const)))
+      const named = await store.read((tx) => sourcesOf(tx, partyId, ids))
+      return new Map(withoutCards(named.map(({ id, name }) => [id, name] as const)))
     },
     list: <Attributes>(user: UserRow, key: OperationKey, input: ListInput = {}) =>
       readList<Attributes>(dependencies, user, key, input),
@@ -120,6 +123,16 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
 }
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
+
+/** Returns records that moved money, each with the name of its merchant, or its description or payee. */
+async function sourcesOf(tx: Transaction, partyId: string, ids: readonly string[]) {
+  const purchases = await cardTransactionsById(tx, partyId, ids)
+  const payments = await paymentsById(tx, partyId, ids)
+  return [
+    ...purchases.map((row) => ({ ...row, name: row.merchantName })),
+    ...payments.map((row) => ({ ...row, name: row.description ?? row.claimant })),
+  ]
+}
 
 function walletSummary(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSummary {
   const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
