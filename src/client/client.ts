@@ -52,6 +52,8 @@ export interface CallOptions {
   isRepeat?: boolean
   /** Whether the call carries out a model's tool call. */
   isToolCall?: boolean
+  /** The id of the tool call that the call carries out, or reads something for. */
+  toolCall?: string | undefined
   /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
   /** The fault to inject if the API is in this process; it has no effect over a network. */
@@ -172,7 +174,6 @@ export function createClient(options: ClientOptions): Client {
   }
   const { origin, pathname, host } = new URL(options.baseUrl)
   const carry = options.carry ?? transportOver(options.fetch, origin + pathname.replace(/\/+$/, ''))
-
   const call: Client['call'] = async (operation, input, callOptions = {}) => {
     const { path, params, body } = prepare(operation, input)
     const beganAtMs = system.elapsed()
@@ -187,6 +188,7 @@ export function createClient(options: ClientOptions): Client {
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
       if (callOptions.isRepeat === true) headers['X-MCP-Repeat'] = 'true'
       if (callOptions.isToolCall === true) headers['X-MCP-Tool-Call'] = 'true'
+      if (callOptions.toolCall !== undefined) headers['X-MCP-Tool-Call-Id'] = callOptions.toolCall
       if (body !== undefined) headers['Content-Type'] = 'application/json'
       const now = shortenWait(operation, input, system.elapsed() - beganAtMs)?.path ?? path
       const { name, method } = operation

@@ -119,6 +119,8 @@ export interface RunNote {
   operation: string
   /** The host's own name and version. */
   host?: string | undefined
+  /** The id of the tool call that it belongs to. */
+  toolCall?: string
   /** A name for the event: only the first note with a given name is recorded. */
   once?: string
   arguments?: Record<string, unknown>

@@ -1,5 +1,5 @@
 import { CLIENT_INFO_META_KEY, type ServerContext } from '@modelcontextprotocol/server'
-import type { Client } from '../client/client.ts'
+import type { CallOptions, Client } from '../client/client.ts'
 import type { HostProgram } from '../core/user-agent.ts'
 import type { Dependencies } from './dependencies.ts'
 
@@ -28,9 +28,20 @@ export function forRequest(dependencies: Dependencies, context: ServerContext): 
   const host = hostOf(server, context)
   return host === undefined
     ? dependencies
-    : { ...dependencies, api: { ...api, client: async () => namingHost(await api.client(), host) } }
+    : { ...dependencies, api: { ...api, client: async () => withOptions(await api.client(), { host }) } }
 }
 
-function namingHost({ call }: Pick<Client, 'call'>, host: HostProgram): Pick<Client, 'call'> {
-  return { call: (operation, input, options) => call(operation, input, { ...options, host }) }
+/** Returns the dependencies for one tool call, so that all its requests and notes have the same id. */
+export function forToolCall(dependencies: Dependencies, context: ServerContext): Dependencies {
+  const own = forRequest(dependencies, context)
+  const toolCall = Buffer.from(own.system.randomBytes(8)).toString('hex')
+  return {
+    ...own,
+    api: { ...own.api, client: async () => withOptions(await own.api.client(), { toolCall }) },
+    run: { ...own.run, note: (runNote) => own.run.note({ ...runNote, toolCall }) },
+  }
+}
+
+function withOptions({ call }: Pick<Client, 'call'>, more: CallOptions): Pick<Client, 'call'> {
+  return { call: (operation, input, options) => call(operation, input, { ...options, ...more }) }
 }

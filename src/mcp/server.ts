@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { displayName } from '../core/product.ts'
 import { nextTurn } from '../core/system.ts'
 import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
-import { forRequest } from './host.ts'
+import { forRequest, forToolCall } from './host.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Listening } from './listen-request.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -120,7 +120,7 @@ function answerTools(dependencies: Dependencies): void {
     return page
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await loaded.call()).callTool(forRequest(dependencies, context), params, context)
+    return (await loaded.call()).callTool(forToolCall(dependencies, context), params, context)
   })
 }
 

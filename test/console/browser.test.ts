@@ -50,6 +50,33 @@ test('events appear without a reload, in the list and in the timeline', async ()
   await context.close()
 })
 
+test('a read moves into the row of its tool call when the call arrives, and a later one is added there', async () => {
+  const sent = { instanceId: 'reading', headers: { 'X-MCP-Tool-Call-Id': 'one' } }
+  await site.world.get('/whoami', { instanceId: 'reading' })
+  const [entry] = await entriesOf(site.world, 'reading')
+  const { page, context, complaints } = await open(`/console/runs/${entry?.runId}`)
+  await isLive(page)
+  const rows = () => page.locator('.entry .tool code').allTextContents()
+  const read = async () => {
+    await site.world.get('/wallets', sent)
+    await site.world.service.runLog.flush()
+  }
+  await read()
+  await expect.poll(rows).toEqual(['list_wallets', 'whoami'])
+  await site.world.issueCard({}, { ...sent, headers: { ...sent.headers, 'X-MCP-Tool-Call': 'true' } })
+  await site.world.service.runLog.flush()
+  await expect.poll(rows).toEqual(['issue_agent_card', 'whoami'])
+  const call = page.locator('.entry').filter({ hasText: 'issue_agent_card' })
+  await call.getByText('+1 read', { exact: true }).waitFor()
+  await read()
+  await call.getByText('+2 reads', { exact: true }).waitFor()
+  expect(await rows()).toEqual(['issue_agent_card', 'whoami'])
+  await call.locator('summary').first().click()
+  await expect.poll(() => call.getByRole('region', { name: 'Reads for this call' }).getByRole('link').count()).toBe(2)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 test('an entry opens and closes by the keyboard alone', async () => {
   const { page, context, complaints } = await open(await runPath())
   const entry = page.getByRole('listitem').filter({ hasText: 'simulate_card_authorization' })

@@ -162,7 +162,7 @@ onEachDatabase('the console finds records', (database) => {
     }
     const noted = Array.from({ length: maxEntriesSearched }, (_, at) => ({
       row: {
-        ...{ partyId, runId, kind, operation, outcome, keyHash, atMs, ...nothing, supportId: null },
+        ...{ partyId, runId, kind, operation, outcome, keyHash, atMs, ...nothing, supportId: null, toolCall: null },
         id: `ent_${(atMs + 1).toString(16).padStart(12, '0')}${at.toString(16).padStart(20, '0')}`,
         detail: JSON.stringify({ answer: '{}' }),
       },

@@ -13,12 +13,14 @@ import { resourceIds } from './activity.ts'
 import { cutText, maskJson, maskText } from './body-masking.ts'
 import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
-import type { Note, RunLog } from './run-log.ts'
+import { type Note, type RunLog, toolCallName } from './run-log.ts'
 
 /** The MCP server sets this header when it repeats a request because a model repeated its call. */
 const repeatHeader = 'x-mcp-repeat'
 /** The MCP server sets this header on a request that carries out a tool call. */
 const toolHeader = 'x-mcp-tool-call'
+/** The MCP server sets this header, with an id of the tool call, on all requests that it makes for that call. */
+const toolCallHeader = 'x-mcp-tool-call-id'
 
 /** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
 export function noteCall(
@@ -66,6 +68,7 @@ function noteOfCall(
   const parsed = 'context' in request ? request : undefined
   const posted = 'posted' in request ? request.posted : []
   const answer = answerIn(request, reply)
+  const outcome = outcomeOf(request, reply, answer)
   const customer = parsed?.context.partyId ?? actor.partyId
   const ids = parsed === undefined ? [] : resourceIds(operation, parsed.values, answer)
   const orderId = ids.find((id) => id.startsWith('sor_')) ?? attributesIn(answer)?.orderId
@@ -92,7 +95,7 @@ function noteOfCall(
     kind: 'call',
     operation: operation.name,
     agentId: actor.agentId,
-    outcome: outcomeOf(request, reply, answer),
+    outcome,
     status: reply?.status ?? null,
     code: codeIn(answer) ?? declineIn(request, answer),
     amountCents: amountIn(answer) ?? amountIn('json' in incoming ? incoming.json : undefined),
@@ -101,6 +104,7 @@ function noteOfCall(
     ms: Math.round(ms),
     supportId: reply?.headers['X-Request-Id'] ?? supportId,
     keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
+    toolCall: toolCallOf(request, outcome),
     detail: JSON.stringify(detail),
     // A customer's money is not this party's.
     spentCents: spentCents(posted.flatMap((one) => (one.partyId === actor.partyId ? one.posting : []))),
@@ -109,6 +113,18 @@ function noteOfCall(
     instanceId: parsed?.context.instanceId ?? instanceIdIn(headers),
     host: hostIn(headers),
   }
+}
+
+/**
+ * Returns the name of the tool call that the request was made for. Anybody can send the header, so only a read that
+ * succeeded and shows no secret may be shown within a call. Everything else has its own row in the timeline.
+ */
+function toolCallOf({ operation, incoming: { headers }, actor, plan }: Known | Parsed | Done, outcome: RunOutcome) {
+  const id = headers.get(toolCallHeader)
+  if (id === null) return null
+  if (headers.get(toolHeader) === 'true') return toolCallName('call', actor.keyId, id)
+  const isPlainRead = operation.effect === 'read' && outcome === 'done' && plan.fault === undefined
+  return isPlainRead && secretFields(operation).length === 0 ? toolCallName('read', actor.keyId, id) : null
 }
 
 function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): RunOutcome {

@@ -7,7 +7,7 @@ import type { System } from '../../core/system.ts'
 import { type ReportEntry, type ReportedEntry, type RunDetail, spentCents } from '../rules/runs.ts'
 import type { Store } from '../store/engine/store.ts'
 import { maskJson, maskText } from './body-masking.ts'
-import type { Note, RunLog } from './run-log.ts'
+import { type Note, type RunLog, toolCallName } from './run-log.ts'
 
 interface ReporterDependencies {
   store: Store
@@ -33,7 +33,8 @@ export function createReporter({ store, system, runLog }: ReporterDependencies):
 }
 
 function noteOf(entry: ReportedEntry, atMs: number): Note {
-  const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = entry
+  const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms, keyId, toolCall } =
+    entry
   const host = foreignName(maskKeptText(entry.host ?? ''), '') || null
   return {
     partyId,
@@ -52,6 +53,7 @@ function noteOf(entry: ReportedEntry, atMs: number): Note {
     fault: fault ?? null,
     ms: ms ?? null,
     supportId: null,
+    toolCall: keyId === undefined || toolCall === undefined ? null : toolCallName('call', keyId, toolCall),
     detail: JSON.stringify(detailOf(entry)),
     spentCents: spentCents(entry.postings ?? []),
   }

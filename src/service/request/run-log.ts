@@ -53,6 +53,13 @@ export function runIdOf(partyId: string, instanceId: string | null): string {
 }
 
 /**
+ * Returns the name by which the entries of a tool call and of the reads for its answer find each other. It contains the
+ * credential, so nobody can add an entry to the tool call of another credential.
+ */
+export const toolCallName = (as: 'call' | 'read', keyId: string, id: string) =>
+  `${as}_${sha256(JSON.stringify([keyId, id])).slice(0, 24)}`
+
+/**
  * Records the events of each run, for viewers now or later (docs/console.md). Entries are written a moment after their
  * requests, so that no request waits for them. The ledger and the activity are never lost; a killed process loses its
  * last moment of entries.
@@ -271,6 +278,7 @@ function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?
     ms: null,
     supportId: null,
     keyHash: null,
+    toolCall: null,
     counterparty: null,
     detail: JSON.stringify(detail),
     atMs: nowMs,

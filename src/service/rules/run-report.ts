@@ -14,7 +14,7 @@ export interface RunReport {
   calls: number
   refused: number
   /** The rows that the figures are based on: if `complete` is false, only the first ones. */
-  evaluated: { entries: number; calls: number; changes: number; complete: boolean }
+  evaluated: { entries: number; calls: number; toolReads: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
   merchants: ReportMerchant[]

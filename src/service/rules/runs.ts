@@ -67,6 +67,32 @@ export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entri
     }, 0)
 }
 
+const callNameOf = (name: string) => name.replace(/^read_/, 'call_')
+
+/** Returns the names of a tool call and of its reads, for the name of either. */
+export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/^call_/, 'read_')]
+
+/** The most reads shown within a tool call. Further ones have their own rows. */
+const maxReadsWithin = 20
+
+/**
+ * Returns the ids of the reads within each tool call, by the id of the call's entry. Reads without a call are left out.
+ * If a call was sent several times, its reads belong to the last one.
+ * @param entries Entries of one run, in the order of their ids.
+ */
+export function readsWithinCalls(
+  entries: readonly { id: string; toolCall: string | null }[],
+): ReadonlyMap<string, readonly string[]> {
+  const byName = Map.groupBy(entries, ({ toolCall }) => toolCall ?? '')
+  const reads = [...byName].filter(([name]) => name.startsWith('read_'))
+  return new Map(
+    reads.flatMap(([name, named]) => {
+      const call = byName.get(callNameOf(name))?.at(-1)
+      return call === undefined ? [] : [[call.id, named.slice(0, maxReadsWithin).map(({ id }) => id)] as const]
+    }),
+  )
+}
+
 /** A fault that was injected into a call. */
 export interface RunFault {
   kind: FaultKind
@@ -134,6 +160,8 @@ export interface ReportedEntry {
   host?: string | undefined
   keyId?: string | undefined
   actorType?: string | undefined
+  /** The id of the tool call that it belongs to. */
+  toolCall?: string | undefined
   /** A name for the event. Of several events with the same name, only the first is recorded. */
   once?: string | undefined
   arguments?: Record<string, unknown> | undefined

@@ -186,7 +186,8 @@ export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
   ...(['partyId', 'id', 'runId', 'kind', 'operation', 'agentId', 'outcome', 'status', 'code'] as const),
-  ...(['amountCents', 'counterparty', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
+  ...(['amountCents', 'counterparty', 'fault', 'ms', 'supportId', 'keyHash'] as const),
+  ...(['toolCall', 'atMs', 'recordedAtMs'] as const),
 ] as const
 
 /** The requested part of a run's entries: those after an entry, newest or oldest first. */
@@ -251,6 +252,18 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
   if (operation !== undefined) query = query.where('operation', '=', operation)
   if (outcome !== undefined) query = query.where('outcome', '=', outcome)
   return query
+}
+
+/** Returns up to 2,000 entries of a run with these names of tool calls: first calls, then reads, each sorted by id. */
+export function entriesOfToolCalls(
+  { db }: Transaction,
+  { partyId, runId }: Pick<EntryScope, 'partyId' | 'runId'>,
+  names: readonly string[],
+): Promise<ListedEntry[]> {
+  if (names.length === 0) return Promise.resolve([])
+  const named = db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId).where('runId', '=', runId)
+  const inOrder = named.where('toolCall', 'in', names).orderBy('toolCall').orderBy('id')
+  return inOrder.limit(2000).execute()
 }
 
 export const findRunEntry = finderOf('runEntries', 'partyId', 'id')

@@ -65,6 +65,7 @@ export async function runReport(
     evaluated: {
       entries: totals.entries,
       calls: totals.calls,
+      toolReads: totals.toolReads,
       changes: changes.rows,
       complete: totals.complete && changes.complete,
     },

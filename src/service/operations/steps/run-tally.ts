@@ -46,6 +46,7 @@ export async function tally(store: Pick<Store, 'read'>, run: RunRow, maxCount: n
 class RunTally {
   entries = 0
   #calls = 0
+  #toolReads = 0
   readonly #repeats = new Tally()
   readonly #faults = new Tally()
   readonly #refusals = new Tally()
@@ -56,6 +57,7 @@ class RunTally {
     const { operation, outcome, kind, code, fault } = entry
     this.entries++
     if (kind === 'call') this.#calls++
+    if (entry.toolCall?.startsWith('read_')) this.#toolReads++
     if (outcome === 'repeated' || outcome === 'replayed') this.#repeats.add(outcome, operation)
     if (fault !== null) this.#faults.add(fault, operation)
     if (code !== null && outcome !== 'declined') this.#refusals.add(code, operation)
@@ -76,6 +78,7 @@ class RunTally {
     return {
       entries: this.entries,
       calls: this.#calls,
+      toolReads: this.#toolReads,
       questions: this.#questions,
       postings: this.#postings,
       repeats: this.#repeats.counts(),

@@ -62,6 +62,8 @@ export const runEntries = table({
   supportId: nullable(text),
   /** The start of a hash of its Idempotency-Key. It connects a repeated call with the original one. */
   keyHash: nullable(text),
+  /** `call_` or `read_`, and a hash that a tool call shares with the reads for its answer; null for other entries. */
+  toolCall: nullable(text),
   /** `RunDetail` as JSON. */
   detail: text,
   /** On the service's clock. */
@@ -76,6 +78,7 @@ export const runEntries = table({
     'partyId supportId',
     'recordedAtMs',
   ],
+  $namedIndexes: { tool_call: '("partyId", "toolCall", "id") where "toolCall" is not null' },
 })
 
 export type RunEntryRow = RowOf<typeof runEntries>

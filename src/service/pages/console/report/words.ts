@@ -74,6 +74,7 @@ function run(report: RunReport, madeAt: string): Section {
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', callsOf(report)],
+      ['Reads for tool calls', String(report.evaluated.toolReads)],
       ['Entries read', `${report.evaluated.entries}, with ${postedIn(report)}`],
       ['Intended on cards', money(totals.intendedCents)],
       ['Authorized', money(totals.authorizedCents)],

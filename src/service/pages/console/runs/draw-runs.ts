@@ -15,9 +15,9 @@ const entriesOnTop = 30
 export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
   const run = await reads.run(scope.partyId, scope.runId)
   if (run === undefined) return undefined
-  const { rows, lastId } = await reads.entries(scope, { limit: entriesOnTop, fromId: null })
+  const { rows, lastId, isFull } = await reads.entries(scope, { limit: entriesOnTop, fromId: null })
   const entries = timelinePart({ run, entries: rows, onward: null, nowMs: await reads.now() })
-  const isAll = lastId === null || rows.length < entriesOnTop
+  const isAll = lastId === null || !isFull
   const part = isAll
     ? entries
     : html`${entries}${gapPart(timelineAddress(scope.runId, { ...scope, before: lastId }), lastId)}`

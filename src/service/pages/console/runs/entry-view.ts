@@ -62,6 +62,7 @@ ${faultPart(detail)}
 ${factsPart(detail)}
 ${orderPart(detail, state.shopId)}
 ${postingsPart(entry)}
+${readsPart(entry, nowMs)}
 ${jsonPart('Request', requestLine(detail), detail.body, detail.bodyCut)}
 <div class="compared">${jsonPart('Answer', null, detail.answer, detail.cut)}${toolResultPart(state)}</div>
 ${kind === 'call' && detail.path !== undefined ? curlPart(state) : ''}
@@ -106,6 +107,18 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
       ? html`the first call, which is no longer kept${detail.repeats === undefined ? '' : html` (${idLink(detail.repeats)})`}`
       : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first call</a>`
   return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: this is the recorded answer of ${first}.</p>`
+}
+
+/** Renders the reads that the MCP server made for a tool call, or the link from such a read to its call. */
+function readsPart({ run, reads, madeFor }: EntryOpened, nowMs: number): Html {
+  const address = (id: string) => `/console/runs/${run.id}/entries/${id}`
+  if (madeFor !== null)
+    return html`<p class="note">The MCP server read this for <a href="${address(madeFor)}">the call of a tool</a>.</p>`
+  if (reads.length === 0) return html``
+  return html`<section aria-label="Reads for this call"><h2>Reads for this call</h2><ul>${reads.map(
+    ({ id, operation, atMs, ms }) =>
+      html`<li><a href="${address(id)}">${operation}</a> <span class="aside">${clockText(atMs, nowMs)} UTC${ms === null ? '' : `, took ${ms} ms`}</span></li>`,
+  )}</ul><p class="aside">The MCP server read these before or after the call. They count as calls of the run.</p></section>`
 }
 
 function faultPart({ fault }: RunDetail): Html {

@@ -1,4 +1,4 @@
-import type { RunDetail, RunOutcome } from '../../../rules/runs.ts'
+import { type RunDetail, type RunOutcome, readsWithinCalls, toolCallNames } from '../../../rules/runs.ts'
 import { activeAgents, namesOfAgents } from '../../../store/agents.ts'
 import { readTimes } from '../../../store/clock.ts'
 import type { PageOf, PageRequest } from '../../../store/engine/page.ts'
@@ -7,6 +7,7 @@ import { type Bucket, bucketsOfRuns, type RunScope, spanOfRuns } from '../../../
 import {
   type EntryPage,
   type EntryScope,
+  entriesOfToolCalls,
   entryOfRequest,
   findRun,
   findRunEntry,
@@ -42,8 +43,23 @@ export interface EntrySeen extends ListedEntry {
   agentName: string | null
 }
 
+/** An entry in a timeline. */
+export interface EntryInTimeline extends EntrySeen {
+  /** The ids of the reads for this tool call. They are shown within its row. */
+  reads: readonly string[]
+}
+
+interface TimelinePage extends PageOf<EntryInTimeline> {
+  /** Whether the page has the requested number of entries, including the reads within tool calls. */
+  isFull: boolean
+}
+
 /** An entry with its details. */
 export interface EntryOpened extends EntrySeen {
+  /** The reads that the MCP server made for this tool call. */
+  reads: readonly ListedEntry[]
+  /** The id of the tool call that this read was made for; null if there is none. */
+  madeFor: string | null
   detail: RunDetail
   run: RunSeen
   /** The ids of the neighboring entries in the timeline. */
@@ -73,10 +89,21 @@ export function createRunReads({ store }: { store: Store }) {
       store.read(async (tx) => ({
         agents: withoutCards((await activeAgents(tx, partyId)).map(({ id, name }) => ({ id, name }))),
       })),
-    entries: (scope: EntryScope, page: EntryPage): Promise<PageOf<EntrySeen>> =>
+    entries: (scope: EntryScope, page: EntryPage): Promise<TimelinePage> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listRunEntries(tx, scope, page)
-        return { rows: await withAgents(tx, scope.partyId, rows), lastId }
+        const within = isFiltered(scope) ? new Map() : readsWithinCalls(await ofToolCalls(tx, scope, rows))
+        const hidden = new Set([...within.values()].flat())
+        const visible = await withAgents(
+          tx,
+          scope.partyId,
+          rows.filter(({ id }) => !hidden.has(id)),
+        )
+        return {
+          rows: visible.map((row) => ({ ...row, reads: within.get(row.id) ?? [] })),
+          lastId,
+          isFull: rows.length === page.limit,
+        }
       }),
     entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
       store.read((tx) => entryOpened(tx, partyId, id)),
@@ -86,6 +113,16 @@ export function createRunReads({ store }: { store: Store }) {
 }
 
 export type RunReads = ReturnType<typeof createRunReads>
+
+/** Returns whether some entries of the run are left out. The remaining ones then all have their own rows. */
+const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
+  Object.values(filter).some((value) => value !== undefined)
+
+/** Returns all entries of the tool calls of these entries. */
+function ofToolCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
+  const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
+  return entriesOfToolCalls(tx, scope, [...new Set(names)])
+}
 
 async function withProblems(tx: Transaction, partyId: string, rows: readonly RunRow[]): Promise<RunListed[]> {
   const found = await runEntriesWith(
@@ -133,12 +170,17 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
   const repeated = detail.repeats === undefined ? undefined : await entryOfRequest(tx, partyId, detail.repeats)
   const walletIds = (detail.postings ?? []).flatMap(({ entries }) => entries.map(({ walletId }) => walletId))
   const names = await namesOfWallets(tx, partyId, [...new Set(walletIds.filter((one) => one !== null))])
+  const ofCall = await ofToolCalls(tx, scope, [row])
+  const within = readsWithinCalls(ofCall)
+  const reads = new Set(within.get(id))
   const [seen] = await withAgents(tx, partyId, [row])
   if (seen === undefined) throw new Error('Bug: an entry was lost on the way.')
   return {
     ...seen,
     detail,
     run,
+    reads: ofCall.filter((one) => reads.has(one.id)),
+    madeFor: [...within].find(([, ids]) => ids.includes(id))?.[0] ?? null,
     older: older.rows[0]?.id ?? null,
     newer: newer?.id ?? null,
     repeated: repeated === undefined ? null : { runId: repeated.runId, id: repeated.id },

@@ -7,12 +7,12 @@ import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import { declineText, deedOf } from './deeds.ts'
 import { type FiltersShown, filtersForm } from './filters-view.ts'
-import type { EntrySeen, RunSeen } from './read-runs.ts'
+import type { EntryInTimeline, RunSeen } from './read-runs.ts'
 import { separatorText } from './separators.ts'
 import { clockText, kindWords, runName, stateOf, timelineAddress } from './words.ts'
 
 interface TimelineShown extends FiltersShown {
-  entries: readonly EntrySeen[]
+  entries: readonly EntryInTimeline[]
   /** The address of the next entries; null if there are none. */
   onward: string | null
   /** The address for newer entries; null if this page does not start with the newest. */
@@ -87,10 +87,10 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
  */
 function entryRow(
   runId: string,
-  entry: EntrySeen,
+  entry: EntryInTimeline,
   { between, nowMs }: { between: string | null; nowMs: number },
 ): Html {
-  const { id, operation, kind, code, amountCents, ms, atMs, fault } = entry
+  const { id, operation, kind, code, amountCents, ms, atMs, fault, reads } = entry
   const address = `/console/runs/${runId}/entries/${id}`
   const { text, like, mark } = stateOf(entry)
   const declined = declineText(entry)
@@ -98,8 +98,8 @@ function entryRow(
   const label = isEffect
     ? reasonText(operation)
     : html`<bdi>${deedOf(entry)}</bdi>${declined === null ? '' : `: declined, ${declined}`} <code>${operation}</code>`
-  return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${label}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+  return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry data-reads="${reads.join(' ')}"><details id="open-${id}" data-source="${address}?fragment=1">
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${label}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}${reads.length === 0 ? '' : html` <span class="why">+${reads.length} ${reads.length === 1 ? 'read' : 'reads'}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`

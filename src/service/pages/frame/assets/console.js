@@ -110,11 +110,23 @@ function addNewer(list, text) {
   const entries = shown.filter((entry) =>
     entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
   )
+  for (const entry of shown) showReads(entry)
   if (entries.length === 0) return
   const empty = list.querySelector('[data-empty]')
   empty?.remove()
   for (const entry of entries) entry.classList.add('new')
   list.prepend(...entries)
+}
+
+/**
+ * Moves the reads of a tool call from their rows into the row of the call.
+ * @param {Element} entry The new row of the call.
+ */
+function showReads(entry) {
+  const ids = entry.getAttribute('data-reads')?.split(' ') ?? []
+  for (const id of ids) document.getElementById(id)?.remove()
+  const [own, wanted] = [document.getElementById(entry.id), entry].map((row) => row?.querySelector('summary'))
+  if (own && wanted) redraw(own, wanted)
 }
 
 /**

@@ -6,7 +6,7 @@
 /**
  * Changes the content of an element to the wanted one.
  * @param {Element} part
- * @param {DocumentFragment} wanted The new content; the call empties it.
+ * @param {DocumentFragment | Element} wanted The element with the new content; the call empties it.
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
