@@ -97,6 +97,18 @@ onEachDatabase('run reports', (database) => {
     expect(await reportIn()).toStrictEqual(report)
   })
 
+  test('links each record on the page, and writes its whole id in a file', async () => {
+    const { cards, declines, wallets } = await reportIn()
+    const ids = [...cards, ...declines].map(({ id }) => id).concat(wallets.map(({ walletId }) => walletId))
+    const [page, file] = [(await open()).text, (await open('?format=html')).text]
+    expect(ids.length).toBeGreaterThan(4)
+    for (const id of ids) {
+      expect(page).toContain(`<a href="/console/records/${id}">${id}</a>`)
+      expect(file).toContain(`<bdi>${id}</bdi>`)
+    }
+    expect(file).not.toContain('href="/')
+  })
+
   test('shows the run’s own requests in a customer’s account, and nothing else there', async () => {
     const { world, owner } = site
     const [mine, another] = [{ instanceId: 'a run for somebody' }, { instanceId: 'a run before' }]

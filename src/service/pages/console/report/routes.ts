@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { Show } from '../../frame/answers.ts'
 import { consoleHeaders, ownFileHeaders } from '../../frame/headers.ts'
+import { withLinkedIds } from '../../frame/ids.ts'
 import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, noSuchRun, servePage, showNotFound } from '../serve-page.ts'
 import { type ReportFormat, reportFormats } from './report-file.ts'
@@ -23,7 +24,7 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   if (format !== undefined) return sent(c, fileOf(store, madeReport, format), { runId, format })
   const page = consolePage({
     title: 'Run report',
-    main: html`${downloads(runId)}${reportParts(madeReport.report, madeReport.madeAt)}`,
+    main: html`${downloads(runId)}${reportParts(madeReport.report, madeReport.madeAt, withLinkedIds)}`,
   })
   return c.html(page, 200, consoleHeaders)
 }

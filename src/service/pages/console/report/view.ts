@@ -6,16 +6,18 @@ import type { RunReport } from '../../../rules/run-report.ts'
 import type { Html } from '../../frame/document.ts'
 import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleOf } from './words.ts'
 
-/** Renders the parts of a run's report for a console page or a file. */
-export function reportParts(report: RunReport, madeAt: string): Html {
+type Show = (text: string) => Html | string
+
+/** Renders the parts of a run's report. @param show Renders a text, which may contain ids of records. */
+export function reportParts(report: RunReport, madeAt: string, show: Show): Html {
   return html`<article class="report stack">
 <h1><bdi>${titleOf(report)}</bdi></h1>
 ${missingParts(report).map(asideText)}
-${sectionsOf(report, madeAt).map(section)}
+${sectionsOf(report, madeAt).map((part) => section(part, show))}
 </article>`
 }
 
-function section(part: Section): Html {
+function section(part: Section, show: Show): Html {
   const { id, title, none, note, columns, amounts = [] } = part
   const { visibleRows, more } = readableRows(part)
   const heading = html`<h2 id="${id}">${title}</h2>`
@@ -23,7 +25,7 @@ function section(part: Section): Html {
   const [first, ...rest] = columns.map((name, at) => ({
     name,
     isNumber: amounts.includes(at),
-    cell: (row: Section['rows'][number]) => text(row[at] ?? ''),
+    cell: (row: Section['rows'][number]) => cellText(row[at] ?? '', show),
   }))
   if (first === undefined) throw new Error(`Bug: the section ${id} has no columns.`)
   return html`<section aria-labelledby="${id}">${heading}${asideText(note)}
@@ -34,9 +36,9 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
 /** Renders a cell. Lines may break anywhere in text from outside the service, and in long ids and hashes. */
-function text(cell: Cell): Html | string {
-  if (typeof cell !== 'string') return html`<bdi>${cell.foreign}</bdi>`
-  return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${cell}</bdi>` : cell
+function cellText(cell: Cell, show: Show): Html | string {
+  if (typeof cell !== 'string') return html`<bdi>${show(cell.foreign)}</bdi>`
+  return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${show(cell)}</bdi>` : show(cell)
 }
 
 /** Renders the download links of the report page. */
@@ -52,7 +54,7 @@ export function downloads(runId: string): Html {
 }
 
 /**
- * Returns a report as a self-contained HTML file without a script. The caller replaces the `<!-- data -->` comment with
+ * Returns a report as a self-contained HTML file without a script or links to the service. The caller replaces the `<!-- data -->` comment with
  * the data that `verify` reads.
  */
 export function reportDocument(report: RunReport, madeAt: string): string {
@@ -60,7 +62,7 @@ export function reportDocument(report: RunReport, madeAt: string): string {
     title: titleOf(report),
     style: `${baseStyle()}${partsStyle()}`,
     body: `${html`<main class="full">
-${reportParts(report, madeAt)}
+${reportParts(report, madeAt, (text) => text)}
 </main>
 <!-- data -->`}`,
   })
