@@ -55,7 +55,7 @@ test('a read moves into the row of its tool call when the call arrives, and a la
   await site.world.get('/whoami', { instanceId: 'reading' })
   const [entry] = await entriesOf(site.world, 'reading')
   const { page, context, complaints } = await open(`/console/runs/${entry?.runId}`)
-  await isLive(page)
+  await waitUntilLive(page)
   const rows = () => page.locator('.entry .tool code').allTextContents()
   const read = async () => {
     await site.world.get('/wallets', sent)
