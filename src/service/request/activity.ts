@@ -40,7 +40,7 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
 interface RecordedWith {
   /** The end of the chain, if it was read under a lock that excludes other writers. */
   end?: ChainEnd | undefined
-  /** The record of the act's idempotency key, which is written with it. */
+  /** The idempotency record of the request. One statement writes it together with the act. */
   record?: IdempotencyRecordRow | undefined
 }
 
@@ -106,7 +106,7 @@ export async function recordActivity(
   await recordAct(context, act, recorded)
 }
 
-/** Returns the act of a signed-in user on a page. There is no credential, so the user's id replaces its id. */
+/** Returns the act of a signed-in user on a page. `keyId` is the user's id, because a page has no credential. */
 export function actOfUser(
   { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -115,8 +115,8 @@ export function actOfUser(
 }
 
 /**
- * Returns the act of a visitor without a credential on a page that a link opened. The id of the record behind the link
- * replaces the credential's id.
+ * Returns the act of a visitor on a page that a link opened. `keyId` is the id of the record behind the link, because
+ * the visitor has no credential.
  */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },
@@ -130,7 +130,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of an application that uses the connection its user granted, while the user is absent. */
+/** Returns the act of a connected application, for which its user need not be present. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -146,8 +146,8 @@ export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
 }
 
 /**
- * The columns that a hash covers, in order. The list is explicit so that a hash never depends on the order of a
- * literal.
+ * The columns that a hash covers, in order. The list is explicit, so a hash never depends on the order of keys in an
+ * object literal.
  */
 export const hashedColumns = [
   'id',
@@ -169,8 +169,8 @@ export const hashedColumns = [
 
 /**
  * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted; null if the chain
- * is intact. Rows deleted at the end are detected too. A database restored from an older copy is not: to detect that,
- * compare with a copy of the last hash that is kept elsewhere.
+ * is intact. This also detects rows deleted at the end, but not a database restored from an older backup: for that,
+ * compare the last hash with a copy that is kept elsewhere.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500

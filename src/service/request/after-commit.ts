@@ -7,9 +7,11 @@ import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
-/** The work that a handler requests after its transaction is committed. */
+/** The work that a handler leaves until its transaction is committed. */
 export interface AfterCommit {
-  /** Whether the clock was moved. The request is then answered once the effects that became due are applied. */
+  /**
+   * Whether the handler moved the clock. If so, the request is answered after the effects that became due are applied.
+   */
   timeMoved: boolean
   /** A shop's late or failed answer; undefined to send the recorded answer at once. */
   otherAnswer: OtherAnswer | undefined
@@ -23,7 +25,7 @@ export interface AfterCommit {
 export interface OtherAnswer {
   /** Milliseconds of real time that the answer takes. */
   afterMs: number
-  /** The failure to answer with instead; a repeat under the same key gets the recorded answer. */
+  /** The failure that replaces the recorded answer. A repeat with the same key still gets the recorded answer. */
   instead?: Failure | undefined
 }
 

@@ -21,7 +21,7 @@ export interface Authority {
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The claims of the credential if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
-  /** The rows that were read ahead, including the key that `keyIn` describes. */
+  /** The rows that were read ahead. They include the key that `keyIn` describes. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
@@ -94,7 +94,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
   return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : throwEnded()
 }
 
-/** Returns the actor of an exchanged token of a grant; undefined if the text is no such token. */
+/** Returns the actor of an exchanged token of a grant; undefined if the text is not such a token. */
 async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
@@ -104,7 +104,7 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
 }
 
 /**
- * Returns the actor of a grant, limited to the scopes that the grant has now, so that a scope the user removed ends at
+ * Returns the actor of a grant, with only those scopes that the grant still has. So removing a scope takes effect at
  * once.
  */
 async function actorOfGrant(
@@ -125,7 +125,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // An exchanged token, too, counts as the application's access token.
+    // An exchanged token also counts as the application's access token.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],

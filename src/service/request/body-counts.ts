@@ -3,13 +3,15 @@ import { Failure } from '../../core/errors.ts'
 import { announcedBytes } from './body.ts'
 import { callerOf } from './client-address.ts'
 
-/** More than any form or OAuth request needs. Each of them also has its own limit. */
+/**
+ * The most bytes that one body counts. No form or OAuth request needs as many, and each route has its own limit too.
+ */
 const maxBytes = 16 * 1024
 
 /**
  * Counts the bodies of forms and OAuth requests against the client's address, because they are read before
  * authentication.
- * @param refuse Answers a request whose body is one too many; without it the failure is thrown.
+ * @param refuse Answers a request whose body exceeds the budget. If omitted, the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {
   return async (c, next) => {

@@ -38,7 +38,7 @@ export function maskJson(text: string, secretFields: readonly string[], value: (
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
   const masking = { secret: new Set(secretFields), left: maxParts, characters: longestKept + longestSecret }
   const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // The length of omitted parts is not counted exactly.
+  // `cut` is approximate, because masking may omit parts of unknown length.
   return { text: masked.slice(0, longestKept), cut: Math.max(0, Math.max(masked.length, text.length) - longestKept) }
 }
 
@@ -78,7 +78,7 @@ function maskedField(masking: Masking, name: string, of: object, depth: number):
 
 function maskedString(masking: Masking, text: string): string {
   const { text: cutText } = maskText(text, Math.max(0, masking.characters))
-  // All inspected characters count, even if few of them are stored.
+  // All inspected characters use up the budget, even if few of them are stored.
   masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
   return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }

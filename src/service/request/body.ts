@@ -2,7 +2,7 @@ import { type BodyCount, smallBodyBytes } from '../../core/body-budget.ts'
 import { boundedText } from '../../core/bounded-text.ts'
 import { Failure, fail } from '../../core/errors.ts'
 
-/** More than any operation's attributes take. */
+/** More bytes than the attributes of any operation need. */
 export const maxBodyBytes = 1024 * 1024
 
 /**
@@ -25,7 +25,8 @@ export function isReadable(body: string): boolean {
 
 /**
  * Reads the body as text.
- * @throws Failure 400 if it is too long or its sender left before its end, 429 or 503 if too many bytes are arriving.
+ * @throws Failure 400 if it is too long or the client disconnected before its end, 429 or 503 if too many bytes are
+ * arriving.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
   const text = await boundedText(request, maxBodyBytes, count).catch((error: unknown) => {
@@ -44,7 +45,9 @@ function brokenOff(): never {
   fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** Returns whether the client has left. If it left before the end of its body, every read of the body fails. */
+/**
+ * Returns whether the client has disconnected. If it did so before the end of its body, every read of the body fails.
+ */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted
 }

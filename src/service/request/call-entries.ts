@@ -42,8 +42,8 @@ export function noteCall(
 }
 
 /**
- * Returns the entries that a request adds to other runs. Each has the request's postings for the party of that run. An
- * entry for the request's own run has none, because the call's entry has them.
+ * Returns the entries that a request adds to other runs, each with the request's postings for the party of that run. An
+ * entry for the request's own run has no postings, because the call's entry already has them.
  */
 export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
@@ -138,8 +138,8 @@ function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): R
 }
 
 /**
- * Returns the code with which a purchase or a shop declined; null if neither did. A read that shows an earlier decline
- * does not count.
+ * Returns the decline code of a purchase or a shop's answer; null if nothing was declined. A read that shows an earlier
+ * decline does not count.
  */
 function declineIn({ operation }: Phase, answer: unknown): string | null {
   const { status, decline } = attributesIn(answer) ?? {}
@@ -147,12 +147,12 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
   return (decline as { code: string } | null | undefined)?.code ?? null
 }
 
-/** Ten times the stored part of an answer; a longer answer is not read. */
+/** Ten times the stored part of an answer. A longer answer is not parsed. */
 const longestLookedAt = 163_840
 
 /**
- * Returns the answer's value if the entry needs it. It does not need lists, which are long and contain no amount of the
- * call.
+ * Returns the parsed answer if the entry needs it. Lists are not parsed: they are long, and contain no amount that the
+ * call moved.
  */
 function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
@@ -194,7 +194,7 @@ function keptOfQuery(name: string, value: string): string {
   return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
 
-/** Returns the path. If its percent-encoding hides a secret, it is decoded, so that the secret is masked. */
+/** Returns the path. If its percent-encoding hides a secret, the path is decoded, so that the secret can be masked. */
 function readablePath(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)

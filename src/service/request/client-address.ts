@@ -2,9 +2,9 @@ import type { Context } from 'hono'
 import type { ArrivingBody } from '../../core/body-budget.ts'
 import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addresses.ts'
 
-/** The sender of a request over a network. Calls within this process have none. */
+/** The sender of a request over a network. Calls within this process have no such sender. */
 export interface Caller {
-  /** The request came from this machine and through no proxy, so a local user sent it. */
+  /** Whether the request came from this machine and through no proxy, so that its sender is a local user. */
   local: boolean
   /**
    * The key under which unauthenticated requests are counted: an IPv4 address, or the /64 network of an IPv6 address.
@@ -29,15 +29,15 @@ export interface Connection {
 }
 
 /**
- * Creates the function that finds the client behind a connection. This is the connection's own address. Behind a
- * trusted proxy, it is the nearest address of X-Forwarded-For, from right to left, that is not a trusted proxy's.
- * Anything to the left of that address may be forged.
+ * Creates the function that finds the address of the client behind a connection. Usually this is the connection's own
+ * address. Behind a trusted proxy, it is the rightmost address in X-Forwarded-For that does not belong to a trusted
+ * proxy. Addresses further left may be forged.
  */
 export function clientAddress(trustedProxies: readonly string[]): (connection: Connection) => string {
   const isTrusted = inRanges(trustedProxies)
   return ({ socket, headers }) => {
     let client = canonicalAddress(socket.remoteAddress ?? '')
-    // A closed connection has no address; all of them count as one client.
+    // Closed connections have no address. Together they count as one client.
     if (client === undefined) return 'unknown'
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
     while (isTrusted(client)) {

@@ -18,12 +18,14 @@ import { type Reply, refusal, success } from './reply.ts'
 import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
 
 /*
- * In a command's transaction, apart from the records of its handler:
- * - `pipeline.ts` reads the time and the credential, then `readAhead` reads its rows under the party's lock;
- * - `handleOnce` writes the recorded answer and the activity row; the last statements write events and postings.
+ * A command's transaction does the following, besides reading and writing the records of its handler:
+ * - `pipeline.ts` reads the time and the credential. Then `readAhead` locks the party and reads the rows that it needs.
+ * - `handleOnce` writes the recorded answer and the activity row. The last statements write events and postings.
  */
 
-/** The party and the key that a request most likely has. Its credential and values later show whether it does. */
+/**
+ * The party and the idempotency key that a request probably has. Authentication and parsing later show whether it does.
+ */
 export interface Expected {
   partyId: string
   key: string
@@ -32,7 +34,7 @@ export interface Expected {
 /** The most credentials whose party is remembered. For other credentials, the transaction looks the party up. */
 const maxParties = 10_000
 
-/** Opens a command's transaction for its key and for the party that its credential last acted on. */
+/** Opens a command's transaction. It expects the party that the credential last acted on. */
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
   { operation, incoming: { headers }, pageActor }: Phase,
@@ -55,7 +57,7 @@ export async function transact(
   return committed
 }
 
-/** The rows that every command needs, read under the party's lock in addition to its own records. */
+/** The reads that every command needs besides those of its handler. They happen under the party's lock. */
 export interface Ahead {
   partyId: string
   locked: Promise<void>
@@ -64,8 +66,8 @@ export interface Ahead {
 }
 
 /**
- * Locks the party and reads ahead under that lock, so that no other request adds to the party's idempotency keys or
- * activity meanwhile.
+ * Locks the party and reads ahead, so that no other request can meanwhile add to the party's idempotency keys or
+ * activity.
  */
 export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): Ahead {
   const { partyId, key } = expected
@@ -89,7 +91,9 @@ export function readFirst(
   return { reading: times.then(momentOf), early }
 }
 
-/** Ignores failures of reads that a refused request no longer needs. A caller that awaits them still gets the error. */
+/**
+ * Ignores failures of reads that a refused request no longer needs. Code that awaits such a read still gets its error.
+ */
 function leftBehind(ahead: Ahead): Ahead {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
@@ -132,13 +136,16 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
   const carryOut = (where: Context) => handle(parsed, where)
   const isStale = plan.fault?.kind === 'stale'
   const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
-  // If the request replaced the world, it is recorded in the new world, at the new world's time.
+  // If the request replaced the world, its act is recorded in the new world, at the new world's time.
   const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
   await recordActivity({ ...context, nowMs, epoch }, values, reply)
   return { reply, at: { nowMs, epoch } }
 }
 
-/** Handles a request on the party's present records or, if a fault makes it stale, on those before the last change. */
+/**
+ * Handles a request. It sees the party's present records or, if a fault makes it stale, the records before the last
+ * change.
+ */
 async function handle(
   { operation, carryOut, plan, values }: Parsed,
   context: Context,

@@ -20,7 +20,7 @@ import { timedEffects, withDueEffects } from './timed-effects.ts'
 
 /** How many effects are applied between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
-/** Bounds one call. The next call or the upkeep continues. */
+/** The most batches of one call. The next call or the upkeep applies the rest. */
 const maxWindows = 1_000_000
 /** After this many tries, the request applies due effects in its own transaction, because more keep becoming due. */
 const triesOutside = 2
@@ -50,7 +50,7 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }
 
-/** Returns the moment for clock readings. */
+/** Returns the moment of what a query read. */
 export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
@@ -75,10 +75,12 @@ export async function nextEvents(store: Store, partyId: string, limit: number): 
   return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
 }
 
-/** Interrupts a request whose party has due effects, which must first be applied in separate transactions. */
+/**
+ * The error that interrupts a request whose party has due effects. They must first be applied in separate transactions.
+ */
 class DueError extends Error {
   readonly partyId: string
-  /** The moment of the request. It does not wait for effects that become due later. */
+  /** The time of the request, which does not wait for effects that become due later. */
   readonly untilMs: number
   constructor(partyId: string, untilMs: number, cause?: unknown) {
     super(`Something is due to ${partyId}.`, { cause })
@@ -87,16 +89,15 @@ class DueError extends Error {
   }
 }
 
-/**
- * Whether the request applies due effects of its parties in its own transaction, up to the limit for one transaction.
- */
+/** The way in which due effects are applied before a request. */
 export interface Settling {
+  /** Whether the request applies them in its own transaction, up to the limit for one transaction. */
   here: boolean
 }
 
 /**
  * Ensures that all due effects of these parties are applied. If some are not, `whenSettled` applies them and runs the
- * request again. So each request sees the state at its own time, even after a jump of the clock. It does not wait for
+ * request again. So each request sees the state at its own time, even after a jump of the clock. No request waits for
  * effects of other parties.
  * @throws DueError for `whenSettled`.
  */
@@ -122,7 +123,10 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
   db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
 )
 
-/** Runs `work`, which calls `requireSettled`, until no party that it passes there has due effects. */
+/**
+ * Runs `work`, which calls `requireSettled`. While a party passed there has due effects, applies them and runs `work`
+ * again.
+ */
 export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
@@ -144,13 +148,13 @@ interface Selection {
   partyId?: string
   /** Applies effects due by this time; the default is now. */
   untilMs?: number
-  /** Called before each step; false ends the work. */
+  /** Called before each batch. False ends the work. */
   goesOn?: () => boolean
 }
 
 /**
- * Applies all due effects of one party or of all, in batches, so that others can use the database and the process in
- * between. If several processes do this at the same time, each effect is still applied only once.
+ * Applies all due effects of one party or of all parties. It works in batches, so that others can use the database and
+ * the process in between. If several processes do this at the same time, each effect is still applied only once.
  */
 export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
   const { partyId, goesOn = () => true } = selection
@@ -161,14 +165,15 @@ export async function settleDue(opening: Opening, selection: Selection = {}): Pr
   }
 }
 
-/** Applies the first due effects, in one transaction for each party. Returns how many were due. */
+/** Applies the next batch of due effects, in one transaction for each party. Returns how many were due. */
 async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // One record may have many due effects, such as a weekly subscription.
+      // A party may apply more effects than it has rows, because one record, such as a weekly subscription, may have
+      // many.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
@@ -182,7 +187,7 @@ async function settleWindow(opening: Opening, untilMs: number, partyId?: string)
 async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   const { store, system } = opening
   const settle = async (tx: Transaction) => {
-    // The sandbox went back to an earlier time meanwhile, at which nothing is due.
+    // Meanwhile the sandbox went back to an earlier time, at which nothing is due.
     if ((await readTimes(tx)).nowMs < due.nowMs) return 'too early'
     return (await isRetryDue(tx, due)) || (await settleSome(tx, system, due)) === 0 ? 'singly' : 'settled'
   }

@@ -26,8 +26,8 @@ export async function verifyToken(
 }
 
 /**
- * Returns the identity that a credential acts as, from committed data, for callers without a transaction.
- * @throws 401 `unauthenticated` if the request itself would be refused with it.
+ * Returns the identity that a credential acts as, for callers without a transaction. It reads committed data.
+ * @throws 401 `unauthenticated` if a request with this credential would be refused.
  */
 export async function authenticateEarly(
   { store, environment, localCredentials, accessTokens }: AuthenticationDependencies,
@@ -36,7 +36,8 @@ export async function authenticateEarly(
   const claims = await verifyToken({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
-    // A request without a credential is refused before the time has been read.
+    // A request without a credential is refused before anything awaits the time, so nothing else would catch its
+    // failure.
     times.catch(() => {})
     return authenticate(tx, authorization, { environment, local: localCredentials, times, claims })
   })

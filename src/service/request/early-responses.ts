@@ -6,14 +6,14 @@ import { deadline } from '../../core/system.ts'
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
-/** For how many clients at a time the rest of the body is read. For others it stays in the network. */
+/** The most clients whose bodies are read on at a time. Bodies of other clients stay unread in the network. */
 const maxLingering = 32
 let lingering = 0
 
 /**
- * Prepares an answer that is sent before the request's body has arrived. It ends the connection (RFC 9112 section 9.3),
- * because the start of the next request is unknown. The rest of the body is read and discarded for a moment: closing a
- * connection with unread data resets it, and the client might lose the answer (section 9.6).
+ * Prepares an answer that is sent before the request's body has arrived. The answer ends the connection (RFC 9112
+ * section 9.3), because nobody knows where the next request would start. The rest of the body is read and discarded for
+ * a moment: closing a connection with unread data resets it, and the client might lose the answer (section 9.6).
  */
 export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || outgoing.headersSent || announcedLength(incoming) === 0) return
@@ -25,7 +25,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
     bytes += part.length
     release(part)
     if (bytes > lingerBytes) socket.destroy()
-    // Node resumes after each part, on the next tick, so only a later pause has an effect.
+    // Node resumes the socket on the next tick after each part, so only a pause after that has an effect.
     else if (!isHeard) queueMicrotask(() => isHeard || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)

@@ -12,7 +12,7 @@ import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.
 export interface Opening {
   store: Store
   system: System
-  /** The log of effects that fail. */
+  /** The log for effects that fail, and for those that succeed later. */
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 
@@ -31,8 +31,8 @@ export function isOfEffect(error: unknown): boolean {
 }
 
 /**
- * Applies due effects of a party one by one, at most `limit`, each in its own transaction. One that fails is set
- * aside: it becomes due again at its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
+ * Applies at most `limit` due effects of a party, each in its own transaction. An effect that fails is set aside until
+ * its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
  */
 export async function settleSingly(opening: Opening, due: DueOf): Promise<void> {
   const { store, system, log } = opening
@@ -85,7 +85,10 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   return isRetry ? failed.attempts : 0
 }
 
-/** Postpones the next try of an effect; undefined if another process has dealt with it. */
+/**
+ * Postpones an effect that failed. Returns its number of tries and the next one; undefined if another process has dealt
+ * with it.
+ */
 async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
   const { partyId } = due
   const { effect, recordId, atMs } = first

@@ -2,7 +2,7 @@ import { nextTurn } from '../../core/system.ts'
 import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
-/** Less than the number of connections that read from PostgreSQL, so that some stay free for other requests. */
+/** The most reads at a time. PostgreSQL has more connections for reading, so some stay free for other requests. */
 const maxConcurrent = 2
 const maxQueued = 20_000
 
@@ -31,7 +31,7 @@ export class FairReads {
   }
 
   async #beginNext(): Promise<void> {
-    // Reading from SQLite never yields, so this lets in the requests that arrived meanwhile.
+    // A read from SQLite blocks the event loop. This lets in the requests that arrived meanwhile.
     await nextTurn()
     const begin = this.#queue.shift()
     if (begin === undefined) this.#running -= 1

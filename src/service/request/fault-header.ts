@@ -3,7 +3,7 @@ import { type Fault, type FaultKind, faultKinds, longestFaultMs } from '../../co
 import { type FaultedOperation, isSuited } from '../rules/faults.ts'
 import type { FaultCounts } from '../store/clock.ts'
 
-/** Injects a fault into one request: `slow; afterMs=500`. */
+/** The header that injects a fault into one request, such as `slow; afterMs=500`. */
 export const faultHeader = 'X-Sandbox-Fault'
 
 /**

@@ -3,7 +3,7 @@ import { FaultRule } from '../../../tools/sandbox-faults.ts'
 import { maxRules } from '../store/faults.ts'
 import { wrongRules } from './load-faults.ts'
 
-/** The rules of a file, which may contain other parts (docs/sandbox.md#faults-in-a-file). */
+/** The fault rules of a file. The file may contain other parts too (docs/sandbox.md#faults-in-a-file). */
 export const FaultRules = z
   .array(FaultRule)
   .max(maxRules)

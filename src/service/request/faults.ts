@@ -35,7 +35,7 @@ export interface FaultSubject extends Omit<Faulted, 'partyId'> {
   requestedFault: Fault | undefined
 }
 
-/** Interrupts a request whose fault must first be planned, in its own transaction (`whenPlanned`). */
+/** The error that interrupts a request whose fault must first be planned, in a separate transaction (`whenPlanned`). */
 class UnplannedError extends Error {
   readonly subject: FaultSubject
   constructor(subject: FaultSubject) {
@@ -47,14 +47,14 @@ class UnplannedError extends Error {
 /** The fault planned for a request: undefined until it is planned, null if there is none. */
 export interface Plan {
   fault?: Fault | null | undefined
-  /** The rule that it comes from, or the name of the header. */
+  /** The id of the rule that the fault comes from, or the name of the header. */
   ruleId?: string
 }
 
 /**
- * Interrupts a request that may meet a fault, until the fault is planned (docs/sandbox.md#faults). Without a rule or a
- * header it costs no query, because the number of rules was read with the time. With rules, it costs one.
- * @throws UnplannedError for `whenPlanned`; 400 and 403 for a header that is wrong or not for the caller.
+ * Interrupts a request that may meet a fault, until the fault is planned (docs/sandbox.md#faults). Without rules and
+ * header this costs no query, because the number of rules was read with the time. With rules, it costs one query.
+ * @throws UnplannedError for `whenPlanned`; 400 for a wrong header, 403 if the caller may not send it.
  */
 export async function requirePlanned(
   tx: Transaction,
@@ -74,7 +74,7 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // Planning needs a separate transaction and a restart, so a request that no rule matches just continues.
+  // Planning needs a separate transaction and a restart. If no rule matches, the request continues without them.
   if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)

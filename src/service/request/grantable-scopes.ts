@@ -8,20 +8,20 @@ const rules = Object.values(permissions)
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * The scopes that an agent's credential gives its holder: one for each permission of the agent policy. A permission
- * that no API key can have counts as the wallet permission that the agent needs for it.
+ * The scopes that an agent's credential gives its holder: one for each permission of the agent policy. If no API key
+ * can have such a permission, the wallet permission that the agent needs for it counts.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
 )
 
-/** The scopes that an agent's limits restrict, so raising the limits extends them. */
+/** The scopes that an agent's limits restrict. Raising the limits counts as granting these scopes. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
 /** The scopes of a member of a party: all that a user can have. */
 const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
-/** The scopes that each way of granting gives. Every operation that creates or extends authority uses this table. */
+/** The scopes that each kind of grant gives. Every operation that creates or extends authority uses this table. */
 export const grantedScopes = {
   scopesOf: (requested: readonly string[]) => requested,
   agentKey: () => agentPolicy,
@@ -34,7 +34,8 @@ export const grantedScopes = {
 } as const
 
 /**
- * Returns whether the caller has the scope. A user has all scopes of the party; an application has those it was granted.
+ * Returns whether the caller has the scope. A user has all scopes of the party; an application has those it was
+ * granted.
  */
 export function hasScope({ actorType, grant, scopes: ownScopes }: Actor, scope: string): boolean {
   if (actorType === 'party') return ownScopes.includes(scope)
@@ -47,8 +48,8 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Refuses to give permissions that the caller lacks, whether to a key, to an agent or by asking a customer.
- * @throws 403 `forbidden` naming what is lacking.
+ * Requires the caller to have the permissions that it grants to a key or an agent, or requests from a customer.
+ * @throws 403 `forbidden` that names the missing permissions.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {
   const lacking = giving.filter((scope) => !hasScope(actor, scope))

@@ -10,7 +10,7 @@ import type { LastUses } from './last-use.ts'
 import type { Actor } from './permission-checks.ts'
 import type { Page, WithMeta } from './reply.ts'
 
-/** The context of a handler. */
+/** The data and tools that a handler gets besides its input. */
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
@@ -62,7 +62,9 @@ export function cardScope({ partyId, actor }: Context): { partyId: string; agent
   return { partyId, agentId: actor.agentId }
 }
 
-/** Reads a list, which may be slightly out of date. The caller and its permissions were read from current data. */
+/**
+ * Reads a list, which may be slightly out of date. The caller and its permissions were already read from current data.
+ */
 export async function listBehind<T>(
   store: Store,
   context: Context,
@@ -74,6 +76,6 @@ export async function listBehind<T>(
   const [behind, listed] = await store.readBehind((tx) =>
     Promise.all([environment === 'sandbox' ? readTimes(tx) : undefined, list({ ...context, tx })]),
   )
-  // The world was replaced after the caller was looked up.
+  // If the world was replaced after the caller was looked up, the list is read again from current data.
   return behind === undefined || behind.epoch === epoch ? listed : list(context)
 }

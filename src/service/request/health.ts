@@ -7,7 +7,7 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { probeWrite } from '../store/write-probe.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How long a write check counts, so that frequent probes do not write each time. */
+/** How long the result of a write check is reused, so that frequent probes do not write each time. */
 const goodForMs = 10_000
 const badForMs = 1_000
 /** A database that takes longer counts as unhealthy. */
@@ -22,8 +22,8 @@ interface Health {
 }
 
 /**
- * Mounts the health check: the database can be read now and was writable recently. A process that is shutting down is
- * healthy, but not ready.
+ * Mounts the health and readiness checks. A process is healthy if the database can be read now and was writable
+ * recently. A process that is shutting down is healthy, but not ready.
  */
 export function mountHealth(app: Hono, { store, system, environment, readiness, log }: Health): void {
   let probed: { untilMs: number; result: Promise<void> } | undefined

@@ -18,10 +18,10 @@ import { mayContainSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer the answer is stored, so that no key is lost if the clock is ahead by less than this. */
+/** How much longer the answer is stored. If the clock is ahead by less than this, no key is forgotten too early. */
 const keptLongerMs = 7 * 24 * hourMs
 
-/** A request's claim of its key, which is scoped to the party it acts on. */
+/** A request's claim of its key. A key belongs to the party that the request acts on. */
 export interface Claim {
   partyId: string
   key: string
@@ -35,7 +35,8 @@ export interface Earlier {
 }
 
 /**
- * Returns the name of the claim that a request holds in its process while it runs, so that a repeat is refused at once.
+ * Returns the name of the claim that a request holds in its process while it runs. Meanwhile, a repeat is refused at
+ * once.
  */
 export function claimName(partyId: string, key: string): string {
   return `idempotency ${partyId} ${sha256(key)}`
@@ -44,8 +45,8 @@ export function claimName(partyId: string, key: string): string {
 export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
 
 /**
- * Claims the key for this request, or finds the answer it already has.
- * @throws 409 `conflict`, at once, when the key was used for another request or its original is still running.
+ * Claims the key for this request, or returns the answer that is recorded under it.
+ * @throws 409 `conflict`, at once, if the key was used for another request or the original request is still running.
  */
 export function claim(
   tx: Transaction,
@@ -80,9 +81,7 @@ const notRecorded: readonly number[] = [408, 429, 503]
 /** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/**
- * Returns the record from which a repeat of the request replays the answer; undefined if the answer is not recorded.
- */
+/** Returns the record whose answer repeats of the request get; undefined if the answer is not recorded. */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   ownClaim: Claim,

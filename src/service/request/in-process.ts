@@ -27,13 +27,13 @@ export function asUser(
   sent: Sent,
 ): Promise<Reply> {
   const { system } = dependencies
-  // Each submitted form is a separate operation.
+  // Each submission of a form is a new request, so it gets a new key.
   return asActor(dependencies, actorOf(user), key, { ...sent, idempotencyKey: newId('idk', system, system.now()) })
 }
 
 /**
- * Reads for a page with its user's permissions. It does not count as a call: a page that keeps refreshing would use up the
- * rate limit, which is for programs.
+ * Reads for a page with its user's permissions. The rate limit does not count such reads: it is meant for programs, and
+ * a page that keeps refreshing would use it up.
  */
 export function readAsUser(
   dependencies: Dependencies,
@@ -49,11 +49,11 @@ export function readAsUser(
 
 interface SentByActor extends Sent {
   idempotencyKey: string
-  /** The run that it belongs to. */
+  /** The run that the operation belongs to. */
   instanceId?: string
 }
 
-/** Carries out an operation for an actor that a page knows in another way, such as by the token in its address. */
+/** Carries out an operation for an actor that a page knows without a sign-in, such as by the token in its address. */
 export function asActor(
   dependencies: Dependencies,
   actor: Actor,
@@ -78,8 +78,8 @@ function requestOf(key: OperationKey, params: Record<string, string>) {
 }
 
 /**
- * Returns the actor for a user, with the permissions of the user's own token. There is no credential, so the user's id
- * replaces its id.
+ * Returns the actor for a user, with the permissions of the user's own token. `keyId` is the user's id, because there
+ * is no credential.
  */
 function actorOf({ id, partyId }: Pick<UserRow, 'id' | 'partyId'>): Actor {
   const credentialKind = 'oauth_access_token'

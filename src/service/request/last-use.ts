@@ -8,7 +8,7 @@ import type { Actor } from './permission-checks.ts'
 
 /** The last use of a key is written at most this often. */
 const intervalMs = 60_000
-/** The most keys in memory. Beyond it, the least recently used key is dropped, which costs one write when it is used again. */
+/** The most keys in memory. Beyond that, the least recently used key is dropped. Its next use then costs a write. */
 const maxKeys = 10_000
 /** The most uses written at once. */
 const maxConcurrent = 64
@@ -17,13 +17,13 @@ type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
 interface Use extends KeyUser {
   usedAtMs: number
-  /** Null if it was not written since the start. */
+  /** Null if no use was written since the start. */
   writtenAtMs: number | null
 }
 
 /**
- * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs one write
- * a minute. A killed process loses the uses of its last second.
+ * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs at most
+ * one write a minute. A killed process loses the uses of its last second.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
@@ -31,7 +31,10 @@ export function createLastUses() {
   const waiting = new Set<string>()
   const ofAgents = new Map<string, number>()
   let inEpoch = 0
-  /** Uses in an earlier world do not count for this world's keys, which may have the same ids. */
+  /**
+   * Returns whether the epoch is the current one. A later epoch clears all uses, because keys of its world may have the
+   * same ids.
+   */
   const isOfNow = (epoch: number) => {
     if (epoch > inEpoch) {
       for (const cache of [uses, waiting, ofAgents]) cache.clear()
@@ -50,7 +53,7 @@ export function createLastUses() {
       if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, maxKeys)
     },
 
-    /** Writes the uses that are due. Those that fail are written next time. */
+    /** Writes the uses of keys that were last written a minute ago or more. Failed writes are tried again next time. */
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
       const { nowMs, epoch } = await store.read(readTimes)

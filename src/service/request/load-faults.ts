@@ -7,8 +7,8 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the field and a sentence for the first conflict in a rule whose fields are each valid; undefined if there is
- * none.
+ * Returns the first conflict between the fields of a rule, each of which is valid on its own: a field and a sentence.
+ * Returns undefined if there is none.
  */
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule

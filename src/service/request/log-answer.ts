@@ -30,7 +30,7 @@ export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: num
   const fields = { operation: name, status: reply.status, ms: Math.round(ms), ...who }
   if (reply.status >= 400) {
     const code: unknown = (replyValue(reply) as Refused).errors[0]?.code
-    // A test that logs this line fails (test/support/world.ts). A fault may answer with any code.
+    // Tests fail if this line is logged (test/support/world.ts). A fault may answer with any code.
     if (!plan.fault && !declaresError(operation, reply.status, String(code)))
       log.error({ ...fields, code }, 'Bug: the operation does not declare this refusal')
     log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')

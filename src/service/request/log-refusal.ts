@@ -2,7 +2,7 @@ import type { Logger } from '../../config/log.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import { hasLeft } from './body.ts'
 
-/** Responses of operations, which log their own answers with more detail. */
+/** The responses that operations have already logged, in more detail than here. */
 const logged = new WeakSet<Response>()
 
 export function alreadyLogged(response: Response): Response {
@@ -17,7 +17,7 @@ interface Refused {
   ms: number
 }
 
-/** Logs one line for each refusal of the site: pages, MCP, sign-in and unknown addresses. */
+/** Logs one line for each refusal by pages, MCP, sign-in and unknown addresses. */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
@@ -51,8 +51,7 @@ const codeForm = /^[a-z_.]{1,60}$/
 /** Returns the error code in a response body of the API or OAuth; otherwise a name for the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
-  // Loaded only where a process listens: importing `node:http` also loads Node's HTTP clients, which would take 20 MB
-  // in an idle process.
+  // Imported only when needed: `node:http` also loads Node's HTTP clients, which would take 20 MB in an idle process.
   const { STATUS_CODES } = await import('node:http')
   const byStatus = (STATUS_CODES[status] ?? 'refused').toLowerCase().replace(/[^a-z]+/g, '_')
   if (!headers.get('content-type')?.startsWith('application/json')) return byStatus

@@ -20,7 +20,7 @@ interface Resource {
  * Answers a request. A request with `waitSeconds` is answered once the status has changed or is final, or when the time
  * is over (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request
  * through the pipeline, with the usual permissions.
- * @param gone Aborts when nobody waits for the answer any more.
+ * @param gone Aborts when the client has disconnected.
  */
 export async function answerLongPoll(
   all: Dependencies,
@@ -60,7 +60,7 @@ async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promi
   if (isFinal(resource)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
-  // If there are too many waits or the database is busy, the present state is the answer.
+  // If there are too many waits or the database is busy, the request is answered with the present state.
   const wait = await waits.begin({ resourceId: resource.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
@@ -77,7 +77,7 @@ async function pollStatus(
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {
-    // Started before the read, so that no change in between is missed.
+    // Begins before the read, so that no change between the two is missed.
     const woken = wait.next()
     const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }

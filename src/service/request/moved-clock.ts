@@ -1,7 +1,7 @@
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 
-/** Real time passes while the sandbox's time is read, so a smaller difference is not shown. */
+/** Smaller differences are not shown, because real time passes while the sandbox's time is read. */
 const shownFromMs = 1_000
 
 /** Returns the sandbox's time if its clock was moved; undefined if it is real time. */

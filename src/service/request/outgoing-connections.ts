@@ -8,7 +8,7 @@ export interface OutgoingProxy {
   noProxy: string | undefined
 }
 
-/** The error for a host that someone else named and that is on this machine or its network. */
+/** The error for a host that an outsider named and that is on this machine or its network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
@@ -16,8 +16,8 @@ export class PrivateAddressError extends Error {
 export type LookUp = typeof lookUp
 
 /**
- * Looks a name up for a connection, which then goes to one of the addresses found. Refuses the name if one of them is
- * not allowed. So no connection to such an address even begins, even if the name resolves differently a moment later.
+ * Creates a lookup for connections that refuses a name if any of its addresses is not allowed. The connection goes to
+ * an address that was checked here, even if the name resolves differently a moment later.
  */
 export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {

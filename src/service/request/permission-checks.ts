@@ -12,7 +12,7 @@ export interface Actor {
   actorType: 'user' | 'party' | 'agent'
   partyId: string
   agentId: string | null
-  /** The user it acts as; an agent that a user connected acts as itself. */
+  /** The user that the credential acts as; null for an agent, even if a user connected it. */
   userId: string | null
   credentialKind: 'api_key' | 'agent_key' | 'oauth_access_token' | 'exchanged_token'
   /**
@@ -138,7 +138,7 @@ export async function requireDefaultWalletPermission(
   await requireWalletPermission(tx, actor, operation, wallet)
 }
 
-/** Returns whether the caller passes all of the checks above for the wallet. */
+/** Returns whether the caller has the permission and, if it is an agent, has it on this wallet. */
 export async function isAllowedOnWallet(
   tx: Transaction,
   actor: Actor,

@@ -44,9 +44,12 @@ export interface Done extends Parsed {
 
 export type Phase = Arrived | Known | Parsed | Done
 
-/** The progress of a request. Wherever it ends, its refusal, run entry and log line are written from this. */
+/**
+ * The progress of a request. At whatever phase the request ends, its refusal, run entry and log line are made from
+ * this.
+ */
 export interface Progress {
   reached: Phase
-  /** Kept while the transaction runs again, so that a request is counted once. */
+  /** Kept if the transaction runs again, so that a request is counted once. */
   limit: RateLimit | undefined
 }

@@ -44,7 +44,7 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   waits: WaitingRequests
   runLog: RunLog
   reportEntry: ReportEntry
-  /** The party of the last command, by the hash of its credential. */
+  /** The party of each credential's last command, by the hash of the credential. */
   parties: Map<string, string>
   publicUrl: () => string
   log: Logger
@@ -68,9 +68,10 @@ interface AnswerOptions {
 }
 
 /**
- * Answers a request: the only entry point. It authenticates, limits, checks the permission, reads the headers, parses, claims
- * or replays the key, handles and records, all in one transaction (`inTransaction`). Every failure becomes an answer.
- * @throws ConnectionCutError if a fault of the sandbox leaves it unanswered, and nothing else.
+ * Answers a request. Every request goes through this function. One transaction authenticates the caller, counts the
+ * request, checks the permission, reads the headers, parses the values, claims the key or replays its answer, calls the
+ * handler and records the result (`inTransaction`). Every failure becomes an answer.
+ * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered, and nothing else.
  */
 export async function answer(
   dependencies: Dependencies,
@@ -114,7 +115,8 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // Faults do not apply to requests of pages, and a repeated request met its fault the first time.
+  // Faults do not apply to requests of pages. They do not apply to repeated requests either, which met theirs the first
+  // time.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -231,7 +233,7 @@ async function identify(
   { reading, early }: ReturnType<typeof readFirst>,
 ): Promise<Known> {
   const times = reading.then((moment) => moment.times)
-  // A request without a credential is refused before the time is known.
+  // A request without a credential is refused before anything awaits the time, so nothing else would catch its failure.
   times.catch(() => {})
   const authority = { environment, local: localCredentials, times, claims, ahead: early?.rows }
   const authorization = arrived.incoming.headers.get('authorization')
@@ -265,7 +267,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // If the transaction runs again, this is decided again.
+  // Each run of the transaction begins with these values, and its handler sets them again.
   const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,
@@ -275,7 +277,7 @@ async function parse(
   }
 }
 
-/** Returns the answer to the error that undid the request's transaction. */
+/** Returns the answer to a request whose transaction was rolled back by this error. */
 async function refuse(dependencies: Dependencies, reached: Phase, error: unknown): Promise<Reply> {
   const { log, publicUrl } = dependencies
   const { supportId, incoming } = reached

@@ -7,9 +7,11 @@ import { hasPasswords, hasUsers } from '../store/users.ts'
 import { findWorld } from '../store/world.ts'
 import type { Context } from './handler.ts'
 
-/** The alternatives if a party cannot be simulated, as sentences. */
+/** The alternatives that a refusal names if a party cannot be simulated. */
 export interface WaysOn {
-  /** The page where a user of the party can do the same, such as `at the invitation's url`. */
+  /**
+   * The page where a user of the party can do the same, as the end of a sentence, such as `at the invitation's url`.
+   */
   page?: string
   /** The call that does the same, as a sentence. */
   call?: string
@@ -26,8 +28,9 @@ export async function answersForItself(tx: Transaction, partyId: string): Promis
 }
 
 /**
- * Refuses to play a party that answers for itself, unless the caller is an API key of the party that manages the sandbox.
- * @param partyId Null and undefined are a person without an account, whom everyone may simulate.
+ * Refuses to play a party that answers for itself, unless the caller is an API key of the party that manages the
+ * sandbox.
+ * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
 export async function requirePlayable(
@@ -57,9 +60,9 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Returns which credentials of the caller's party may play every other party: API keys, if that party manages the
- * sandbox, the service is reachable from this machine only, and no agent is rehearsed
- * (docs/sandbox.md#who-plays-the-other-side).
+ * Returns who may play every other party: the caller, only an API key of its party, or nobody. It must be an API key of
+ * the party that manages the sandbox. The service must be reachable from this machine only, and no agent may be
+ * rehearsed (docs/sandbox.md#who-plays-the-other-side).
  */
 async function managerHere({
   tx,
@@ -77,7 +80,7 @@ export type Answerer = 'anybody' | 'own user' | 'nobody'
 /**
  * Returns who may answer for a party on a page: its own signed-in user, or anybody if the party does not answer for
  * itself.
- * @param partyId Null and undefined are a person without an account.
+ * @param partyId Null or undefined for a person without an account.
  */
 export async function answererOf(
   tx: Transaction,

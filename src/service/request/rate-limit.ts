@@ -4,7 +4,7 @@ import type { Store } from '../store/engine/store.ts'
 import { RateWindows } from './rate-windows.ts'
 
 export interface RateLimit {
-  /** The headers of every answer. */
+  /** The headers that every answer gets, refused or not. */
   headers: Readonly<Record<string, string>>
   /** The failure if the request exceeds the limit: 429 `rate_limited`. */
   failure: Failure | undefined

@@ -4,18 +4,22 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 
 export const windowMs = 60_000
 
-/** A process takes 1/parts of a limit at a time. No other process can use the rest of that share in the window. */
+/**
+ * The number of shares of a limit. A process takes one share at a time, and no other process can use that share's rest.
+ */
 const parts = 100
-/** A request at the end of a window, or the last of very many, may repeatedly find nothing left. */
+/**
+ * The most tries to count a request. It tries again if its window ends meanwhile, or if other requests took the share.
+ */
 const maxAttempts = 10
 
 /** The state of a credential's window in this process. */
 interface Window {
   /** The number of requests that this process may accept without asking the database. */
   left: number
-  /** The unclaimed rest of the limit when this process last asked. */
+  /** The part of the limit that no process had claimed when this process last asked. */
   beyond: number
-  /** By the monotonic clock. */
+  /** The end of the window, by the monotonic clock. */
   endsAtMs: number
 }
 
@@ -30,10 +34,10 @@ export interface Taken {
 type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
- * Counts requests in windows of a minute of real time, which begin with a credential's first request. If the database
- * is a server, its processes share each window. A process takes a small share in advance, so that together they never
- * exceed the limit. They ask the database about a hundred times in a window, even for very many requests. Concurrent
- * claims share one statement.
+ * Counts requests in windows of a minute of real time, which begin with a credential's first request. On a database
+ * server, all processes share each window: each takes a small share in advance, so that together they never exceed the
+ * limit. They ask the database about a hundred times in a window, even for very many requests. Concurrent claims share
+ * one statement.
  */
 export class RateWindows {
   readonly #system: System
@@ -72,7 +76,8 @@ export class RateWindows {
 
   #allow(keyId: string, window: Window): Taken {
     window.left -= 1
-    // Requested in advance, so that nobody waits. After a failure, a later request retries and gets the error.
+    // The next share is requested in advance, so that nobody waits for it. After a failure, a later request retries and
+    // gets the error.
     if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#part / 4)) {
       this.#ask(keyId).catch(() => {})
     }

@@ -2,15 +2,15 @@ import type { System } from '../../core/system.ts'
 
 /** A load balancer polls more often than this. */
 const askedWithinMs = 30_000
-/** How long requests are still served after a load balancer could have noticed the end. */
+/** How long the process still serves requests at its end, until a load balancer has noticed that it is not ready. */
 const graceMs = 3_000
 
 /** The readiness of this process for requests. */
 export interface Readiness {
-  /** Returns whether this process is ready, for a prober that polls. */
+  /** Returns whether this process is ready. Load balancers poll it. */
   ask(): boolean
   isEnding(): boolean
-  /** Answers no from now on, and resolves when a prober has had time to notice. */
+  /** Makes `ask` return false from now on. Resolves when a load balancer has had time to notice. */
   end(): Promise<void>
 }
 

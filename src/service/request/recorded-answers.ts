@@ -9,17 +9,17 @@ interface KeyOfParty {
 }
 
 /**
- * Returns an answer without a secret in the form of the idempotency record: no key id precedes the colon. Such answers
- * are not compressed or sealed, which saves a fifth of a write's CPU time.
+ * Encodes an answer without a secret for the idempotency record. It is neither compressed nor sealed, which saves a
+ * fifth of a write's CPU time. No key id precedes its colon.
  */
 export function plainAnswer(body: string): Buffer {
   return Buffer.from(`:${body}`)
 }
 
 /**
- * Compresses and seals an answer for the idempotency record. Only the Idempotency-Key opens it again, byte for byte and
- * with its secrets. The id of the root key that sealed it comes first, so that a reader of the database alone can
- * neither open an answer nor make one.
+ * Compresses and seals an answer for the idempotency record, after the id of the root key. The Idempotency-Key is
+ * needed to open it, byte for byte and with its secrets. A reader of the database alone can neither open an answer nor
+ * forge one.
  */
 export function sealedAnswer(keys: RootKeys, system: System, of: KeyOfParty, body: string): Buffer {
   const sealed = sealBytes(system, secretOf(keys, keys.newestId, of), deflateRawSync(body, cheap))

@@ -6,12 +6,12 @@ import { type OperationDefinition, type Pagination, successStatus } from '../../
 import { secretFields } from '../../core/secret-fields.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
-/** An answer with its body as text: it is recorded, and replayed byte for byte. */
+/** An answer. Its body is text, because it is recorded and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
-  /** The value of the body, if it was made here or was parsed before: see `replyValue`. */
+  /** The parsed body, if it is known: see `replyValue`. */
   value?: unknown
   /** Set by `mayContainSecret`. */
   mayContainSecret?: boolean
@@ -66,12 +66,15 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
   return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 
-/** Returns the header with the request's id, which its log lines also have; in an error it is `meta.supportId` too. */
+/**
+ * Returns the header with the request's id. The log lines of the request have the same id, and an error has it as
+ * `meta.supportId`.
+ */
 export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
 }
 
-/** Returns the refusal for an error: internal errors are not disclosed. */
+/** Returns the refusal for an error. It does not disclose internal errors. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure(error instanceof StoreBusyError ? 'service_unavailable' : 'server_error')
@@ -84,13 +87,13 @@ export function refusal(failure: Failure, supportId: string): Reply {
   const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts, ...bank }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
-    // A value sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.
+    // A wrong value may be a secret, and this text is sent, recorded and read by a model.
     detail: maskSecrets(message),
     status: String(status),
     ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
-  // Without it, clients that meet a 5xx wait for X-RateLimit-Reset, the end of the whole window.
+  // Without this header, clients wait after a 5xx until X-RateLimit-Reset, the end of the whole window.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
   const value = { errors: [error] }
   return {

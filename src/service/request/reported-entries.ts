@@ -17,7 +17,7 @@ interface ReporterDependencies {
 
 /** The number of names remembered to drop duplicates. */
 const maxNames = 10_000
-/** The most facts in a question, and the longest fact. No real question reaches them. */
+/** The most facts in a question, and the most characters of a fact. No real question reaches these limits. */
 const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
@@ -26,7 +26,7 @@ export function createReporter({ store, system, runLog }: ReporterDependencies):
     const name = entry.once === undefined ? undefined : `${entry.partyId} ${entry.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, maxNames)
-    // The sandbox's epoch as this process last saw it, so that a late entry of an earlier epoch is dropped after a reset.
+    // The epoch that this process last saw. If the sandbox is reset before the entry is written, the entry is dropped.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(entry, system.now() + store.clock.sandbox.offsetMs), epoch })
   }

@@ -7,7 +7,7 @@ import type { System } from '../../core/system.ts'
 /** Called for each answered request. `operation` is the name of an operation, or a word for other requests. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
-/** Observes the handlers after it. Its labels have few values, whatever clients send. */
+/** Returns the middleware that observes the handlers after it. Its labels have few values, whatever clients send. */
 export function observeRequests(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(
     Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [

@@ -7,7 +7,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import type { ReadableHeaders } from '../../core/plain-headers.ts'
 import { sha256 } from '../../core/system.ts'
 
-/** A request as it arrived, its body read but not parsed. */
+/** A request as it arrived. Its body is read, but not parsed. */
 export interface Incoming {
   method: string
   /** Percent-encoded, without the query. */
@@ -15,7 +15,7 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: URLSearchParams
   headers: ReadableHeaders
-  /** The receiver has already counted the request against its credential's limit. */
+  /** Whether the receiver has already counted the request against its credential's limit. */
   isCounted?: boolean
   /** The fault that was planned when the request arrived over MCP; undefined if the rules decide. */
   fault?: Fault | undefined
@@ -32,7 +32,7 @@ export interface Unread extends Omit<Incoming, 'body' | 'json'> {
   read(keyId: string): Promise<string>
 }
 
-/** Returns the request with its body, which is parsed on first use: a refused request costs no parsing. */
+/** Returns the request with its body, which is parsed on first use. So refusing a request early costs no parsing. */
 export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
   let parsed: { value: unknown } | undefined
   return {
@@ -45,7 +45,7 @@ export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string)
   }
 }
 
-/** A request's values, or their refusal, which is not thrown yet: it is recorded under the request's key. */
+/** A request's values or their failure, which is thrown later because it must be recorded under the request's key. */
 export type Values = { input: Record<string, unknown> } | { failure: Failure }
 
 export interface RequestHeaders {
@@ -113,10 +113,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/**
- * Requires both names for the customer to agree if the operation has both.
- * @throws 400.
- */
+/** Requires both names for the customer to agree if the operation has both. @throws 400. */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -156,8 +153,8 @@ interface Named {
 }
 
 /**
- * Returns the identity of a request for repeats: actor, method, path, query and canonical body, so that neither the
- * order of keys nor white space matters. An agent of the same party never gets the recorded answer of another.
+ * Returns the digest that identifies repeats of a request: neither the order of keys nor white space in the body
+ * matters. An agent never gets the answer recorded for another agent of its party.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = incoming.json

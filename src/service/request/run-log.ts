@@ -10,12 +10,12 @@ import type { RunEntryRow } from '../store/schema/runs.ts'
 /** A note of a run: an entry without its place in the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
-  /** The sandbox's epoch at that time; undefined for the epoch in which it is written. */
+  /** The sandbox's epoch at `atMs`; undefined for the epoch in which the entry is written. */
   epoch?: number | undefined
   instanceId: string | null
   /** The self-reported name of the acting program; null if unknown. */
   host: string | null
-  /** The money that it took from the party's available balance. */
+  /** The money that the event took from the party's available balance. */
   spentCents: number
 }
 
@@ -47,7 +47,7 @@ const maxTries = 30
 const maxWaiting = 20_000
 const maxCharacters = 32 * 1024 * 1024
 
-/** Returns the id, as used in addresses, of the run with an instance id. */
+/** Returns the id of the run with an instance id. Addresses contain this id. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
@@ -80,7 +80,7 @@ export class RunLog {
   #last = { ms: 0, count: 0, epoch: 0 }
 
   readonly #keeps: boolean
-  /** Distinguishes this process's ids from those of others. */
+  /** Distinguishes the ids of this process from those of other processes. */
   #tag: string | undefined
 
   constructor({ store, system, log, keeps = true }: RunLogOptions) {
@@ -107,7 +107,7 @@ export class RunLog {
   }
 
   /**
-   * Notes the postings of a committed transaction. Postings of due effects belong to the runs that created their
+   * Notes the postings of due effects in a committed transaction. They belong to the runs that created the effects'
    * records.
    */
   posted(postings: readonly Posted[]): void {
@@ -176,8 +176,8 @@ export class RunLog {
   }
 
   /**
-   * Writes the next `count` waiting entries. If one is refused, it retries in ever smaller parts, and drops that one
-   * alone.
+   * Writes the next `count` waiting entries. If the database refuses one, retries in ever smaller parts, and drops only
+   * that one.
    */
   async #writeNext(count: number): Promise<void> {
     let [left, size, refusedCount] = [count, count, 0]

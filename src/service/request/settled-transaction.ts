@@ -6,10 +6,10 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/** Finds the party whose due effects are applied first; undefined if there is none. */
+/** The function that finds the party whose due effects are applied first. It returns undefined if there is none. */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
-/** The result of a change and the acts to list for it: one for each change, none if nothing changed. */
+/** The result of a change, and the acts to record for it. There are none if nothing changed. */
 export interface Changed<Result> {
   result: Result
   acts: readonly Act[]
@@ -47,8 +47,8 @@ export function runChange<Result>(
 }
 
 /**
- * Runs a transaction after all due effects of its party were applied. It is for reads, and for records that belong to no
- * party, such as those of the authorization server.
+ * Runs a transaction after all due effects of its party were applied. It is for reads, and for records that belong to
+ * no party, such as those of the authorization server.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

@@ -18,7 +18,7 @@ export interface Ordered extends Paid {
   card: AgentCardRow
 }
 
-/** Applies the due steps of shops, each as of its own time, however late this runs. */
+/** Applies the due steps of shops, each as of its own due time, however late this runs. */
 export async function applyShopEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
   // All reads come before the first write.
@@ -75,7 +75,7 @@ type Act = (
 const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
   shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
     const at = { ...on, atMs }
-    // A hold whose expiry has passed counts as expired, even if that is not applied yet.
+    // A hold whose expiry has passed counts as expired, even if the expiry is not applied yet.
     const lapsedAtMs = authorized.holdExpiresAtMs
     const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
     const purchase = lapsed

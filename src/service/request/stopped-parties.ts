@@ -44,8 +44,8 @@ const words = {
 } as const
 
 /**
- * Refuses an operation that would move money out of a stopped party or give authority over it. Its records can still be read
- * and ended, and it can receive money (docs/service.md#suspended-parties).
+ * Refuses an operation that would move money out of a stopped party or give authority over it. Other requests can still
+ * read and end the party's records, and it can receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, act: string): void {

@@ -30,7 +30,7 @@ export interface TimedEffect {
 
 /** All timed effects, in the order in which they apply to a party if several are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
-  // Shops act first, so that a capture before the expiry of its hold is applied even if this runs after both.
+  // Shops act first: a capture that was due before its hold expired still applies, even if this runs after both times.
   {
     kind: 'shop',
     moments: shopMoments,
@@ -85,7 +85,7 @@ export async function withDueEffects<Result>(
   }
 }
 
-/** Releases expired holds. Each ends at its expiry, however late this runs. */
+/** Releases expired holds. Each hold ends at its expiry, however late this runs. */
 async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const lapsed = await lapsedAuthorizations(tx, due)
   for (const purchase of lapsed) {

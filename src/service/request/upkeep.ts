@@ -26,7 +26,7 @@ export interface Upkeep {
   once(): Promise<void>
   /** Repeats the work regularly until it is stopped. */
   start(): void
-  /** Stops it, after storing the latest time. */
+  /** Stops the work, and then stores the last uses of keys and the latest time. */
   stop(): Promise<void>
 }
 

@@ -6,7 +6,7 @@ import { eventFeed } from '../store/events.ts'
 import type { EventRow } from '../store/schema/events.ts'
 import { FairReads } from './fair-reads.ts'
 
-/** The resource that a caller waits for, and its credential. */
+/** The resource that a caller waits for, and the caller's credential. */
 export interface WaitTarget {
   resourceId: string
   partyId: string
@@ -42,7 +42,7 @@ export class WaitingRequest {
 }
 
 /**
- * All waiting requests of this process. Each is an entry in a table. One reader of the outbox wakes those whose resource
+ * All waiting requests of this process, each an entry in a table. One reader of the outbox wakes those whose resource
  * changed, no matter which process changed it.
  */
 export class WaitingRequests {
@@ -78,7 +78,10 @@ export class WaitingRequests {
     return this.#ended
   }
 
-  /** Connects the processes of one database, so that they signal changes. Without it they poll. */
+  /**
+   * Connects the processes of one database, so that they signal changes to each other. Without signals, each process
+   * polls.
+   */
   connect(signals: Signals): void {
     this.#signals = signals
     this.#unsubscribe = [
@@ -96,7 +99,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Begins a wait; undefined if there are too many: the caller is then answered at once. */
+  /** Begins a wait. Returns undefined if there are too many; the caller is then answered at once. */
   async begin(target: WaitTarget): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = target
     const waitCount = this.#ofCredential.get(keyId) ?? 0
@@ -127,7 +130,7 @@ export class WaitingRequests {
     this.#count -= 1
   }
 
-  /** Notifies the waiting requests of changes to these parties in this process. */
+  /** Wakes requests after changes to these parties in this process, and signals the changes to other processes. */
   happened(partyIds: ReadonlySet<string>): void {
     this.#signals?.send(changesTopic)
     for (const partyId of partyIds) {
@@ -165,7 +168,7 @@ export class WaitingRequests {
   }
 }
 
-/** Returns the number left. */
+/** Decrements a count. Returns the number left. */
 function oneLess(counts: Map<string, number>, key: string): number {
   const left = (counts.get(key) ?? 0) - 1
   if (left > 0) counts.set(key, left)

@@ -7,15 +7,18 @@ export function mayBeHere(environment: Environment, publicUrl: string): boolean 
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }
 
-/** Returns whether the service runs in its caller's process: no name under `.invalid` resolves (RFC 6761 section 6.4). */
+/**
+ * Returns whether the service runs in its caller's process. Its address then ends with `.invalid`, which never resolves
+ * (RFC 6761 section 6.4).
+ */
 function isUnreachable(publicUrl: string): boolean {
   return URL.parse(publicUrl)?.hostname.endsWith('.invalid') === true
 }
 
 /**
- * Returns why a webhook cannot be at an address, as the rest of a sentence; undefined if it can. Creations, updates and
- * deliveries check it, since the service may have been reached at another address when the webhook was created. The
- * addresses that a name resolves to are checked for each connection (`checkedLookup`).
+ * Returns why an address is not allowed for a webhook, as the end of a sentence; undefined if it is allowed. Creations,
+ * updates and deliveries check this, because the service's own address may have changed since the webhook was created.
+ * The addresses that a name resolves to are checked for each connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)

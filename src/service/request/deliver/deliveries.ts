@@ -8,21 +8,21 @@ import { type DueWebhook, dueWebhooks, type WebhookKey, webhooksWithNewEvents } 
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
-/** How often it polls for events if no signal arrives. */
+/** How often events are polled for if no signal arrives. */
 const lookEveryMs = 500
 /** Events within this interval are handled together. */
 const gatherMs = 50
-/** The lease of the delivering process. If it is killed, another process takes over after this time. */
+/** How long the delivering process holds its lease. If it is killed, another process takes over after this time. */
 const leaseMs = 3_000
 const renewEveryMs = 1_000
 /** The most turns at a time, which bounds sockets and memory. */
 const maxTurns = 200
-/** The most turns of failing receivers, which may take many seconds each: half of all turns. */
+/** The most turns of failing receivers, half of all turns. Each may take many seconds. */
 const maxFailing = 100
 const maxWithNewEvents = 100
-/** The pause of a webhook after a failure of this service, such as a bug or a broken disk. */
+/** How long a webhook pauses after a failure of this service, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
-/** How much longer an attempt in progress may take when the process ends. */
+/** How much longer an attempt in progress may take once the process ends. */
 const graceMs = 3_000
 
 interface Dependencies extends TurnDependencies {
@@ -30,8 +30,9 @@ interface Dependencies extends TurnDependencies {
 }
 
 /**
- * Delivers events to webhooks (docs/webhooks.md) in the background. Of several processes, the one with the lease delivers.
- * Each webhook has turns, in which its deliveries are sent in sequence, so that no webhook waits for another's receiver.
+ * Delivers events to webhooks (docs/webhooks.md) in the background. Of several processes, only the one with the lease
+ * delivers. Each webhook has its own turns, and sends its deliveries in sequence within a turn. So no webhook waits for
+ * another's receiver.
  */
 export class Deliveries {
   readonly #dependencies: Dependencies
@@ -57,12 +58,12 @@ export class Deliveries {
     this.#running = this.#run()
   }
 
-  /** Listens for changes by other processes. Otherwise the next regular check finds them. */
+  /** Listens for changes by other processes. Without this, the next poll finds them. */
   connect(signals: Signals): void {
     this.#unsubscribe = signals.subscribe(changesTopic, () => this.wake())
   }
 
-  /** Wakes the deliveries after a change that may have subscribers. */
+  /** Wakes the deliveries after a change, because webhooks may subscribe to its events. */
   wake(): void {
     this.#woken.resolve()
   }
@@ -115,7 +116,7 @@ export class Deliveries {
   }
 
   /**
-   * Returns whether this process holds the lease, taking or renewing it if possible. An idle process does not call it.
+   * Returns whether this process holds the lease. Takes or renews the lease if possible. An idle process does not try.
    */
   async #holdsLease(): Promise<boolean> {
     const { store, system } = this.#dependencies
@@ -133,7 +134,7 @@ export class Deliveries {
     return store.transaction((tx) => endTaskLease(tx, { name: leaseName, holder: this.#holder }))
   }
 
-  /** Creates deliveries of the new events of a webhook. */
+  /** Creates the deliveries of a webhook's new events. */
   async #createDeliveries(webhook: WebhookKey): Promise<void> {
     const { store, system, log } = this.#dependencies
     try {

@@ -7,7 +7,7 @@ import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts
 import { findWebhook, markProcessed, type WebhookKey } from '../../store/webhooks.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 
-/** The most events of one transaction, so that others do not wait for it. */
+/** The most events in one transaction, so that other transactions do not wait long. */
 const maxEvents = 200
 
 /** Creates deliveries of the next events for a webhook, in their order. Returns whether there are more. */

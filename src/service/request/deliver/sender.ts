@@ -11,7 +11,7 @@ export interface Outgoing {
   url: string
   headers: Record<string, string>
   body: string
-  /** Whether it may go to this machine. */
+  /** Whether the address may be on this machine. */
   mayStayHere: boolean
 }
 
@@ -22,7 +22,7 @@ export interface SenderOptions {
   proxy?: OutgoingProxy
   /** How long an answer may take, including the name lookup. */
   timeoutMs?: number
-  /** The function that looks names up; by default the machine's. */
+  /** The function that resolves host names. By default, the machine's resolver does. */
   lookup?: LookUp
 }
 
@@ -30,14 +30,14 @@ export interface SenderOptions {
 const maxAnswerBytes = 4096
 
 /**
- * Creates the sender of webhooks to addresses that customers choose. It looks the host name up, checks each address
- * found, and connects to one of them. Nothing is sent into the service's own network, even if the name resolves
- * differently a moment later. Redirects are not followed. With a proxy, the proxy looks names up.
+ * Creates the sender of webhooks, whose addresses customers choose. It resolves the host name, checks each address
+ * found, and connects to one of them. So nothing is sent into the service's own network, even if the name resolves
+ * differently a moment later. Redirects are not followed. With a proxy, the proxy resolves names.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // In the bundle, a CommonJS package has its members on the default export only.
+    // The bundle has the members of a CommonJS package on the default export only.
     const { default: undici } = await import('undici')
     const { httpsProxy = '', noProxy = '' } = proxy ?? {}
     const outside = { lookup: checkedLookup(lookup, isPublicAddress) }

@@ -28,7 +28,7 @@ export interface TurnDependencies {
   log: Pick<Logger, 'warn'>
   send: Send
   bodies: Bodies
-  /** Whether webhooks may be at this machine. */
+  /** Whether webhook addresses may be on this machine. */
   mayStayHere: () => boolean
 }
 
@@ -62,7 +62,7 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
-    // It is unknown whether it arrived, so it is sent again after the next start.
+    // The process ended during this attempt, so the message may not have arrived. The next start sends it again.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
     failuresLeft = answer.error === null ? maxConsecutiveFailures : failuresLeft - 1
