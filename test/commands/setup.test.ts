@@ -119,7 +119,7 @@ test.runIf(isDeep)('an entry with an input in VS Code is reported as unavailable
   const key = ['$', '{input:payments-key}'].join('')
   put(path, written.replace('"type"', `"env": { "PAYMENTS_KEY": "${key}" },\n"type"`))
   expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
-    /Copilot sessions in VS Code are not given .*\.mcp\.json/,
+    /VS Code does not give Copilot sessions .*\.mcp\.json/,
   )
 })
 
