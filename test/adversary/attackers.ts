@@ -22,7 +22,7 @@ export interface Attacker {
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Returns whether the request names a private record. Shops are public; without an id, it is about the caller. */
+/** Returns whether the request names a private record. Shops are public, and a request without an id names no record. */
 const namesRecord = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 

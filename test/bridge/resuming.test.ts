@@ -5,7 +5,7 @@ const unfinished = 'id: 1\ndata:\n\n'
 
 describe.each([
   ['no wait', 'retry: 0\n', 1_000],
-  ['a wait beyond all timers', `retry: ${'9'.repeat(400)}\n`, 30_000],
+  ['a longer wait than any timer allows', `retry: ${'9'.repeat(400)}\n`, 30_000],
   ['a wait of 2³¹ ms', 'retry: 2147483648\n', 30_000],
   ['a wait of 5 s', 'retry: 5000\n', 5_000],
   ['nothing', '', 1_000],

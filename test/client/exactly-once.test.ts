@@ -76,7 +76,7 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
     const { doubled, lost } = findFaults(intents, effects.amounts)
     const hits = Object.entries(effects.hits).map(([id, hit]) => `${hit} ${id}`)
     process.stdout.write(
-      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.passing} to repeat, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
+      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.retryLater} to repeat, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
     )
     expect({ doubled, lost }).toEqual({ doubled: [], lost: [] })
     expect(count.calls).toBe(rounds * callsPerRound)

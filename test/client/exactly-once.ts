@@ -11,7 +11,7 @@ type Outcome =
   /** The result is unknown. The answer says that the same call with this key will return it. */
   | { unknown: string }
   /** Nothing was done, and the same call may be repeated later. */
-  | { passing: true; afterMs: number }
+  | { retryLater: true; afterMs: number }
   | { refused: string }
 
 export interface Caller {
@@ -35,7 +35,7 @@ export function programOver(client: Client): Caller {
         if (!(error instanceof ApiError)) throw error
         const { outcomeUnknown, idempotencyKey: key, retryable, retryAfterSeconds = 0 } = error
         if (outcomeUnknown && key !== undefined) return { unknown: key }
-        if (!outcomeUnknown && retryable) return { passing: true, afterMs: retryAfterSeconds * 1000 }
+        if (!outcomeUnknown && retryable) return { retryLater: true, afterMs: retryAfterSeconds * 1000 }
         return { refused: `${error.code}: ${error.detail}` }
       }
     },
@@ -52,7 +52,8 @@ export function agentOver(host: Host): Caller {
       const next = String(error.next)
       const seconds = /Wait (\d+) s\. /.exec(next)?.[1]
       if (typeof error.idempotencyKey === 'string') return { unknown: error.idempotencyKey }
-      if (/(?:make this call|call) again\.$/.test(next)) return { passing: true, afterMs: Number(seconds ?? 0) * 1000 }
+      if (/(?:make this call|call) again\.$/.test(next))
+        return { retryLater: true, afterMs: Number(seconds ?? 0) * 1000 }
       return { refused: JSON.stringify(error) }
     },
   }
@@ -64,7 +65,7 @@ export interface Count {
   /** Calls whose result was unknown when the client gave up, and known after the caller followed its advice. */
   unknown: number
   /** Answers that advised the caller to repeat the call, because nothing was done. */
-  passing: number
+  retryLater: number
 }
 
 /** An answered call. Its amount identifies it among the calls of its tool. */
@@ -90,7 +91,7 @@ export async function moveMoney(
   places: Places,
   { rounds, first, at }: { rounds: number; first: number; at: number },
 ): Promise<{ count: Count; intents: Intent[] }> {
-  const count: Count = { calls: 0, unknown: 0, passing: 0 }
+  const count: Count = { calls: 0, unknown: 0, retryLater: 0 }
   const intents: Intent[] = []
   const settle = async (tool: string, amount: number, input: object): Promise<string> => {
     count.calls += 1
@@ -106,7 +107,7 @@ export async function moveMoney(
         if (key === undefined) count.unknown += 1
         key = answer.unknown
       } else {
-        count.passing += 1
+        count.retryLater += 1
         await sleep(answer.afterMs)
       }
     }
