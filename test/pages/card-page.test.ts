@@ -271,7 +271,7 @@ describe.runIf(isDeep)('in a browser', () => {
         - definition: 01 / 2026
         - term: Security code
         - definition: "123"
-        - paragraph: Enter it into the payment form of A bookshop with a name of some length yourself. Share it with nobody else, and with no agent in a conversation.
+        - paragraph: Enter it into the payment form of A bookshop with a name of some length yourself. Don’t share it with anyone else, or with an agent in a conversation.
         - region "The card":
           - heading "The card" [level=2]
           - term: Merchant

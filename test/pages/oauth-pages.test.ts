@@ -179,7 +179,7 @@ onEachDatabase('connected applications', (database) => {
   test('none: the page says how to connect one', async () => {
     const { partyId } = await addParty(site.world)
     const visitor = await visitorAs(await site.addUser({ partyId }))
-    expect((await visitor.open('/connections')).text).toContain('To connect one, add this service to it')
+    expect((await visitor.open('/connections')).text).toContain('To connect one, add this service in the application')
   })
 
   async function connected(client: Parameters<typeof asking>[0] = {}) {

@@ -138,7 +138,7 @@ onEachDatabase('the page of a payment request', (database) => {
       world.system.pass(declinesWaitMs)
       await wear(maxDeclines - declinesBeforeWait)
       const over = await visitor.open(path)
-      expect(over.text).toContain('no card can pay this any more')
+      expect(over.text).toContain('can no longer be paid by card')
       expect((await visitor.send(path, { decision: 'card', ...good })).status).toBe(409)
       expect(await statusOf(id)).toBe('OPEN')
       const page = await payersUser.open(path)

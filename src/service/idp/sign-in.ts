@@ -12,8 +12,8 @@ export const signInPath = '/sign-in/'
 const maxPeople = 50
 
 /**
- * Returns the handler of the page where a person signs in with one click. The page works only after a client's request
- * in the same browser.
+ * Returns the handler of the page where a person signs in with one click. The page works only in the browser in which a
+ * client has just requested the sign-in.
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -34,7 +34,7 @@ export function signInPage(provider: Provider, store: Store) {
 }
 
 const about =
-  'This identity provider stands in for one of a company. It asks for no password, because it is for testing only.'
+  'This page stands in for a company’s identity provider. It asks for no password, because it is for testing only.'
 const ended = { heading: 'This sign-in has ended', lines: ['Start again in the application.'] }
 
 /** Returns the page that explains why an application's request was refused. */

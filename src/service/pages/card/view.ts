@@ -32,7 +32,7 @@ export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
 <div><dt>Expires (month / year)</dt><dd class="code">${details.expires}</dd></div>
 <div><dt>Security code</dt><dd class="code">${details.cvv}</dd></div>
 </dl>
-<p>Enter it into the payment form of <bdi>${words.merchant}</bdi> yourself. Share it with nobody else, and with no agent in a conversation.</p>
+<p>Enter it into the payment form of <bdi>${words.merchant}</bdi> yourself. Don’t share it with anyone else, or with an agent in a conversation.</p>
 <section aria-labelledby="card">
 <h2 id="card">The card</h2>
 ${facts(words)}

@@ -58,7 +58,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
 /** The behavior of each test card of the sandbox, for people who try the checkout. */
 export const testCardWords = {
   approves: 'Approved, every time',
-  declines_once: 'Declined at first, approved at the next try',
+  declines_once: 'Declined at first, approved on the next try',
   declines: 'Declined, every time',
   blocked: 'Declined: the bank has blocked the card',
   needs_update: 'Declined: the card needs new details',

@@ -57,7 +57,7 @@ const outcomes = {
   }),
   empty: (developer) => ({
     heading: 'No longer open',
-    line: `The agents that this link is for are gone. Ask ${developer} for a new one.`,
+    line: `The agents of this link no longer exist. Ask ${developer} for a new link.`,
   }),
   revoked: (developer) => ({ heading: 'No longer open', line: `${developer} revoked this link.` }),
   expired: (developer) => ({ heading: 'Expired', line: `The link has expired. Ask ${developer} for a new one.` }),

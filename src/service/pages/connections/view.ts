@@ -17,7 +17,7 @@ export function connectionsPage(state: ConnectionsShown): Html {
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
-${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service to it and sign in when it asks you to.</p>` : connections.map(connectionSection)}
+${connections.length === 0 ? html`<p>No connected applications. To connect one, add this service in the application, and sign in when it asks you to.</p>` : connections.map(connectionSection)}
 ${mayRegister ? registering : ''}`
   return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main })
 }
@@ -26,7 +26,7 @@ const registering = html`<section aria-labelledby="registering">
 <h2 id="registering">Sign in without a browser</h2>
 <ul>
 <li><a href="/connections/new/application">Register an application</a>: a deployed service that signs in by itself, as an agent</li>
-<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: your company’s provider then signs in the agents of its people</li>
+<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: let your company’s provider sign in the agents of its people</li>
 </ul>
 </section>`
 

@@ -86,7 +86,7 @@ function failureView(code: string, description: string): Html {
 function unreachableView({ address, reason }: { address: string; reason: string }): Html {
   const heading = 'The application could not be looked up'
   const main = html`<h1>${heading}</h1>
-<p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that: ${shortForeignText(reason, 200)}.</p>
+<p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that address: ${shortForeignText(reason, 200)}.</p>
 <p>The operator of this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>`
   return formPage({ title: heading, main })
 }

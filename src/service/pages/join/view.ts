@@ -87,7 +87,7 @@ function joinForm({ action, token }: PageForm, { name, wrong }: Filled, { email,
 <input id="password" name="password" type="password" autocomplete="new-password" minlength="${shortestPassword}" maxlength="${longestPassword}" required${state('password')}>
 <p class="aside" id="rule">At least ${shortestPassword} characters.</p>
 </div>
-${signedInAs === null ? '' : html`<p class="aside">You are signed in as <bdi>${signedInAs}</bdi>. Joining signs you out there.</p>`}
+${signedInAs === null ? '' : html`<p class="aside">You are signed in as <bdi>${signedInAs}</bdi>. Joining signs you out of that account.</p>`}
 <button type="submit" name="decision" value="accept" aria-describedby="rule">Join</button>
 </form>
 </section>`

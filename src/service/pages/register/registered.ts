@@ -34,10 +34,10 @@ export function registeredPage({
     clientSecret === null ? ['key.pem', 'its private key (PKCS #8)'] : ['secret.txt', 'the client secret']
   const next = html`<section aria-labelledby="next">
 <h2 id="next">Sign in</h2>
-<p>Put ${content} into a file that only the service reads. The MCP server then signs in with:</p>
+<p>Put ${content} into a file that only the service can read. The MCP server then signs in with:</p>
 <pre>payments-mcp login --client-credentials --client-id ${clientId} \\
   --proof-file ${file} --base-url ${baseUrl}</pre>
-<p>Any other client of MCP that knows OAuth client credentials can use them too.</p>
+<p>Any other MCP client that supports OAuth client credentials can sign in with the same client id.</p>
 </section>`
   return page('Application registered', { facts, next, hasSecret: clientSecret !== null })
 }
@@ -82,7 +82,7 @@ function page(heading: string, { facts, next, hasSecret }: Shown): Html {
 ${facts}
 </dl>
 ${next}
-<p><a href="/connections">See, limit or end it under your connected applications</a></p>`
+<p><a href="/connections">See, limit or disconnect it under your connected applications</a></p>`
   return formPage({ title: heading, isBroad: true, main })
 }
 

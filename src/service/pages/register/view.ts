@@ -31,11 +31,11 @@ ${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-pro
 </div>
 ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
 <fieldset>
-<legend>It proves who it is by</legend>
+<legend>It proves its identity with</legend>
 <div class="list">
 <div class="option box">
 <input type="radio" id="proof-secret" name="proof" value="secret" aria-describedby="about-secret" ${entry.proof === 'secret' ? html`checked` : ''}>
-<div><label for="proof-secret">A secret</label><p class="aside" id="about-secret">We make it, and show it once.</p></div>
+<div><label for="proof-secret">A secret</label><p class="aside" id="about-secret">We create it and show it once.</p></div>
 </div>
 <div class="option box">
 <input type="radio" id="proof-key" name="proof" value="key" aria-describedby="about-key" ${entry.proof === 'key' ? html`checked` : ''}>
@@ -69,7 +69,7 @@ export function providerPage(shown: Shown<ProviderEntry>): Html {
   const marked = problems.rules === undefined ? [] : rules.flatMap(missingIn)
   const focused = isAdded ? `claim-${rules.length - 1}` : focus === 'rules' ? (marked[0] ?? 'claim-0') : undefined
   const main = html`<h1>Trust an identity provider</h1>
-<p>Your company’s identity provider then decides who acts as which agent, through one AI host.</p>
+<p>Let your company’s identity provider decide which agent each person acts as, through one AI host.</p>
 ${agents.length === 0 ? noAgent : ''}
 <form method="post" action="${target.action}" novalidate>
 <input type="hidden" name="formToken" value="${target.token}">
@@ -81,7 +81,7 @@ ${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
 <fieldset aria-describedby="rules-hint rules-problem">
 <legend>Who acts as which agent</legend>
 <div class="field">
-<p class="aside" id="rules-hint">The first rule whose claim has that value chooses the agent. If none does, nobody is signed in. Use claims that only the provider can set.</p>
+<p class="aside" id="rules-hint">The first rule that matches chooses the agent. If none matches, nobody is signed in. Use claims that only the provider can set.</p>
 <p class="problem" id="rules-problem">${problems.rules ?? ''}</p>
 </div>
 <div class="list">
@@ -99,7 +99,7 @@ ${toConnections}`
 
 const toConnections = html`<p><a href="/connections">Back to your connected applications</a></p>`
 
-const noAgent = html`<p class="warning">You have no agent yet. Connect an AI host first: you create its agent on the page that asks you.</p>`
+const noAgent = html`<p class="warning">You have no agent yet. Connect an AI host first: when you allow the connection, you create its agent.</p>`
 
 function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
   return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
@@ -162,7 +162,7 @@ ${applicationScopes.map(
 </fieldset>`
 }
 
-/** Returns the ids of the fields that a rule lacks. A rule without claim and value is left out, unless it is the only one. */
+/** Returns the ids of the fields that a rule lacks. If there are several rules, an empty one lacks nothing. */
 function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
   const fields = Object.entries({ claim, value, agent: agentId })

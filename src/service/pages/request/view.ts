@@ -67,7 +67,7 @@ function paymentWays(request: AskedPayment, words: RequestWords, { forms, fields
   return html`${isRequester ? html`<p class="aside">You requested this payment. Anyone with this link can pay it.</p>` : ''}
 ${viewer?.is === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
 ${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
-${takesCards ? cardForm(words, forms, { fields, joins, sandbox }) : html`<p class="warning">Too many cards were declined: no card can pay this any more.</p>`}
+${takesCards ? cardForm(words, forms, { fields, joins, sandbox }) : html`<p class="warning">Too many cards were declined. This request can no longer be paid by card.</p>`}
 ${viewer === null && !joins ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
 <section aria-labelledby="no">
 <h2 id="no">Not you, or not now?</h2>
@@ -148,7 +148,7 @@ ${sandbox ? testCardList() : ''}
 function testCardList(): Html {
   return html`<details>
 <summary>Test cards</summary>
-<p class="aside">With any later month and any security code. Never enter a real card here.</p>
+<p class="aside">Use any future month and any security code. Never enter a real card here.</p>
 <dl>
 ${Object.entries(testCards).map(
   ([number, card]) => html`<div><dt><code>${number}</code></dt><dd>${testCardWords[card]}</dd></div>

@@ -95,7 +95,7 @@ const declines = {
 /** The behavior of each test card of the sandbox on this page, for people who try it. */
 export const testCardWords = {
   approves: 'Pays',
-  declines_once: 'Declined at first, pays at the next try',
+  declines_once: 'Declined at first, approved on the next try',
   declines: 'Declined, every time',
   blocked: 'Declined: the bank has blocked the card',
   needs_update: 'Declined: the card needs new details',

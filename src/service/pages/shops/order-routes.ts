@@ -25,7 +25,7 @@ export const takeReturn: Take = async (c, pages, { sent, key }) => {
   if (opened === undefined) return noOrder(c)
   const reason = sent.get('reason')?.trim() ?? ''
   if (reason.length > longestReason) {
-    const problem = `Nothing was returned. The reason can have ${longestReason} characters at most.`
+    const problem = `Nothing was returned. Shorten the reason to at most ${longestReason} characters.`
     return showOpened(c, pages, opened, { problem, status: 422 })
   }
   const reply = await pages.shops.sendBack(opened, reason === '' ? {} : { reason }, key)

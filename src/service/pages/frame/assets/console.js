@@ -1,12 +1,13 @@
 /**
  * The script that keeps the pages of the console live. Without it, a page stays as it was when it was opened.
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is redrawn from the address after the topic changed. It is
- *   not requested if the stream delivers its content, or if its `data-version` is unchanged.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again after the topic changed. It makes
+ *   no request if the stream delivers the content, or if the part's `data-version` is unchanged.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
  * - `<a data-more>`: a link to more of a list, which is loaded when the link comes near the visible area.
  * - `<details data-source="ADDRESS">`: an element that loads its content into its `[data-opened]` when it is opened.
- * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time; a drag over it filters the page.
+ * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time. A drag over the chart filters
+ *   the page by time.
  * - `<button data-copies="ID">`: a button that copies the text of the element with that id.
  */
 
@@ -265,7 +266,7 @@ document.addEventListener(
     into.setAttribute('aria-busy', 'true')
     const text = await textAt(source).catch(() => undefined)
     into.removeAttribute('aria-busy')
-    if (text === undefined) into.textContent = 'It could not be loaded. Close it and open it again.'
+    if (text === undefined) into.textContent = 'The details could not be loaded. Close this row and open it again.'
     else into.replaceChildren(fragmentOf(text))
   },
   true,
