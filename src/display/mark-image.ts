@@ -6,7 +6,7 @@ import { markColor } from './tokens.ts'
 export function markPng(side: number): Buffer {
   const colour = [...Buffer.from(markColor.slice(1), 'hex'), 0xff]
   const rows = Array.from({ length: side }, (_, y) => {
-    // Each row starts with its filter byte; 0 means none.
+    // Each row starts with a filter byte; 0 means no filter.
     const row = Buffer.alloc(1 + side * 4)
     for (let x = 0; x < side; x++) {
       const at = [((x + 0.5) * 16) / side, ((y + 0.5) * 16) / side] as const
@@ -28,7 +28,8 @@ export function markPng(side: number): Buffer {
 export function markIco(side: number): Buffer {
   const png = markPng(side)
   const directory = Buffer.alloc(22)
-  // The type (icon) and the number of entries. Then the entry: size, planes, bits per pixel, length and offset.
+  // The header has the type (icon) and the number of entries. The entry has the size, the planes, the bits per pixel,
+  // and the length and offset of the PNG.
   directory.writeUInt16LE(1, 2)
   directory.writeUInt16LE(1, 4)
   directory.set([side, side], 6)

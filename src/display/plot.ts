@@ -11,7 +11,7 @@ export interface Line<Point> {
   cents: (point: Point) => number
 }
 
-/** A moment with a mark, and the numbers of the steps that happened then. */
+/** A moment to mark in the plot, and the numbers of the steps that happened then. */
 export interface Mark {
   atMs: number
   steps: number[]
@@ -99,7 +99,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   })
 }
 
-/** The part of the width that a number needs on a phone. */
+/** The share of the width that the number of a step needs on a phone. */
 const minNumberGap = 0.06
 
 /** Converts a share of the amount range to a vertical position in pixels. */

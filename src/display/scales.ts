@@ -39,7 +39,7 @@ export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [st
   return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
 }
 
-/** The position of the last moment. The rest of the width shows the values after it. */
+/** The position of the last moment. After it, the lines continue at their last values to the right edge. */
 const lastShare = 0.95
 
 /** Returns the first tick, the last one, and those in between that have room for their labels. */

@@ -15,7 +15,7 @@ const palette = {
   'on-sandbox': ['#5c4400', '#f6dd97'],
 } as const satisfies Record<string, readonly [light: string, dark: string]>
 
-/** Common sizes, type and edges. */
+/** Common sizes, borders and fonts. */
 const measures = {
   small: '0.8125rem',
   gap: '0.75rem',

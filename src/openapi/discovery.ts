@@ -10,7 +10,7 @@ export interface About {
   name: string
   version: string
   protocolVersions: readonly string[]
-  /** The toolsets of a host that chooses none itself. */
+  /** The toolsets that a host gets if it chooses none. */
   toolsets: readonly Toolset[]
   readOnly: boolean
   /**
@@ -26,7 +26,7 @@ interface Deployment {
   about: About
 }
 
-/** The schema of the MCP server card (SEP-2127, an extension of MCP). It has only this version so far. */
+/** The schema of the MCP server card (SEP-2127, an extension of MCP). This is its only version so far. */
 const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 export const mediaTypes = {

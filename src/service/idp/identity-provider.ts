@@ -131,16 +131,13 @@ function adapters({ store, issuer }: ProviderDependencies): (model: string) => A
 async function findClient(store: Store, issuer: string, clientId: string): Promise<AdapterPayload | undefined> {
   return store.read(async (tx) => {
     if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
-    // This record is deleted when the trust ends.
+    // The client's record is deleted when the party stops trusting this provider.
     const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
     return record && { ...JSON.parse(record.payload), ...asClient }
   })
 }
 
-/**
- * The members that every client needs. The redirect address is not used, because `allowLoopback` checks that of each
- * request.
- */
+/** The members that every client needs. `redirect_uris` has no effect, because `allowLoopback` replaces its check. */
 const asClient = {
   application_type: 'native',
   grant_types: ['authorization_code', tokenExchangeGrant],

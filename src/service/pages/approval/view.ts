@@ -21,7 +21,7 @@ interface PageState {
   mayAgree: boolean
   /** The reason why the submitted answer had no effect. */
   problem: string | null
-  /** Whether the reason is the invalid field. */
+  /** Whether the entered reason is invalid. */
   wrongReason: boolean
 }
 

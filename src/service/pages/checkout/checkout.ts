@@ -54,7 +54,7 @@ export interface Checkout {
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
-  /** Returns the session of an agreement. @throws 404 `not_found` for an unknown secret. */
+  /** Returns the checkout session that a secret opens. @throws 404 `not_found` for an unknown secret. */
   session(by: Opener): Promise<CheckoutSession>
   /**
    * Pays payment 1. Once it is paid, a repeat returns `paid` again.

@@ -3,13 +3,13 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
-/** The secret that the page's script sends: `clientSecret` while payment is due, `manageToken` after it. */
+/** The secret that the page's script sends: `clientSecret` until payment 1 is paid, `manageToken` afterwards. */
 export interface CheckoutSecrets {
   clientSecret?: string | null
   manageToken?: string
 }
 
-/** Renders the page at `checkoutUrl`, for before and after payment. Its script fills `#form` and updates `#outcome`. */
+/** Renders the page at `checkoutUrl`, before or after payment. Its script fills `#form` and updates `#outcome`. */
 export function checkoutPage(words: CheckoutWords, secrets: CheckoutSecrets): Html {
   const { clientSecret = null, manageToken = null } = secrets
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words

@@ -37,13 +37,13 @@ export interface Claim {
   formToken: string
 }
 
-/** The recipient's access to a payment, by the token in its address instead of a credential. */
+/** The recipient's access to a payment. The token in the page's address replaces a credential. */
 export interface Claims {
   /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
-   * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the first one
-   * counts and the other sees its result.
+   * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, only the first
+   * has an effect; both return the result.
    * @throws 403 `forbidden` for a form from another page, or for a visitor who may not claim the money.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
@@ -81,7 +81,7 @@ async function take(
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
-  // While this waits for the lock, another click may claim the payment, or the sender may cancel it.
+  // During the wait for the lock, another click may claim the payment, or the sender may cancel it.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))

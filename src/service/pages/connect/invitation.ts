@@ -57,14 +57,14 @@ interface Sent {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's access to an invitation, by the token in its address instead of a credential. If the invited
- * party has keys or users with passwords, one of its users must sign in to answer.
+ * The invited person's access to an invitation. The token in the page's address replaces a credential, but if the
+ * invited party has keys or users with passwords, one of its users must sign in to answer.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
-   * Answers an invitation. If the form is sent twice, by a double click or from two tabs, the first one counts and the
-   * other sees its result.
+   * Answers an invitation. If the form is sent twice, by a double click or from two tabs, only the first has an effect;
+   * both return the result.
    * @throws 403 `forbidden` for a form from another page, or if another person answers; 409 `conflict` for a party's
    * own invitation.
    */
@@ -102,8 +102,8 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Waits for pending changes to the developer's agents and customers. If one of them deleted the agent, it is not
-  // found below.
+  // The lock waits for pending changes to the developer's agents and customers. One of these changes may delete the
+  // agent.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

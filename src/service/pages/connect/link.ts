@@ -14,7 +14,7 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
 /** An invitation link as its visitor sees it. */
 export interface OpenedLink {
-  /** `joined`: this visitor accepted; `empty`: none of its agents exists any longer. */
+  /** `joined` means that this visitor accepted; `empty` means that none of the link's agents exists any longer. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** The name of the developer. */
   developer: string
@@ -28,7 +28,7 @@ export interface OpenedLink {
   formToken: string
 }
 
-/** The visitor's access to an invitation link, by the token in its address instead of a credential. */
+/** The visitor's access to an invitation link. The token in the page's address replaces a credential. */
 export interface ConnectLinks {
   /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
@@ -58,7 +58,7 @@ async function join(
 ): Promise<Changed<OpenedLink | undefined>> {
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // While this waits for the lock, the link may be revoked, an agent deleted, or the same form sent by another click.
+  // During the wait for the lock, the link may be revoked, an agent deleted, or the same form sent by another click.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)
@@ -120,7 +120,7 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
   return `connect link ${id} ${partyId}`
 }
 
-/** Returns the customer that a form of this link's page would create; undefined if another page showed the form. */
+/** Returns the id of the customer that the form creates; undefined if the form is not from this link's page. */
 async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
   const isItsOwn = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))

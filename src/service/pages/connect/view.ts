@@ -54,7 +54,7 @@ ${form === null ? signInFirst(account === null, path) : answerForm(words, form)}
 ${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
 }
 
-/** Renders a note for visitors who cannot answer: it names who can. */
+/** Renders a note for a visitor who cannot answer. It explains who can. */
 export function signInFirst(isNobody: boolean, path: string): Html {
   if (!isNobody) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`

@@ -5,7 +5,7 @@ interface CodeProblem {
   isError: boolean
 }
 
-/** Returns why a code must be entered again. `name` is the authorization server's name of the problem. */
+/** Returns why a code must be entered again. `name` is the authorization server's name for the problem. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }

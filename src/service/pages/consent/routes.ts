@@ -23,7 +23,7 @@ interface ConsentPages extends ConsentDependencies {
 /** The size limit of a form in bytes. It fits the longest description, at up to twelve bytes for a character. */
 const maxConsentBytes = 16 * 1024
 
-/** Mounts the consent page, which an application's request leads to, and the handler of its form. */
+/** Mounts the consent page, where a person answers an application's request, and the handler of its form. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)

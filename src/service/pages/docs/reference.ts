@@ -49,7 +49,7 @@ interface OperationObject {
   responses: Record<string, Content | { $ref: string }>
 }
 
-/** Resolves the references in the OpenAPI document, and returns what a page shows of each operation. */
+/** Returns the operations of an OpenAPI document, with all references resolved. */
 export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
   const resolveRef = <Value>(value: Value | { $ref: string }): Value => {
     const { $ref } = value as { $ref?: string }
@@ -92,7 +92,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
 
 type ResolveRef = (schema: JsonSchema) => JsonSchema
 
-/** Lists the members of an object and of the objects in it. */
+/** Lists the members of an object and of its nested objects. */
 function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Field[] {
   const { properties = {}, required = [] } = resolveRef(schema)
   return Object.entries(properties).flatMap(([member, value]) => {
@@ -107,8 +107,8 @@ function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Fiel
 }
 
 /**
- * Returns the objects that a value may be or contain. Each has the suffix for its name: one `[]` for each list around
- * it.
+ * Returns the objects that a value may be or contain, each with the suffix for its name: one `[]` for each list that
+ * contains the object.
  */
 function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
   const { anyOf, oneOf, items, properties } = resolveRef(schema)

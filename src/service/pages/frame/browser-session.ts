@@ -25,8 +25,8 @@ export async function proveSession(c: Context, pages: PageDependencies): Promise
 }
 
 /**
- * Returns the client address and the browser's cookie, for which wrong passwords are counted. The cookie stays after
- * signing out.
+ * Returns the client address and the browser's cookie. Wrong passwords are counted for each of the two. The cookie
+ * remains after signing out.
  */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
@@ -37,15 +37,14 @@ export async function endSession(c: Context, pages: PageDependencies): Promise<v
   setCookie(c, cookieName(pages, 'session'), '', { ...cookieRules(pages), maxAge: 0 })
 }
 
-/** Returns whether the sandbox's owner may sign in without a password: only at the service's own machine. */
+/** Returns whether the sandbox's owner may sign in without a password. This works only on the service's own machine. */
 export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
   return mayBeAnybody(c, pages) && isLoopback(pages.publicUrl())
 }
 
 /**
- * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so anyone at this
- * machine who has a link counts as its recipient. The client's connection and the address that the browser used must
- * both be local.
+ * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so anyone on this
+ * machine who has a link counts as its recipient. Both the client's connection and the requested address must be local.
  */
 export function mayBeAnybody(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
@@ -61,8 +60,8 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
 }
 
 /**
- * Returns a cookie's name. With this prefix, neither another host of the domain nor plain http can set it (RFC
- * 6265bis).
+ * Returns a cookie's name. The prefix `__Host-` prevents other hosts of the domain, and pages over plain http, from
+ * setting the cookie (RFC 6265bis).
  */
 function cookieName(pages: PageDependencies, kind: 'session' | 'browser'): string {
   return `${isSecure(pages) ? '__Host-' : ''}payments_${kind}`

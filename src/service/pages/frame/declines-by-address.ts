@@ -3,12 +3,12 @@ import { Tries } from '../../../core/tries.ts'
 import { declinesWaitMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
 /**
- * The limit is this high because all payers of a company or phone network may share one address, and some of them
- * mistype.
+ * The most declined cards of one address. The limit is this high because all payers of a company or phone network may
+ * share an address, and some of them mistype.
  */
 export const maxDeclinesPerAddress = 30
 
-/** A counter of declined cards for each client address, on all pages of this process. */
+/** A counter of declined cards for each client address, across all pages of this process. */
 export class DeclinesByAddress {
   readonly #tries: Tries
 

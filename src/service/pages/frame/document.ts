@@ -17,7 +17,7 @@ interface PageDocument {
   /** The addresses of the style sheets in order, if they differ from the usual ones. */
   styles?: readonly AssetPath[]
   scripts?: Html
-  /** Whether the page is embedded in another one, and so has no mark and no banner. */
+  /** Whether the page is embedded in another one, and so has no logo and no banner. */
   framed?: boolean
   body: Html
 }
@@ -26,7 +26,7 @@ interface PageDocument {
 export const bannerPlace = '<!-- banner -->'
 export const barPlace = '<!-- bar -->'
 
-/** The style sheets of most pages: the base, the parts, the bar, and the additions of single pages. */
+/** The style sheets of most pages: the base, the parts, the bar, and the additions for single pages. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
 
 /** Renders the frame of every hosted page. */
@@ -53,8 +53,8 @@ ${body}
 }
 
 /**
- * Fills in the placeholders of a page. Anything else, such as a download, is returned as it is. Foreign text is escaped,
- * so it cannot contain a placeholder.
+ * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. Foreign text is
+ * escaped, so it cannot contain a placeholder.
  */
 export async function filledIn(
   response: Response,

@@ -3,7 +3,7 @@ import { type Html, pageDocument } from './document.ts'
 
 interface FormPage {
   title: string
-  /** Whether the page is wider, for long texts of programs. */
+  /** Whether the page is wider than usual, for long program texts such as commands. */
   isBroad?: boolean
   main: Html
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from './document.ts'
 
-/** The id of a record, or of a ledger entry in a posting. Ids with `idk_` are keys of requests and have no page. */
+/** The id of a record, or of a ledger entry in a posting. Ids with `idk_` are idempotency keys, which have no page. */
 const idForm = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
 
 /** Returns whether a text is an id of the API. */

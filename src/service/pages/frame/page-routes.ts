@@ -13,7 +13,7 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The person at a route. If every level of the route needs a session, it is never undefined. */
+/** The person at a route; never undefined if the route always needs a session. */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -57,7 +57,7 @@ export function pageRoutes<Pages extends PageDependencies>(
         const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), leadIn })
         const { signedIn } = admitted
-        // The levels of the route determine whether a session is needed, and `admit` enforces it.
+        // `admit` has made sure that there is a session if the route needs one.
         const response =
           'refused' in admitted ? await admitted.refused : await answer(c, pages, signedIn as PersonAt<typeof route>)
         return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
@@ -77,7 +77,10 @@ interface PageVisit {
   leadIn(): Response
 }
 
-/** Admits a person who meets the route's requirement for the submitted answer. Other people see how to meet it. */
+/**
+ * Admits a person who meets the route's requirement, which may depend on the submitted form. Other people are shown how
+ * to meet it.
+ */
 async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
   const isSent = route.startsWith('POST ')
   const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')

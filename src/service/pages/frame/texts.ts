@@ -4,8 +4,8 @@ import { money } from '../../../core/money.ts'
 export const dollars = (cents: number) => money(cents)
 
 /**
- * Makes a function that formats moments in UTC. It creates its formatter once, on first use: a formatter takes memory
- * outside the heap, which the garbage collector does not see.
+ * Makes a function that formats moments in UTC. It creates its formatter only once, on first use, because a formatter
+ * takes memory outside the heap, where the garbage collector does not see it.
  */
 export function utcFormat(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   let formatter: Intl.DateTimeFormat | undefined

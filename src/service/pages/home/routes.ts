@@ -31,7 +31,7 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // This read fails if the database is down, so that the home page then reports a failure too.
+  // If the database is down, this read fails, and so the home page reports the failure too.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({
@@ -47,7 +47,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
 
 const firstHost: HostName = 'claude-code'
 
-/** Returns the links on separate lines, because people read them as often as programs. */
+/** Returns the links on separate lines, because people read them as often as programs do. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const addressOf = (path: string) => `${publicUrl()}${path}`
   const body = {

@@ -28,9 +28,9 @@ export interface PartyInvitationSeen {
   status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
-  /** The invited address, which becomes the sign-in. */
+  /** The invited email address, with which the person will sign in. */
   email: string
-  /** Whether the address already signs in to an account. It then cannot join a second one. */
+  /** Whether the address already belongs to a user. It then cannot join a second account. */
   isTaken: boolean
   /** Whether the visitor may decline. If the address belongs to a user, only that user may. */
   mayDecline: boolean
@@ -43,14 +43,14 @@ export interface PartyInvitationSeen {
  */
 export type Outcome = 'joined' | 'declined' | 'stale'
 
-/** The invited person's access to an invitation to a party, by the token in its address instead of a credential. */
+/** The invited person's access to an invitation to a party. The token in the page's address replaces a credential. */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
   /** Returns whether a form is current. Check this before hashing a password, which is slow. */
   isShown(token: string, formToken: string): Promise<boolean>
   /**
    * Accepts an invitation.
-   * @throws 403 for a form from another page, 409 if the address already signs in to an account.
+   * @throws 403 for a form from another page, 409 if the address already belongs to a user.
    */
   accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
   /** Declines an invitation. @throws 403 for a form from another page, or for another user's invitation. */
@@ -125,7 +125,7 @@ async function applyForm(
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }
 
-/** Returns the version that the form's page showed; undefined if no page of this invitation showed it. */
+/** Returns the version of the invitation that the form is for; undefined if the form is for another invitation. */
 async function versionOf(
   tx: Transaction,
   { id }: PartyInvitationRecord,

@@ -70,7 +70,7 @@ interface Taken {
   sent: URLSearchParams
 }
 
-/** Joins and signs the person in immediately, which ends this browser's previous session. */
+/** Joins the party and signs the new user in. Signing in ends the browser's previous session. */
 async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Taken): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
   const { name, password, wrong } = typedOf(sent)

@@ -2,7 +2,7 @@ import { publicKeyMembers } from '../../../../tools/applications.ts'
 import { parseJson } from '../../../core/json.ts'
 import type { AgentClaim } from '../../rules/trusted-issuers.ts'
 
-/** An agent to choose from. */
+/** An agent that a form offers for selection. */
 export interface Agent {
   id: string
   name: string
@@ -13,7 +13,7 @@ export interface ApplicationEntry {
   name: string
   agentId: string
   scopes: readonly string[]
-  /** The means by which it proves who it is. */
+  /** Whether the application identifies itself by a secret or by a private key. */
   proof: 'secret' | 'key'
   /** The pasted public keys. A private key is dropped, so that no page shows it again. */
   keys: string
@@ -62,7 +62,7 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
   }
 }
 
-/** The operation's body that a form leads to, or the problems of an invalid form. */
+/** The body of the operation that a form requests, or the problems of an invalid form. */
 type FormResult<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
@@ -106,7 +106,7 @@ const keyForm = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS)
 /** The members of private and shared keys (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Returns the public keys in a JWK, a JWKS or a list. Other members than those of a public key are left out. */
+/** Returns the public keys in a JWK, a JWKS or a list, with only the members that belong to a public key. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyForm }
   const value = parseJson(text)

@@ -2,7 +2,7 @@ import type { Reply } from '../../request/reply.ts'
 import { detailOf } from '../frame/refusals.ts'
 import type { ApplicationEntry, Problems, ProviderEntry } from './entries.ts'
 
-/** The fields of a form by the attribute or relationship of the operation. */
+/** The form field for each attribute or relationship of the operation. */
 type Fields<Entry> = Readonly<Record<string, { field: keyof Entry; words: string }>>
 
 const applicationFields: Fields<ApplicationEntry> = {

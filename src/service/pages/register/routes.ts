@@ -57,7 +57,7 @@ export function mountRegister(app: Hono, dependencies: RegisterDependencies): vo
   )
 }
 
-/** Refuses members, who could not send the form. The operation checks it again. */
+/** Refuses ordinary members, because they may not send the form. The operation checks the role again. */
 function managed(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
   return (c, pages, signedIn) => {
     if (managesParty(signedIn.user)) return show(c, pages, signedIn)

@@ -71,7 +71,7 @@ export interface CardEntry {
 /** The result of a form. `stale` means that the request had changed since the page was shown, so nothing was done. */
 export type Outcome = 'paid' | 'declined' | 'stale'
 
-/** The payer's access to a payment request, by the token in its address instead of a credential. */
+/** The payer's access to a payment request. The token in the page's address replaces a credential. */
 export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>

@@ -86,7 +86,8 @@ interface Taken {
 }
 
 /**
- * Charges a card for a user of the payer, so the session must have proof (docs/service.md#page-of-a-payment-request).
+ * Charges a card for a signed-in user of the payer. The session must have proof
+ * (docs/service.md#page-of-a-payment-request).
  */
 async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const { request, signedIn, sent } = taken
@@ -139,7 +140,7 @@ async function asPayer(
   return show(c, pages, { request: now ?? request, signedIn, refused: refusal, status: statusOf(reply) })
 }
 
-/** Redirects to the page, which shows the result. If nothing was done, it shows why. */
+/** Runs `work` and redirects to the page, which shows the result. If `work` is refused, the response explains why. */
 async function orExplain(
   c: Context,
   pages: RequestDependencies,

@@ -50,8 +50,8 @@ ${lines.map(
 }
 
 /**
- * Renders the shop's extras, preselected as the shop chooses. After a change, the card form stays hidden until the
- * total is updated (assets/pages.css), so that nobody pays for an extra they have just removed.
+ * Renders the shop's extras. The shop chooses which of them are preselected. After a change, the card form stays hidden
+ * until the total is updated (assets/pages.css), so that nobody pays for an extra they have just removed.
  */
 function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
   if (extras.length === 0 || cartKey === null) return ''

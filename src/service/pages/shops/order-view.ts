@@ -4,7 +4,7 @@ import { linesOf } from './checkout-view.ts'
 import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
 import type { OrderWords } from './words.ts'
 
-/** The longest reason for a return that a shop takes. */
+/** The longest reason for a return that a shop accepts. */
 export const longestReason = 200
 
 interface ReturnForm {

@@ -1,7 +1,7 @@
-/** The size limit of a form in bytes: quantities of fifty products, and a note of nine bytes a character. */
+/** The size limit of a form in bytes. It fits quantities of fifty products, and a note at nine bytes a character. */
 export const maxShopFormBytes = 16 * 1024
 
-/** The longest note that a shop takes. */
+/** The longest note that a shop accepts. */
 export const longestNote = 500
 
 export const maxQuantity = 100

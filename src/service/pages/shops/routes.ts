@@ -61,8 +61,8 @@ const showShop: Show = async (c, pages) => {
 }
 
 /**
- * Returns the buyer on a page without a token; undefined unless the visitor is at this machine and exactly one party of
- * the world has agents.
+ * Returns the buyer on a page without a token. If the visitor is on this machine, the buyer is the only party of the
+ * world that has agents; otherwise undefined.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined

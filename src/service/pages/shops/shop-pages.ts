@@ -169,10 +169,7 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
   }
 }
 
-/**
- * Returns an actor that acts for the party. @param keyId The checkout's id, used as the key id because no credential
- * exists here.
- */
+/** Returns an actor that acts for the party. @param keyId An id in place of a key's, because there is no credential. */
 function partyActor(partyId: string, keyId: string): Actor {
   const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const
   return { ...identity, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }

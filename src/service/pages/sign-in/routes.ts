@@ -28,7 +28,7 @@ async function showSignIn(c: Context, pages: PageDependencies): Promise<Response
 async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
-  // A form on another site could sign a person in to another account.
+  // Otherwise a form on another site could sign a visitor in to an attacker's account.
   if (sent === undefined) return notFromHere(c, '/sign-in')
   const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
   const asOwner = sent.get('as') === 'owner'

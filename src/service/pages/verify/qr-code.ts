@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
-/** The limit of an address: a larger code has modules too small for cameras to read from a small screen. */
+/** The longest address. The squares of a larger code would be too small for a camera to read from a small screen. */
 const maxBytes = 520
 
 /**

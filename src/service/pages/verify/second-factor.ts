@@ -18,7 +18,7 @@ import { secondFactorText } from '../../tokens/record-texts.ts'
 export interface Verification {
   /** Whether the address has expired. */
   expired: boolean
-  /** The service's time until which the user's large approvals pass; null without a recent check. */
+  /** The end of the time in which the user may approve large payments; null without a recent check. */
   verifiedUntilMs: number | null
   /** Whether the user has an authenticator app set up. */
   isEnrolled: boolean
@@ -42,8 +42,8 @@ export interface SecondFactor {
   /** Returns undefined to everyone except the challenge's user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /**
-   * Checks a code against real time. If the code is right, the user counts as verified from now on, by the service's
-   * clock.
+   * Checks a code against real time. If the code is right, the user's verification starts at the present time of the
+   * service's clock.
    */
   verify(
     challenge: string,

@@ -13,7 +13,7 @@ const fields = {
   cvv: byId('cvv', HTMLInputElement),
 }
 
-/** Longer than a double click, so that the second click finds the button disabled. */
+/** The shortest time for which the button is disabled. It is longer than a double click takes. */
 const minPayingMs = 500
 
 /** The random key that proves to the service that a repeat comes from the browser that paid. */
@@ -32,8 +32,8 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page already shows the purchase. Another site's page can't be trusted to show it, so the form
-  // does.
+  // The service's own page already shows the purchase. Another site's page can't be trusted to do so; there, the form
+  // shows it.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
@@ -154,7 +154,7 @@ function fill(words) {
 }
 
 /**
- * Removes the form and the typed data with it.
+ * Removes the form, including the typed data, and shows the outcome.
  * @param {Words} words
  * @param {string} [detail]
  */

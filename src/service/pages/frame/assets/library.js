@@ -11,7 +11,7 @@
  *       form.mount('#card')                      // a selector or an element
  *     </script>
  *
- * The results. `detail` explains each in a sentence to show:
+ * `detail` explains the result in a sentence for the payer. `result` is one of:
  *   paid               payment 1 is paid, here or elsewhere, and the payer agreed to the later payments
  *   declined           the card was declined; the payer can try again in the form
  *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended

@@ -31,14 +31,14 @@ byId('stop-no', HTMLButtonElement).addEventListener('click', () => dialog.close(
 byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
 
 /**
- * Shows the form's result on the page. A declined card is reported by the form itself.
+ * Shows the form's result on the page. The form itself reports a declined card.
  * @param {Result} result
  */
 async function finish({ result, detail, manageToken: given }) {
   if (result === 'declined') return
   if (given !== undefined) {
     manageToken = given
-    // The payer can keep this address, and a reload opens it.
+    // The payer can bookmark this address, and a reload opens the same page.
     history.replaceState(null, '', `/checkout/manage/${given}`)
   }
   try {
@@ -46,7 +46,7 @@ async function finish({ result, detail, manageToken: given }) {
     show(words, result === 'agreement_failed' ? detail : undefined)
     if (words.state === 'paid') keepCurrent()
   } catch {
-    // The form shows the result too.
+    // The outcome could not be read. The form's own text is enough, and the form shows the outcome too.
     problem.textContent = detail
   }
 }

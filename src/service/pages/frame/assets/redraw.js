@@ -1,10 +1,10 @@
 /**
- * Redraws a part of a page without disturbing the person. Existing elements are changed and not replaced, so that
- * focus, selection, scroll position and open details stay.
+ * Redraws a part of a page without disturbing the person. Existing elements are changed instead of replaced, so that
+ * focus, selection, scroll position and open details are kept.
  */
 
 /**
- * Changes the content of an element to the wanted one.
+ * Changes the content of an element to match `wanted`.
  * @param {Element} part
  * @param {DocumentFragment | Element} wanted The element with the new content; the call empties it.
  */
@@ -17,7 +17,7 @@ export function redraw(part, wanted) {
 }
 
 /**
- * Changes the children of an element to the wanted ones, and keeps those that match.
+ * Changes the children of an element to match those of `wanted`. Existing nodes are reused where possible.
  * @param {Element} shown
  * @param {Element | DocumentFragment} wanted
  */
@@ -51,8 +51,8 @@ function matches(shown, wanted) {
 }
 
 /**
- * Returns the key of an element among its siblings: its id, or else its link or its form data. With these keys, a
- * button never turns into a different one just before a person presses it.
+ * Returns the key of an element among its siblings: its id, or else its link or its form data. Elements with different
+ * keys are never reused for each other, so a button cannot become a different one just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {
@@ -64,7 +64,7 @@ function keyOf(node) {
 }
 
 /**
- * Changes a node to the wanted one.
+ * Changes a node to match `wanted`.
  * @param {Node} shown
  * @param {Node} wanted
  */
@@ -76,7 +76,7 @@ function update(shown, wanted) {
 }
 
 /**
- * Changes the attributes of an element to the wanted ones.
+ * Changes the attributes of an element to match those of `wanted`.
  * @param {Element} shown
  * @param {Element} wanted
  */

@@ -18,7 +18,7 @@ export class Refusal extends Error {
  * Sends a request to the service. The secret and the card are in the body, never in an address.
  * @param {'session' | 'pay' | 'stop'} action
  * @param {Record<string, string>} attributes
- * @returns {Promise<Answer>} `result` and `detail` are there for a payment only
+ * @returns {Promise<Answer>} `result` and `detail` are set for `pay` only
  * @throws {Refusal}
  */
 export async function ask(action, attributes) {
@@ -29,7 +29,7 @@ export async function ask(action, attributes) {
 }
 
 /**
- * Sends a request to the checkout.
+ * Sends the body of a request, and reports a failed connection as a refusal.
  * @param {string} action
  * @param {string} body
  */
@@ -48,7 +48,7 @@ async function reach(action, body) {
 }
 
 /**
- * Calls `look` every `ms` while the page is visible, until it returns `enough`.
+ * Calls `look` every `ms` milliseconds while the page is visible, until `look` returns `enough`.
  * @param {number} ms
  * @param {() => Promise<'again' | 'enough'>} look
  */
