@@ -1,4 +1,4 @@
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
 /** Columns with the time at which a key was last used. Every authenticated request sets them, even a refused one. */
@@ -39,7 +39,7 @@ function partsOf(table: string, row: Record<string, unknown>): [part: string, ro
 
 async function rowsOf({ store }: World): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>()
-  for (const [table, all] of await allTables(store)) {
+  for (const [table, all] of await readAllTables(store)) {
     if (recordTables.includes(table)) continue
     for (const [part, row] of all.flatMap((row) => partsOf(table, row))) {
       const text = JSON.stringify(row, (name, value) => (lastUseColumns.includes(name) ? undefined : value))

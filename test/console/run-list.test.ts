@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { spentCents } from '../../src/service/rules/runs.ts'
 import { deleteRunMinutes } from '../../src/service/store/run-minutes.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { ok, payer } from '../payments/payer.ts'
@@ -126,7 +126,7 @@ onEachDatabase('the list of runs', (database) => {
 
   test('the totals of minutes are deleted with their entries, and all of them by a reset', async () => {
     const { world } = site
-    const minutes = async () => (await allTables(world.store)).get('runMinutes') ?? []
+    const minutes = async () => (await readAllTables(world.store)).get('runMinutes') ?? []
     await world.service.runLog.flush()
     const storedMinutes = await minutes()
     expect(storedMinutes.length).toBeGreaterThan(3)

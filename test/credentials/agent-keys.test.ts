@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
@@ -144,7 +144,7 @@ onEachDatabase('agent keys', (database) => {
     const replay = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
     expect(replay.headers.get('x-idempotency-replayed')).toBe('true')
     expect(replay.text).toBe(first.text)
-    expect(JSON.stringify(await allRows(world.store))).not.toContain(agentKey.slice(20))
+    expect(JSON.stringify(await readAllRows(world.store))).not.toContain(agentKey.slice(20))
     expectRefusal(await rotate(id, { expiresInSeconds: 60 }), 'conflict')
     expect(await works(agentKey)).toBe(true)
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { permissions } from '../../src/core/permissions.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { expectRefusal, withoutSupportId } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, createWorld, revokeKey, secrets, type World } from '../support/world.ts'
@@ -126,7 +126,7 @@ onEachDatabase('credentials', (database) => {
   test('are stored as hashes only', async () => {
     const key = await addKey(world, { partyId, agentId: null, scopes: [] })
     await world.get('/whoami', { key })
-    const all = JSON.stringify(await allRows(world.store))
+    const all = JSON.stringify(await readAllRows(world.store))
     expect(all).toContain(partyId)
     for (const secret of [secrets.agentKey, secrets.apiKey, key.slice('sk_ntl_sandbox_'.length)]) {
       expect(all).not.toContain(secret)

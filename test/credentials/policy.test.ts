@@ -4,7 +4,7 @@ import { permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, secrets, type World } from '../support/world.ts'
@@ -150,7 +150,7 @@ onEachDatabase('the policy', (database) => {
     const { agentKey: first } = agentKey.attributes
     const { agentKey: second } = rotated.json.data.attributes
     const all = [first, second, apiKey.json.data.attributes.apiKey, token, secrets.apiKey, secrets.agentKey]
-    const rows = JSON.stringify(await allRows(world.store))
+    const rows = JSON.stringify(await readAllRows(world.store))
     expect(rows).toContain(agentKey.id)
     for (const secret of all) {
       // The key's prefix and five characters are stored, so that people can recognize it.

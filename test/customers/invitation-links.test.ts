@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Scope, scopes } from '../../src/core/permissions.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, type World } from '../support/world.ts'
@@ -100,7 +100,7 @@ onEachDatabase('invitation links', (database) => {
     const { id, url, token } = await link()
     await open(url)
     await revoke(id)
-    expect(JSON.stringify(await allRows(world.store))).not.toContain(token)
+    expect(JSON.stringify(await readAllRows(world.store))).not.toContain(token)
     expect(world.logged.join('\n')).not.toContain(token)
   })
 

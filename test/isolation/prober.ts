@@ -1,5 +1,5 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { relationshipsFor } from '../support/relationships.ts'
 import type { Answer } from '../support/world.ts'
@@ -171,7 +171,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
    * requests.
    */
   const strangersRows = async () =>
-    (await allRows(world.store))
+    (await readAllRows(world.store))
       .filter((row) => !('snapshotId' in row || 'runId' in row || 'lastEntryId' in row))
       .map((row) => JSON.stringify(row, (name, value) => (volatile.includes(name) ? undefined : value)))
       .filter((row) => row.includes(places.stranger.partyId))

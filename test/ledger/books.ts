@@ -19,7 +19,7 @@ export interface Books {
   keys: number
 }
 
-/** Returns everything that is stored about money. */
+/** Reads every stored record about money, and counts the used cards and the idempotency keys. */
 export function readBooks(store: Store): Promise<Books> {
   return store.transaction(async ({ db }) => ({
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
@@ -32,7 +32,7 @@ export function readBooks(store: Store): Promise<Books> {
   }))
 }
 
-/** Reads the books and proves everything that must hold after every request. */
+/** Reads the books and checks every invariant that must hold after each request. */
 export async function proveBooks(store: Store): Promise<Books> {
   const books = await readBooks(store)
   const { wallets, entries, transactions, payments } = books
@@ -75,7 +75,7 @@ export async function proveBooks(store: Store): Promise<Books> {
   return books
 }
 
-/** Proves that a payment's or transfer's ledger entries at a bank match its state, once. */
+/** Checks that the bank entries and holds of a payment or transfer match its state, and are not doubled. */
 function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const on = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents
@@ -84,7 +84,7 @@ function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: rea
   expect({ bank: on('bank_network'), held: on('held') }, `${id} at its bank`).toEqual(at)
 }
 
-/** Proves that the totals by which limits are checked equal the payments and purchases of the day and the month. */
+/** Checks that each stored spending total equals the sum of the day's or month's payments and purchases. */
 async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
   const { nowMs, cards } = await store.transaction(async (tx) => ({
     ...(await readTimes(tx)),
@@ -126,13 +126,13 @@ function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)
 }
 
-/** Returns every row of every table that the database has. */
-export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
-  return [...(await allTables(store)).values()].flat()
+/** Returns the rows of all tables in one list. */
+export async function readAllRows(store: Store): Promise<Record<string, unknown>[]> {
+  return [...(await readAllTables(store)).values()].flat()
 }
 
-/** Returns the rows of every table, by name. */
-export async function allTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
+/** Returns the rows of every table, by the table's name. */
+export async function readAllTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
   return store.transaction(async ({ db }) => {
     const names =
       store.dialect === 'sqlite'

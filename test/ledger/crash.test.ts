@@ -14,12 +14,12 @@ const cli = await runResource('cli')
 const workers = 16
 
 /**
- * `npm run crash-calls` makes 10,000 calls with 20 kills on each database. CRASH_CALLS and CRASH_KILLS set the numbers;
- * the calls do not include the repeats, one for each call.
+ * `npm run crash-calls` makes 10,000 calls with 20 kills on each database. CRASH_CALLS and CRASH_KILLS set the numbers.
+ * Each call is also repeated once; the repeats are not counted.
  */
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
-/** More refunds in one round than a purchase has cents would need amounts that a purchase cannot refund. */
+/** Each refund of a round is one cent larger than the last and may not exceed a purchase, which limits the calls. */
 const maxCallsOfRound = 3_000
 const callsOfRound = Math.ceil(calls / kills)
 if (!(callsOfRound >= 1 && callsOfRound <= maxCallsOfRound))
@@ -55,7 +55,7 @@ async function kill({ process: child }: Server): Promise<void> {
   await exited
 }
 
-/** Makes purchases and refunds until the server is gone. */
+/** Makes purchases and refunds until the server is killed. */
 async function work(journal: Journal): Promise<void> {
   try {
     for (;;) await journal.buy()
@@ -65,7 +65,7 @@ async function work(journal: Journal): Promise<void> {
   }
 }
 
-/** Adds the money for all purchases, as much as one call may add. */
+/** Deposits the largest amount that one call may deposit, which is enough for all purchases. */
 async function fund(url: string): Promise<void> {
   const response = await fetch(`${url}/whoami`, { headers: { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}` } })
   const { data } = (await response.json()) as { data: { attributes: { partyId: string } } }
@@ -74,7 +74,7 @@ async function fund(url: string): Promise<void> {
   expect(status).toBe(200)
 }
 
-/** Proves that every activity chain is intact, and that no party's events have a gap. */
+/** Checks that every activity chain is intact, and that no party's events have a gap. */
 async function expectWholeRecords(databaseUrl: string): Promise<void> {
   const findings = await checkActivity(databaseUrl, undefined)
   expect(findings.map(({ is, says }) => [is, says])).toEqual([['ok', expect.any(String)]])
@@ -94,8 +94,10 @@ async function expectWholeRecords(databaseUrl: string): Promise<void> {
   }
 }
 
-onEachDatabase('a service that is killed while it works', (database) => {
-  test('keeps acknowledged requests, and carries out each request completely and once', { timeout }, async () => {
+onEachDatabase('a service that is killed while it handles requests', (database) => {
+  test('loses no acknowledged request, and carries out each request completely and only once', {
+    timeout,
+  }, async () => {
     const beganAtMs = performance.now()
     const { url, drop } = await database.createEmpty()
     const journals: Journal[] = []

@@ -4,7 +4,7 @@ import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { proveBooks } from './books.ts'
 
-/** The number of requests, which is much larger than the number of connections. */
+/** The number of simultaneous requests, which is much larger than the number of database connections. */
 const many = isDeep ? 500 : 100
 
 onEachDatabase('a hot wallet', (database) => {
@@ -18,7 +18,7 @@ onEachDatabase('a hot wallet', (database) => {
     await world.drop()
   })
 
-  test(`answers ${many} simultaneous authorizations, and health checks and other requests meanwhile`, async () => {
+  test(`answers health checks and other parties during ${many} simultaneous authorizations`, async () => {
     const cards = await Promise.all(Array.from({ length: many }, () => world.issueCard()))
     const other = await addParty(world)
     let waiting = many

@@ -7,7 +7,7 @@ import { proveBooks } from './books.ts'
 /** The secret of the agent's seeded key. */
 export const agentSecret = 'journal-agent-secret-0123456789'
 
-/** A request in a client's journal. It is added before it is sent, and gets its answer once that is complete. */
+/** A request in a client's journal: it is added before it is sent, and `acknowledged` is the complete answer. */
 export interface Intent {
   key: string
   path: string
@@ -32,18 +32,18 @@ export function perform(url: string, intent: Intent): Promise<Response> {
 export class Journal {
   readonly intents: Intent[] = []
   acknowledged = 0
-  /** The number of refunds. It determines the amount of the next one, so that the effects of each can be counted. */
+  /** The number of refunds. Each refund is one cent larger than the last, so a lost or doubled refund is noticed. */
   #refunds = 0
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>
 
-  /** @param send Returns the text of the answer 200, or throws. */
+  /** @param send Sends the request and returns the text of the answer. It throws if the status is not 200. */
   constructor(name: string, send: (intent: Intent) => Promise<string>) {
     this.#name = name
     this.#send = send
   }
 
-  /** Makes a purchase, and refunds some of them. */
+  /** Makes a purchase, and then reverses it, or captures and refunds it. */
   async buy(): Promise<void> {
     const { id: cardId } = await this.#do('/agent-cards', (key) => ({
       merchant: { name: key },
@@ -75,22 +75,22 @@ export class Journal {
   }
 
   /**
-   * Repeats every request with its key. Acknowledged requests must get the same answer; the others are carried out now.
+   * Repeats every request with its key. Acknowledged requests must get the same answer as before. The others must succeed.
    */
   async repeatAll(url: string): Promise<void> {
     const left = this.intents.values()
     const clients = Array.from({ length: 16 }, async () => {
-      for (const intent of left) await repeat(url, intent)
+      for (const intent of left) await repeatRequest(url, intent)
     })
     await Promise.all(clients)
   }
 
-  /** Proves that the books are right, and contain each request's effect once. */
+  /** Checks that the books are right, and contain each request's effect exactly once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
     this.expectOneOfEach(await readEffects(databaseUrl))
   }
 
-  /** Proves that each request had its effect once. */
+  /** Checks that each request had its effect exactly once. */
   expectOneOfEach({ transactions, cardNames }: Effects): void {
     const isOwn = (name: string) => name.startsWith(`${this.#name} `)
     const purchases = [...transactions.values()].filter(
@@ -121,7 +121,7 @@ interface Effects {
   cardNames: readonly string[]
 }
 
-/** Reads the effects, and proves that the books are right. */
+/** Reads the effects, and checks that the books are right. */
 export async function readEffects(databaseUrl: string): Promise<Effects> {
   const store = await openStore({ url: databaseUrl, system: realSystem })
   try {
@@ -136,9 +136,9 @@ export async function readEffects(databaseUrl: string): Promise<Effects> {
   }
 }
 
-async function repeat(url: string, intent: Intent): Promise<void> {
+async function repeatRequest(url: string, intent: Intent): Promise<void> {
   let response = await perform(url, intent)
-  // On a busy machine, a request may exceed its time limit. Its retry is answered.
+  // On a busy machine, a request may exceed its time limit; then it is sent again.
   while (response.status === 503) response = await perform(url, intent)
   const text = await response.text()
   expect(response.status, `${intent.path}: ${text}`).toBe(200)

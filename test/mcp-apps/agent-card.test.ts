@@ -45,7 +45,7 @@ test('the result is the same with a view as without one', async () => {
   expect(rest).toEqual({ _meta: { 'payments-mcp/idempotencyKey': expect.any(String) } })
 })
 
-test('a card is issued, shown without its number, and pays by clicking', async () => {
+test('a new card is shown without its number, and a click pays with it', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByRole('heading', { level: 1, name: 'Books' }).waitFor()
@@ -75,7 +75,7 @@ test('a decline is explained, and can be retried with less', async () => {
   await expect.poll(purchases).toHaveLength(2)
 })
 
-test('an authorization that is unresolved at first is one purchase', async () => {
+test('an authorization without an immediate result becomes one purchase', async () => {
   const merchant = { name: 'Sandbox Unresolved' }
   const { structuredContent } = await host.use('issue_agent_card', { ...issue, merchant })
   await button('Authorize $50.00').click()
@@ -99,7 +99,7 @@ test('a frozen card pays nothing, and the view notices when it is unfrozen', asy
   await button('Authorize $50.00').waitFor()
 })
 
-test("the view follows the card's purchase, and says when the card has expired", async () => {
+test("the view follows the card's purchase, and shows when the card has expired", async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByText('Updates automatically.').waitFor()
@@ -118,7 +118,7 @@ test("the view follows the card's purchase, and says when the card has expired",
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
-test('the view is announced by a screen reader', async () => {
+test('a screen reader gets the whole view', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   await host.view.getByText('Updates automatically.').waitFor()
   const { agentId } = await world.whoami()

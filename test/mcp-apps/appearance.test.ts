@@ -25,7 +25,7 @@ async function shoot({ page }: TestHost, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/apps-${name}.png`, fullPage: true })
 }
 
-/** Returns the texts with too little contrast to the page, or in a button, to the button (WCAG 2.2, 1.4.3). */
+/** Returns the texts that have too little contrast with the background behind them (WCAG 2.2, 1.4.3). */
 const weakTexts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {
@@ -58,7 +58,7 @@ async function expectLook({ page, view }: TestHost, scheme: 'light' | 'dark'): P
   await expect
     .poll(() => styleOf(view, 'backgroundColor'))
     .toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
-  // The host uses the height that the view reports, so nothing may be cut off.
+  // The host sizes the frame to the height that the view reports. Nothing may be cut off.
   const height = (): Promise<number> => view.locator('body').evaluate('document.body.offsetHeight - innerHeight')
   await expect.poll(height).toBeLessThanOrEqual(0)
 }
@@ -74,7 +74,7 @@ const authorize = async (amount = 4250) => {
 describe.each(['light', 'dark'] as const)('in a %s browser', (scheme) => {
   const other = scheme === 'light' ? 'dark' : 'light'
 
-  test('every text of every view can be read', async () => {
+  test('every text of every view has enough contrast', async () => {
     const host = await openHost(browser, world, { colorScheme: scheme, key: world.apiKey })
     const live = () => host.view.getByText('Updates automatically.').waitFor()
 
@@ -121,7 +121,7 @@ async function review(): Promise<string> {
   await self.setLimits('agents', agentId ?? '', { perTransaction: 1000 })
   const other = await addParty(world)
   const paymentId = created(await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: 'Desk' }))
-  // The cards of the following tests cost more.
+  // Later tests spend more than this limit.
   await self.setLimits('agents', agentId ?? '', null)
   return (await self.approvalOf(paymentId)).id
 }

@@ -10,7 +10,7 @@ let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
-/** The host of a user, connected with a key of the party. */
+/** A user's host, connected with the party's API key. */
 let host: TestHost
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Creates a payment of $20.00 by the agent, which waits for a decision, and shows it in the host. */
+/** Makes the agent request a payment of $20.00 that needs approval, and shows the approval in the host. */
 async function review(by: TestHost = host) {
   const paymentId = created(
     await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: '<b>Desk</b>' }),
@@ -93,7 +93,7 @@ test('an approval shows the amount, the payee, the requester and the reason', as
   `)
 })
 
-test('an approval is approved by clicking, and the money moves once', async () => {
+test('a click approves the payment, and a double click moves the money only once', async () => {
   const { paymentId, id } = await review()
   await button('Approve $20.00').dblclick()
   await news().getByText('Approved.').waitFor()
@@ -106,7 +106,7 @@ test('an approval is approved by clicking, and the money moves once', async () =
   ])
 })
 
-test('an approval is denied with a reason, by keyboard alone', async () => {
+test('a payment can be denied with a reason by keyboard alone', async () => {
   const { paymentId } = await review()
   const { keyboard } = host.page
   await keyboard.press('Tab')
@@ -119,7 +119,7 @@ test('an approval is denied with a reason, by keyboard alone', async () => {
   await expect.poll(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
 })
 
-test('a decision made elsewhere appears, and stays', async () => {
+test('a decision made elsewhere appears in the view and cannot be overridden', async () => {
   const { id } = await review()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
@@ -132,7 +132,7 @@ test('a decision made elsewhere appears, and stays', async () => {
   await news().getByText('Denied.').waitFor()
 })
 
-test('the requesting agent learns that somebody else has to decide', async () => {
+test('the view refuses an approval by the agent that requested the payment, with the reason', async () => {
   const agents = await openHost(browser, world)
   const { paymentId } = await review(agents)
   await agents.view.getByRole('button', { name: 'Approve $20.00' }).click()
@@ -141,7 +141,7 @@ test('the requesting agent learns that somebody else has to decide', async () =>
   await agents.close()
 })
 
-test('an approval is approved once the person whom the server asks agrees, and not before', async () => {
+test('if the server asks the person, the payment is approved only after the person agrees', async () => {
   const questions: string[] = []
   let confirm = false
   const answer = ({ message }: Question) => {

@@ -10,7 +10,7 @@ const sandbox = appResources('sandbox')
 describe('the tools with a view', () => {
   const toolNames = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
 
-  test('are those about one card, one purchase or one approval', () => {
+  test('show one card, one purchase or one approval', () => {
     expect(toolNames).toEqual([
       'get_approval',
       'approve_approval',
@@ -55,7 +55,7 @@ describe.each(sandbox)('$uri', (resource) => {
     expect(html.match(/<!--/)).toBeNull()
   })
 
-  test('knows nothing of card numbers', async () => {
+  test('contains no card number', async () => {
     const withoutStyle = (await resource.read()).replace(/<style>[^<]*<\/style>/, '')
     expect(withoutStyle.match(/cvv|\bnumber:|\.number\b|get_agent_card_details/)).toBeNull()
   })

@@ -10,7 +10,7 @@ import { openHost, type TestHost } from './host.ts'
 let browser: TestBrowser
 let world: World
 let host: TestHost
-/** The network between the server and the service. */
+/** Sends requests from the MCP server to the service. Tests replace it to make requests fail. */
 let fetch: World['service']['fetch']
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 /** Authorizes a purchase of $42.50 and shows it. */
-async function authorized({ merchant = 'Books', ...use }: { merchant?: string; capabilities?: object } = {}) {
+async function authorizePurchase({ merchant = 'Books', ...use }: { merchant?: string; capabilities?: object } = {}) {
   const cardId = await world.issueCard({ merchant: { name: merchant } })
   const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: merchant } }
   const { structuredContent } = await host.use('simulate_card_authorization', input, use)
@@ -45,7 +45,7 @@ async function authorized({ merchant = 'Books', ...use }: { merchant?: string; c
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Presses a button, and waits until a second press would count again. */
+/** Presses a button, and advances the clock until the button accepts another press. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)
@@ -64,14 +64,14 @@ const amounts = async () => {
   return { held, captured, refunded }
 }
 
-/** Moves the page's time far enough ahead for several polls. */
+/** Advances the page's clock far enough for several polls. */
 async function letTimePass() {
   for (let count = 0; count < 5; count++) await host.page.clock.fastForward(10_000)
 }
 
 describe('a purchase, handled by clicking,', () => {
   test('is captured in part and refunded in two parts', async () => {
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
 
     await field('Amount to capture in USD').fill('30')
@@ -96,7 +96,7 @@ describe('a purchase, handled by clicking,', () => {
   })
 
   test('opens with everything that happened before', async () => {
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     for (const [action, amount] of [
       ['capture', 3000],
       ['refund', 1050],
@@ -117,7 +117,7 @@ describe('a purchase, handled by clicking,', () => {
     ['Reverse', 'The merchant reversed the purchase.'],
     ['Expire', 'The authorization expired without a capture.'],
   ])('is released: %s', async (name, detail) => {
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     await press(name)
     await host.view.getByText(detail).waitFor()
     expect(await read(id)).toMatchObject({ status: 'reversed', held: 0 })
@@ -126,7 +126,7 @@ describe('a purchase, handled by clicking,', () => {
   })
 
   test('can be handled by keyboard alone, and the focus is never lost', async () => {
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     const { keyboard } = host.page
     const focused = () => host.view.locator(':focus').evaluate((element) => element.id)
     await button('Capture $42.50').waitFor()
@@ -147,8 +147,8 @@ describe('a purchase, handled by clicking,', () => {
     expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
   })
 
-  test('is announced by a screen reader', async () => {
-    const { id, cardId } = await authorized()
+  test('is shown completely to a screen reader', async () => {
+    const { id, cardId } = await authorizePurchase()
     await button('Capture $42.50').waitFor()
     const { agentId } = await world.whoami()
     const snapshot = (await host.view.locator('main').ariaSnapshot())
@@ -231,7 +231,7 @@ describe('declines', () => {
 
 describe('failures', () => {
   test('an impossible amount is refused at the field, and nothing is sent', async () => {
-    await authorized()
+    await authorizePurchase()
     for (const typed of ['42.51', '0', '1,5', 'all', '']) {
       await field('Amount to capture in USD').fill(typed)
       await press('Capture')
@@ -242,14 +242,14 @@ describe('failures', () => {
   })
 
   test('a double click is one capture', async () => {
-    await authorized()
+    await authorizePurchase()
     await button('Capture $42.50').dblclick()
     await news().getByText('Captured').waitFor()
     expect(writes()).toHaveLength(1)
   })
 
-  test('a simultaneous change elsewhere is announced, and shown', async () => {
-    const { id } = await authorized()
+  test('a simultaneous change elsewhere is announced and shown', async () => {
+    const { id } = await authorizePurchase()
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await press('Reverse')
@@ -258,8 +258,8 @@ describe('failures', () => {
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
 
-  test('a failed reversal is not announced as one', async () => {
-    const { id } = await authorized()
+  test('a failed reversal is not announced as a success', async () => {
+    const { id } = await authorizePurchase()
     await button('Reverse').waitFor()
     await simulate(id, 'expire')
     await press('Reverse')
@@ -267,9 +267,9 @@ describe('failures', () => {
     await problem().getByText('It has changed in the meantime').waitFor()
   })
 
-  test('a call that may have arrived is repeated with its key, and the next call has a new one', async () => {
+  test('a retry after a failed call reuses its idempotency key; the next call gets a new key', async () => {
     let failures = 0
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     fetch = async (request) => {
       if (failures-- > 0 && request.url.includes('/refund')) throw new TypeError('fetch failed')
       return world.service.fetch(request)
@@ -293,7 +293,7 @@ describe('failures', () => {
   })
 
   test('a lost answer is not an error if the change was made', async () => {
-    await authorized()
+    await authorizePurchase()
     fetch = async (request) => {
       const response = await world.service.fetch(request)
       if (request.url.includes('/capture')) throw new TypeError('fetch failed')
@@ -317,31 +317,31 @@ describe('failures', () => {
 })
 
 describe('a view that is open', () => {
-  test('follows changes elsewhere, and pauses while it is out of sight', async () => {
-    const { id } = await authorized()
+  test('follows changes elsewhere, and pauses while it is scrolled out of view', async () => {
+    const { id } = await authorizePurchase()
     await host.view.getByText('Updates automatically.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await host.page.clock.fastForward(3000)
     await news().getByText('Captured: held $0.00, captured $42.50').waitFor()
 
     const move = (top: string) => host.page.evaluate(`document.querySelector('iframe').style.marginTop = '${top}'`)
-    const looksInTime = async () => {
+    const countCalls = async () => {
       const before = host.calls.length
       await letTimePass()
       return host.calls.length - before
     }
     await move('5000px')
-    // Looks twice, because a poll may have been in progress.
-    await expect.poll(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
+    // Counts twice, because a poll may have been in progress.
+    await expect.poll(async () => (await countCalls()) + (await countCalls())).toBe(0)
     await simulate(id, 'refund', { amount: 250, currency: 'USD' })
-    expect(await looksInTime()).toBe(0)
+    expect(await countCalls()).toBe(0)
     await move('0')
-    await expect.poll(looksInTime).toBeGreaterThan(0)
+    await expect.poll(countCalls).toBeGreaterThan(0)
     await host.view.getByText('Refunded: $2.50').waitFor()
   })
 
-  test('shows new results of the host immediately, and ends with the host', async () => {
-    const { id } = await authorized()
+  test('shows new results from the host immediately, and stops polling when the host closes it', async () => {
+    const { id } = await authorizePurchase()
     await host.callHost('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
     await news().getByText('Captured').waitFor()
     await host.callHost('again', 'simulate_card_refund', { cardTransactionId: id, amount: 100, currency: 'USD' })
@@ -356,22 +356,22 @@ describe('a view that is open', () => {
   keepEach(3)
 })
 
-describe('views in hosts that differ:', () => {
+describe('views in other hosts:', () => {
   test('a host that forwards no calls gets the state and no buttons', async () => {
-    await authorized({ capabilities: {} })
+    await authorizePurchase({ capabilities: {} })
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
     await expect.poll(() => host.view.getByRole('button').count()).toBe(0)
   })
 
   test('a host that passes on only the text shows the text', async () => {
-    await authorized({ capabilities: {} })
+    await authorizePurchase({ capabilities: {} })
     const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
     await host.callHost('result', { content: [{ type: 'text', text }] })
     await host.view.getByText(text).waitFor()
   })
 
   test('production has no simulations', async () => {
-    const { id } = await authorized()
+    const { id } = await authorizePurchase()
     const live = await openHost(browser, world, { environment: 'production' })
     await live.use('get_card_transaction', { cardTransactionId: id })
     await live.view.getByText('Updates automatically.').waitFor()
@@ -379,7 +379,7 @@ describe('views in hosts that differ:', () => {
     await live.close()
   })
 
-  test('a customer’s purchase is read and captured for the customer', async () => {
+  test('calls about a customer’s purchase name the customer', async () => {
     const customerPartyId = await world.customerPartyId()
     const cardId = await world.issueCard({ customerPartyId })
     const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: 'Books' }, customerPartyId }
@@ -395,9 +395,9 @@ describe('views in hosts that differ:', () => {
     expect(calls.map(({ arguments: args }) => args.customerPartyId)).toEqual(calls.map(() => customerPartyId))
   })
 
-  test('the merchant’s name stays text', async () => {
+  test('markup in the merchant’s name is shown as text', async () => {
     const merchant = '<img src=x onerror=alert(1)></script><script>alert(2)</script>&lt;'
-    await authorized({ merchant })
+    await authorizePurchase({ merchant })
     await expect.poll(() => heading(merchant).locator('*').count()).toBe(0)
     await host.view.getByText(`For one purchase at ${merchant}`).waitFor()
     await expect.poll(() => host.view.locator('img, script').count()).toBe(1)

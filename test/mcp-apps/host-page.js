@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client'
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
 
-/** A host with MCP Apps in a browser: an MCP client, and a frame with the view of the last tool call. */
+/** A host that supports MCP Apps: an MCP client in a browser, and a frame with the view of the last tool call. */
 
 const client = new Client(
   { name: 'test-host', version: '1' },
@@ -27,7 +27,7 @@ let listed
 window.host = {
   connect: () => client.connect(transport),
 
-  /** Calls the tool as a model does, and shows its view. */
+  /** Calls the tool like a model, and shows its view. */
   async use(name, input, { context = {}, capabilities = { serverTools: {} } } = {}) {
     listed ??= await client.listTools()
     const tool = listed.tools.find((each) => each.name === name)
@@ -40,7 +40,7 @@ window.host = {
     return result
   },
 
-  /** Calls a tool while the view stays, and passes it the result. */
+  /** Calls a tool and passes the result to the current view. */
   async again(name, input) {
     await bridge.sendToolResult(await client.callTool({ name, arguments: input }))
   },

@@ -11,7 +11,7 @@ import type { TestBrowser } from '../pages/browser.ts'
 import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 
-/** The default policy of hosts for a view: it loads nothing besides its own document. */
+/** The Content-Security-Policy that hosts set by default: a view loads only its own document. */
 const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
 
 const hostUrl = 'http://host.test/'
@@ -22,7 +22,7 @@ export interface HostOptions {
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'
-  /** Returns the person's answer to the server's question. Without it, the server asks nothing. */
+  /** Returns the person's answer to the server's question. Without this function, the server asks nothing. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
   /** Intercepts requests from the MCP server to the service. */
   fetch?: (request: Request) => Promise<Response>
@@ -44,13 +44,13 @@ export interface TestHost {
   view: FrameLocator
   /** Calls a tool and shows its view. */
   use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
-  /** Calls a method of the page's host. */
+  /** Calls a method of the host in the page. */
   callHost(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
   /** The tool calls that reached the server, including the host's own. */
   calls: { name: string; arguments: Record<string, unknown> }[]
-  /** The browser's requests, except for the host's page and the view's document. */
+  /** The browser's requests for anything except the host's page and the view's document. */
   strayRequests: string[]
-  /** Errors, warnings and violations of the policy. */
+  /** Errors and warnings in the browser's console, including violations of the policy, and dialogs. */
   complaints: string[]
   close(): Promise<void>
 }
@@ -64,13 +64,13 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
     viewport: { width: 760, height: 900 },
   })
   const page = await context.newPage()
-  const { strayRequests, complaints } = watched(page)
+  const { strayRequests, complaints } = watchPage(page)
   // The page's clock runs in real time, and can be advanced.
   await page.clock.install()
   await serveDocuments(context, page, strayRequests)
   const calls: TestHost['calls'] = []
-  const server = appServer(world, options)
-  await server.connect(await linkTo(page, calls))
+  const server = createServer(world, options)
+  await server.connect(await createTransport(page, calls))
   await page.exposeFunction('askPerson', options.answer ?? (() => ({ action: 'cancel' })))
   await page.goto(hostUrl)
   await page.addScriptTag({ content: await script })
@@ -102,7 +102,7 @@ async function hostScript(): Promise<string> {
   return built.outputFiles[0]?.text ?? ''
 }
 
-function watched(page: Page) {
+function watchPage(page: Page) {
   const strayRequests: string[] = []
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -116,7 +116,7 @@ function watched(page: Page) {
   return { strayRequests, complaints }
 }
 
-/** Serves the host's page, and each view at its own address, with a host's headers. */
+/** Serves the host's page, and each view at its own address with the policy of hosts. */
 async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
   const documents: string[] = []
   await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)
@@ -135,7 +135,10 @@ async function serveDocuments(context: BrowserContext, page: Page, strayRequests
   })
 }
 
-function appServer(world: World, { key = world.agentKey, environment = 'sandbox', ...options }: HostOptions): Server {
+function createServer(
+  world: World,
+  { key = world.agentKey, environment = 'sandbox', ...options }: HostOptions,
+): Server {
   const log = { info: () => {}, warn: () => {}, error: () => {} }
   const client = createClient({
     baseUrl: 'http://sandbox.test',
@@ -158,11 +161,11 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
 }
 
 /** Returns the server's end of a connection to the client in the page. */
-async function linkTo(page: Page, calls: TestHost['calls']): Promise<Transport> {
+async function createTransport(page: Page, calls: TestHost['calls']): Promise<Transport> {
   const transport: Transport = {
     start: async () => {},
     close: async () => {},
-    // A closed page needs no answer.
+    // Messages to a closed page are dropped.
     send: async (message) => {
       if (!page.isClosed()) await page.evaluate(`fromServer(${JSON.stringify(JSON.stringify(message))})`)
     },

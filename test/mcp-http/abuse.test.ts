@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => hosting.close())
 
-async function opened() {
+async function openSession() {
   const host = rawHost(hosting.url)
   await host.initialize()
   return host
@@ -45,7 +45,7 @@ test.each([
   ['a request without a session', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
   ['a body that is too large', { ...call, params: { name: 'x'.repeat(10_000) } }, {}, 413, -32000],
 ])('refuses %s', async (_, body, headers, status, code) => {
-  const host = await opened()
+  const host = await openSession()
   const response = await host.post(body, headers)
   expect(response.status).toBe(status)
   expect((await jsonOf(response)).error.code).toBe(code)
@@ -53,7 +53,7 @@ test.each([
 })
 
 test('refuses a body that is too large and has no Content-Length', async () => {
-  const host = await opened()
+  const host = await openSession()
   const chunk = new TextEncoder().encode(' '.repeat(4_000))
   let sent = 0
   const body = new ReadableStream({
@@ -79,17 +79,17 @@ test.each(['PUT', 'PATCH', 'OPTIONS'])('refuses %s', async (method) => {
   expect(response.headers.get('allow')).toBe('GET, POST, DELETE')
 })
 
-test('refuses GET and DELETE of hosts that have no session', async () => {
+test('refuses GET and DELETE from hosts without a session', async () => {
   for (const method of ['GET', 'DELETE']) expect((await rawHost(hosting.url).send(method)).status).toBe(405)
 })
 
-test('a host that opens session after session keeps only the latest, and no stream of the others stays open', async () => {
+test('a host that opens too many sessions keeps only the latest, and the streams of the older ones end', async () => {
   await hosting.close()
   hosting = await createHosting({ limits: { sessionsPerPrincipal: 2 } })
-  const first = await opened()
+  const first = await openSession()
   const listening = await first.send('GET')
-  await opened()
-  await opened()
+  await openSession()
+  await openSession()
   expect(await allEvents(listening)).toHaveLength(1)
   expect((await first.call(1, 'echo')).status).toBe(404)
 })
@@ -104,8 +104,8 @@ test('refuses an initialize that is too large to store', async () => {
 })
 
 describe('bounds of a session', () => {
-  test('limit the streams that are listened to', async () => {
-    const host = await opened()
+  test('limit the open streams', async () => {
+    const host = await openSession()
     const open = [await host.send('GET'), await host.send('GET')]
     const refused = await host.send('GET')
     expect(refused.status).toBe(429)
@@ -122,7 +122,7 @@ describe('bounds of a session', () => {
   })
 
   test('limit the running requests', async () => {
-    const host = await opened()
+    const host = await openSession()
     const running = [1, 2, 3].map((id) => host.call(id, 'wait', { marker: id, wait: 'bound' }))
     await expect.poll(async () => (await host.call(4, 'echo')).status).toBe(429)
     // Notifications still get through.
@@ -134,7 +134,7 @@ describe('bounds of a session', () => {
   })
 
   test('keep only the latest events for resuming', async () => {
-    const host = await opened()
+    const host = await openSession()
     const params = { _meta: { progressToken: 1 } }
     const events = eventsOf(await host.call(1, 'progress', { steps: 20, marker: 'm' }, params))
     const { id } = (await events.next()).value
@@ -147,7 +147,7 @@ describe('bounds of a session', () => {
 })
 
 test('resuming sends all stored events, even if they exceed the limit on unread bytes', async () => {
-  const host = await opened()
+  const host = await openSession()
   const args = { characters: 30_000, steps: 5, wait: 'paced' }
   const events = eventsOf(await host.call(1, 'flood', args))
   const { id } = (await events.next()).value
@@ -160,8 +160,8 @@ test('resuming sends all stored events, even if they exceed the limit on unread 
   expect((await resumed.next()).value.message.id).toBe(1)
 })
 
-/** A host that sends a request and reads nothing of the answer until the test asks for the data. */
-function neverReads(body: object, headers: Record<string, string>) {
+/** Sends a request, and reads nothing of the answer until the test calls `readAll`. */
+function sendWithoutReading(body: object, headers: Record<string, string>) {
   const { hostname, port, host } = new URL(hosting.url)
   const text = JSON.stringify(body)
   const lines = [
@@ -178,7 +178,7 @@ function neverReads(body: object, headers: Record<string, string>) {
   socket.setEncoding('utf8').pause()
   socket.write(`${lines.join('\r\n')}\r\n\r\n${text}`)
   return {
-    whatCame: async () => {
+    readAll: async () => {
       let received = ''
       for await (const part of socket) received += part
       return received
@@ -188,26 +188,26 @@ function neverReads(body: object, headers: Record<string, string>) {
 
 const flood = { name: 'flood', arguments: { characters: 100_000, steps: 300, opens: 'flooded' } }
 
-test('a host that does not read fills no memory, delays nobody, and can resume', async () => {
-  const host = await opened()
+test('a host that does not read its answer costs little memory, delays no other host, and can resume', async () => {
+  const host = await openSession()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
-  const stalled = neverReads(message, headers)
+  const stalled = sendWithoutReading(message, headers)
   // The call ends although nobody reads its answer, and others are served meanwhile.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)
-  const received = await stalled.whatCame()
+  const received = await stalled.readAll()
   expect(received).not.toContain('flooded')
   const lastId = [...received.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]
   const resumed = await allEvents(await host.send('GET', undefined, { 'Last-Event-ID': String(lastId) }))
   expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
 })
 
-test('in the 2026 era, a host that does not read is cut off', async () => {
+test('a host of protocol version 2026 that does not read its answer is disconnected', async () => {
   const { body, headers } = modernRequest('tools/call', flood, { _meta: { progressToken: 1 } })
-  const stalled = neverReads(body, headers)
-  const host = await opened()
+  const stalled = sendWithoutReading(body, headers)
+  const host = await openSession()
   expect(resultOf(await jsonOf(await host.call(1, 'echo', { marker: 'served' })))).toBe('served')
-  expect(await stalled.whatCame()).not.toContain('flooded')
+  expect(await stalled.readAll()).not.toContain('flooded')
 })

@@ -31,7 +31,7 @@ describe('without a credential', () => {
       what: 'a 2026 request',
       init: { method: 'POST', headers: { ...json, ...discover.headers }, body: JSON.stringify(discover.body) },
     },
-    { what: 'a body that is none', init: { method: 'POST', headers: json, body: '{' } },
+    { what: 'an invalid body', init: { method: 'POST', headers: json, body: '{' } },
     { what: 'a GET', init: { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } } },
     { what: 'a DELETE', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
   ]
@@ -44,7 +44,7 @@ describe('without a credential', () => {
   })
 
   test.each(['?access_token=token-of-alice', '?token=token-of-alice'])(
-    'a credential in the query does not count: %s',
+    'a credential in the query string is ignored: %s',
     async (query) => {
       const init = { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) }
       expect((await fetch(`${hosting.url}${query}`, init)).status).toBe(401)
@@ -71,8 +71,8 @@ test('a revoked credential ends at the next request of any session', async () =>
   expect((await host.send('DELETE')).status).toBe(401)
 })
 
-describe("a session is its principal's", () => {
-  test('another credential gets the same answer as for an unknown id, byte for byte', async () => {
+describe('a session belongs to its principal', () => {
+  test('a request with another credential gets the same answer, byte for byte, as one with an unknown id', async () => {
     const alice = rawHost(hosting.url)
     await alice.initialize()
     const progress = { _meta: { progressToken: 1 } }
@@ -101,7 +101,7 @@ describe("a session is its principal's", () => {
     expect((await alice.call(3, 'connection')).status).toBe(200)
   })
 
-  test('malformed ids are unknown too', async () => {
+  test('a malformed id gets the same status as an unknown id', async () => {
     const host = rawHost(hosting.url)
     for (const id of ['x', '../etc', "' or 1=1 --", 'A'.repeat(5_000)]) {
       host.use(id)
@@ -126,7 +126,7 @@ describe('scopes', () => {
         return host.post(body, headers)
       },
     ],
-  ])('that a token lacks are requested besides those it has, in %s', async (_, call) => {
+  ])('missing from a token are requested together with those it has, in %s', async (_, call) => {
     hosting.credentials.set(...principal('narrow', { scopes: ['wallets', 'cards:read'], clientId: 'app' }))
     const response = await call(rawHost(hosting.url, 'token-of-narrow'))
     expect(response.status).toBe(403)
@@ -135,7 +135,7 @@ describe('scopes', () => {
     expect((await jsonOf(response)).error_description).toContain('cards:agent')
   })
 
-  test('are not required of keys, nor of messages that need none', async () => {
+  test('are not required from keys, or for messages that need no scope', async () => {
     hosting.credentials.set(...principal('narrow', { scopes: [], clientId: 'app' }))
     for (const [name, tool] of [
       ['alice', 'echo'],
@@ -148,7 +148,7 @@ describe('scopes', () => {
   })
 })
 
-describe('the toolsets of a host by path and header', () => {
+describe('the toolsets that a host chooses by path and header', () => {
   const connectionAt = async (path: string, headers: Record<string, string> = {}) => {
     const host = rawHost(`${hosting.url}${path}`)
     await host.initialize({}, headers)
@@ -194,7 +194,7 @@ describe('the toolsets of a host by path and header', () => {
     ['', { 'X-MCP-Readonly': 'yes' }, 400, 'X-MCP-Readonly'],
     ['', { 'X-Instance-ID': 'a\u00e4' }, 400, 'X-Instance-ID'],
     ['', { 'Mcp-Session-Id': 'x' }, 400, 'Mcp-Session-Id'],
-  ])('/mcp%s %j is refused with %i and why', async (path, headers, status, word) => {
+  ])('/mcp%s %j is refused with %i and the reason', async (path, headers, status, word) => {
     const response = await rawHost(`${hosting.url}${path}`).post(initializeMessage(), headers)
     expect(response.status).toBe(status)
     if (word !== 'X-MCP') expect((await jsonOf(response)).error.message).toContain(word)

@@ -80,7 +80,7 @@ onEachDatabase('a change at another process', (database) => {
       ...{ amount: 100, currency: 'USD', merchant: { name: 'Books' } },
     })
 
-  test('reaches listeners here that subscribed anywhere, in both eras, and nobody else', async () => {
+  test('reaches only its subscribers at this process, in both eras, even if they subscribed at another process', async () => {
     const [subscribedAt, listensAt, changedAt] = processes
     const watched = await issueCard(changedAt)
     const other = await issueCard(changedAt)
@@ -131,9 +131,9 @@ onEachDatabase('a change at another process', (database) => {
   })
 })
 
-test('signals go from process to process, and again when their connections are lost', async () => {
+test('signals pass between processes, and resume after the connections are lost', async () => {
   const { store, url, drop } = await postgres.create()
-  // Processes wait a shorter time than in production.
+  // Waits are 100 times shorter than in production.
   const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }
   const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
   try {

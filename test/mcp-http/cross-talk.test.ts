@@ -5,7 +5,7 @@ import { createHosting } from './hosting.ts'
 
 const [hosts, calls] = [isDeep ? 64 : 32, 32]
 
-test(`${hosts} hosts with the same ids: none gets another's messages`, async () => {
+test(`of ${hosts} hosts that use the same ids, none gets another's messages`, async () => {
   const hosting = await createHosting()
   const { wrong, answered, cancelled, progress } = await crossTalk(
     (request) => fetch(request),

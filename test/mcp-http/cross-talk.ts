@@ -18,7 +18,7 @@ export async function crossTalk(send: Send, url: string, hosts: number, callsEac
   const seen: CrossTalk = { answered: 0, cancelled: 0, progress: 0, wrong: [] }
   const all = Array.from({ length: hosts }, async (_, number) => {
     const host = await (number % 2 === 0 ? sessionHost : sessionlessHost)(send, url)
-    // A host runs several calls at the same time; all hosts use ids in the same order.
+    // Each host runs several calls at the same time, and all hosts use the same ids in the same order.
     let id = 0
     const next = async () => {
       while (id < callsEach) {

@@ -13,7 +13,7 @@ import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { testServer } from './test-server.ts'
 
-/** An endpoint behind a real listener, with a table of credentials that the test may change. */
+/** An endpoint behind a real listener, with a map of credentials that the test may change. */
 export interface Hosting {
   url: string
   endpoint: McpEndpoint
@@ -86,7 +86,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   return { url: `${listener.url}/mcp`, endpoint, credentials, logged, close }
 }
 
-/** Changes that are never reported by themselves: the test calls the endpoint's `notify`. */
+/** A source that never reports changes. Tests call the endpoint's `notify` instead. */
 const noChanges: EndpointDependencies['changes'] = {
   activity: {
     ends: async () => new Map(),
@@ -97,7 +97,7 @@ const noChanges: EndpointDependencies['changes'] = {
   mayRead: async () => false,
 }
 
-/** Returns a credential and its principal, of that name. */
+/** Returns the credential `token-of-NAME` and the principal of that name. */
 export function principal(name: string, more: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
   return [
@@ -134,7 +134,7 @@ export function transportTo(
     : new StreamableHTTPClientTransport(new URL(url), options)
 }
 
-/** Returns a hand-written host, for messages that no SDK would send. */
+/** Returns a hand-written host, which can send messages that no SDK would send. */
 export function rawHost(url: string, credential = 'token-of-alice') {
   let sessionId: string | undefined
   const send = (method: string, body?: unknown, headers: Record<string, string | undefined> = {}) => {
@@ -174,7 +174,7 @@ export function initializeMessage(params: object = {}) {
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params: { ...base, ...params } }
 }
 
-/** Sends a request of the 2026 era, with the headers that mirror it. */
+/** Returns a request of protocol version 2026, with the headers that repeat its method and name. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}, more: { _meta?: object } = {}) {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',

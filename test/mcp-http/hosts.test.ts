@@ -53,7 +53,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await world.drop()
   })
 
-  const connected = async (headers: Record<string, string> = {}) => {
+  const connect = async (headers: Record<string, string> = {}) => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url, world.agentKey, headers))
     return host
@@ -63,7 +63,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     (await world.get(`/agent-cards/${cardId}`)).json.data.attributes.instanceId
 
   test('agrees on the era, lists the tools and buys', async () => {
-    const host = await connected()
+    const host = await connect()
     expect(host.version() ?? version).toBe(version)
     expect((await host.listTools()).tools.map(({ name }) => name)).toContain('issue_agent_card')
     const issued = await host.callTool('issue_agent_card', card)
@@ -75,8 +75,8 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await host.close()
   })
 
-  test('uses one instance id for everything in a connection, which the host may choose', async () => {
-    const [ownHost, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
+  test('uses one instance id per connection, which the host may choose', async () => {
+    const [ownHost, chosen] = [await connect(), await connect({ 'X-Instance-ID': 'chosen run' })]
     const issue = async (host: typeof ownHost) =>
       instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)
     const instance = await issue(ownHost)
@@ -87,8 +87,8 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await chosen.close()
   })
 
-  test('is read-only on request', async () => {
-    const host = await connected({ 'X-MCP-Readonly': 'true' })
+  test('can connect read-only', async () => {
+    const host = await connect({ 'X-MCP-Readonly': 'true' })
     const names = (await host.listTools()).tools.map(({ name }) => name)
     expect(names).toContain('list_wallets')
     expect(names).not.toContain('issue_agent_card')
@@ -155,7 +155,7 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
         return changes
       })
       .toContain('cards://1')
-    // Foreign messages would have come first.
+    // A notification for another host would have arrived first.
     hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
     hosting.endpoint.notify({ kind: 'tools_list_changed' })
     await expect.poll(() => changes).toContain('tools')

@@ -7,13 +7,13 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { initializeMessage, modernRequest } from './hosting.ts'
 
-/** Every request of a host counts like an API request, in either era. */
+/** Tests that each request of a host counts like an API request, in both protocol versions. */
 
 const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  // With a fake sleep, each poll for mail would let a minute pass.
+  // A fake sleep would advance the clock at each poll, and so reset the limit.
   const standing = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
   world = await createWorld(sqlite, { system: standing, rateLimit: 10 })
   const { service, store, system } = world
@@ -40,12 +40,12 @@ const ask = (method: string, body?: object, headers: Record<string, string> = {}
   )
 
 describe('the limit of a credential', () => {
-  test('counts each request once, including tool calls, and refuses all of them beyond the limit', async () => {
+  test('counts each request once, including tool calls, and refuses every kind of request above the limit', async () => {
     const session = (await ask('POST', initializeMessage())).headers.get('mcp-session-id') ?? ''
     const inSession = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
     expect(JSON.stringify(await (await ask('POST', call, inSession)).json())).toContain('agent_key')
-    // Two requests above, and this one, out of ten.
+    // The limit is ten: the two requests above and this one leave seven.
     expect((await world.get('/whoami')).headers.get('x-ratelimit-remaining')).toBe('7')
     for (let count = 0; count < 7; count++) await ask('POST', { ...call, method: 'ping' }, inSession)
     const modern = modernRequest('tools/list')

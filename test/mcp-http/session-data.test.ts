@@ -17,11 +17,11 @@ const canary = 'canary-4111-1111'
 const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
 /**
- * Returns a server that answers like the operation of the called tool, over a stream. The tool `question` sends the
- * person to a page.
+ * Returns a server that answers each tool with a sample answer of its operation, over a stream. Its tool `question`
+ * sends the person to a page.
  */
 function notifyingServer(): Server {
-  const server = new Server({ name: 'telling', version: '1' }, { capabilities: { tools: {}, resources: {} } })
+  const server = new Server({ name: 'notifying', version: '1' }, { capabilities: { tools: {}, resources: {} } })
   const progress = ({ mcpReq }: ServerContext) =>
     mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
   server.setRequestHandler('tools/call', async ({ params: { name } }, context) => {
@@ -49,7 +49,7 @@ onEachDatabase('the stored data of a session', (database) => {
   let drop: () => Promise<void>
   let hosting: Hosting
   let host: ReturnType<typeof rawHost>
-  /** Every message that was stored. The store soon deletes delivered ones. */
+  /** Every message that was ever stored, because the store soon deletes delivered messages. */
   let stored: string[]
   let aheadMs = 0
   const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
@@ -102,14 +102,14 @@ onEachDatabase('the stored data of a session', (database) => {
     }
   })
 
-  test('a resource with a secret is not stored', async () => {
+  test('a resource that contains a secret is not stored', async () => {
     const read = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'payments://subscriptions/sub_1' } }
     await allEvents(await host.post(read))
     expect(stored.join()).not.toContain(canary)
     expect(stored.join()).toContain('contained a secret')
   })
 
-  test('a question with a page for the person is held for a host that returns, and not stored', async () => {
+  test('a question with a link is not stored, but a host that resumes in the same process gets it again', async () => {
     const events = eventsOf(await host.call(1, 'question'))
     const first = (await events.next()).value.id
     await events.next()
@@ -144,7 +144,7 @@ onEachDatabase('the stored data of a session', (database) => {
     await expect.poll(storedEvents).toEqual([])
   })
 
-  test('an answer without a question is not stored, whatever process it names', async () => {
+  test('an answer is stored only if its id belongs to an open question', async () => {
     await hosting.close()
     hosting = await createHosting({ sessions: createMcpSessions(store), system })
     const asking = rawHost(hosting.url)
@@ -159,7 +159,7 @@ onEachDatabase('the stored data of a session', (database) => {
     expect(await mail()).toEqual([])
     await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
-    // The question was answered already. Further answers are stored once, for a server that still waits.
+    // The question is already answered. Only the first further answer is stored, in case its process still waits.
     for (let count = 0; count < 3; count++) await asking.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })
@@ -183,8 +183,8 @@ describe('the lists of a session', () => {
     method: 'resources/subscribe',
     params: { uri },
   })
-  /** Returns the addresses for which the host gets notifications. */
-  const watched = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
+  /** Sends a notification for each address, and returns the addresses that reached the host. */
+  const readNotifiedUris = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
     const events = eventsOf(await host.send('GET'))
     await events.next()
     for (const uri of [...uris, 'last']) hosting.endpoint.notify({ kind: 'resource_updated', uri })
@@ -196,7 +196,7 @@ describe('the lists of a session', () => {
     return changes
   }
 
-  test('have no address that the server refused, and none beyond a limit of bytes', async () => {
+  test('leave out addresses that the server refused, and addresses above a limit of bytes', async () => {
     hosting = await createHosting({ createServer: refusing })
     const host = rawHost(hosting.url)
     await host.initialize()
@@ -204,10 +204,10 @@ describe('the lists of a session', () => {
     const large = (letter: string) => letter.repeat(20_000)
     const uris = ['no', 'yes', ...['a', 'b', 'c', 'd', 'e'].map(large)]
     for (const [id, uri] of uris.entries()) await host.post(subscribe(id + 1, uri))
-    expect(await watched(host, uris)).toEqual(['yes', large('a'), large('b'), large('c')])
+    expect(await readNotifiedUris(host, uris)).toEqual(['yes', large('a'), large('b'), large('c')])
   })
 
-  test('have no requests that together are too large, and none with an id of any length', async () => {
+  test('leave out requests that together are too large, and requests with a long id', async () => {
     hosting = await createHosting({ limits: { runningCharactersPerSession: 10_000 } })
     const host = rawHost(hosting.url)
     await host.initialize()

@@ -29,7 +29,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     createdAtMs: 1_000,
     usedAtMs,
   })
-  const there = async (...idHashes: string[]) => {
+  const findExisting = async (...idHashes: string[]) => {
     const found = await Promise.all(idHashes.map((idHash) => sessions.find(idHash)))
     return found.map((record) => record?.idHash).filter((idHash) => idHash !== undefined)
   }
@@ -59,29 +59,29 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('that were unused for too long, and the oldest beyond the limits, are removed', async () => {
+  test('are removed after too long without use, and the oldest ones above the limits', async () => {
     await sessions.create(session('a', 1_000), many)
     await sessions.create(session('b', 2_000, 'bob'), many)
     await sessions.create(session('c', 3_000), many)
     await sessions.touch('a', 4_000)
     expect(await sessions.create(session('d', 5_000), { ...many, sessionsPerPrincipal: 2 })).toEqual(['c'])
-    expect(await there('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'd'])
+    expect(await findExisting('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'd'])
     await sessions.create(session('e', 5_000, 'bob'), { ...many, sessionsPerPrincipal: 1 })
-    expect(await there('a', 'b', 'd', 'e')).toEqual(['a', 'd', 'e'])
+    expect(await findExisting('a', 'b', 'd', 'e')).toEqual(['a', 'd', 'e'])
     await sessions.create(session('g', 9_000), { ...many, usedSinceMs: 5_000 })
-    expect(await there('a', 'd', 'e', 'g')).toEqual(['d', 'e', 'g'])
+    expect(await findExisting('a', 'd', 'e', 'g')).toEqual(['d', 'e', 'g'])
   })
 
-  test('of the party with the most are removed first to make room, however many keys it has', async () => {
+  test('of the party with the most sessions are removed first, even if it spreads them over many keys', async () => {
     await sessions.create(session('victim', 1_000, 'bob'), many)
     const full = { ...many, sessions: 4 }
     for (const [number, key] of ['k1', 'k2', 'k3', 'k4', 'k5'].entries()) {
       await sessions.create({ ...session(key, 2_000 + number, key), partyId: 'attacker' }, full)
     }
-    expect(await there('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
-    // A caller with few sessions displaces one of a caller with many.
+    expect(await findExisting('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
+    // A party without a session displaces a session of the party with the most.
     await sessions.create(session('another', 9_000, 'carol'), full)
-    expect(await there('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
+    expect(await findExisting('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
   })
 
   test('keep the latest events of each stream', async () => {
@@ -97,7 +97,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
 
   const eventCount = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
 
-  test('keep no more events than fit into one session, whatever their streams', async () => {
+  test('keep only as many events as fit into one session, across all its streams', async () => {
     await sessions.create(session('a'), many)
     for (let number = 0; number < 12; number++) {
       await sessions.appendEvent(event(1, `s${number}`, number), { perStream: 9, perSession: 10, characters: 10_000 })
@@ -108,7 +108,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect([await eventCount('s2'), await eventCount('s11')]).toEqual([0, 2])
   })
 
-  test('forget the sessions of a host, and old ones', async () => {
+  test('forget delivered events, and everything that is too old', async () => {
     await sessions.create(session('a'), many)
     await sessions.create(session('b', 9_000), many)
     for (let sequence = 1; sequence <= 3; sequence++) await sessions.appendEvent(event(sequence), bounds(9))
@@ -121,28 +121,28 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect([await eventCount('old0'), await eventCount('old19'), await eventCount('s')]).toEqual([0, 0, 1])
     expect((await sessions.takeMail('a', 'x')).map(({ id }) => id)).toEqual(['new'])
     await sessions.sweep({ usedSinceMs: 5_000, eventsSinceMs: 0, mailSinceMs: 0 })
-    expect(await there('a', 'b')).toEqual(['b'])
+    expect(await findExisting('a', 'b')).toEqual(['b'])
     expect(await eventCount('s')).toBe(0)
   })
 
-  test('that do not exist store nothing', async () => {
+  test('store nothing if they do not exist', async () => {
     await sessions.appendEvent(event(1), bounds(3))
     await sessions.deliver(mail('m', 'x'), 100)
     expect(await sessions.readEvents('a', 's', 0)).toEqual([])
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('deliver mail to its recipient once, and broadcasts until they are too old', async () => {
+  test('deliver mail to its recipient once, and broadcasts until they expire', async () => {
     await sessions.create(session('a'), many)
     await sessions.deliver(mail('m1', 'x'), 100)
     await sessions.deliver(mail('m2', ''), 100)
     await sessions.deliver(mail('m3', 'y'), 100)
-    const taken = async (addressee: string) => (await sessions.takeMail('a', addressee)).map(({ id }) => id)
-    expect(await taken('x')).toEqual(['m1', 'm2'])
-    expect(await taken('x')).toEqual(['m2'])
+    const takeMailIds = async (addressee: string) => (await sessions.takeMail('a', addressee)).map(({ id }) => id)
+    expect(await takeMailIds('x')).toEqual(['m1', 'm2'])
+    expect(await takeMailIds('x')).toEqual(['m2'])
     await sessions.deliver(mail('m4', 'y', 61_000), 100)
     await sessions.sweep({ usedSinceMs: 0, eventsSinceMs: 0, mailSinceMs: 61_000 })
-    expect(await taken('y')).toEqual(['m4'])
+    expect(await takeMailIds('y')).toEqual(['m4'])
   })
 
   test('accept a limited amount of mail, and each message once', async () => {

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => hosting.close())
 
-async function opened(credential?: string) {
+async function openSession(credential?: string) {
   const host = rawHost(hosting.url, credential)
   expect((await host.initialize()).status).toBe(200)
   return host
@@ -37,14 +37,14 @@ describe('a session', () => {
   })
 
   test('answers as JSON if there are no other messages', async () => {
-    const host = await opened()
+    const host = await openSession()
     const response = await host.call(7, 'echo', { marker: 'only' })
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(await jsonOf(response)).toMatchObject({ jsonrpc: '2.0', id: 7 })
   })
 
   test('answers as events if progress comes first', async () => {
-    const host = await opened()
+    const host = await openSession()
     const response = await host.call(7, 'progress', { marker: 'm', steps: 2 }, { _meta: { progressToken: 't' } })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const events = await allEvents(response)
@@ -54,14 +54,14 @@ describe('a session', () => {
     expect(events.map(({ message }) => message?.params?.progress ?? message?.id)).toEqual([undefined, 1, 2, 7])
   })
 
-  test('takes notifications with 202', async () => {
-    const host = await opened()
+  test('accepts notifications with 202', async () => {
+    const host = await openSession()
     const response = await host.post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
     expect(response.status).toBe(202)
     expect(await response.text()).toBe('')
   })
 
-  test('does not begin with an initialize that fails', async () => {
+  test('does not begin if initialize fails', async () => {
     const host = rawHost(hosting.url)
     const response = await host.initialize({ protocolVersion: 42 })
     expect(response.headers.get('mcp-session-id')).toBeNull()
@@ -69,14 +69,14 @@ describe('a session', () => {
   })
 
   test('ends with DELETE', async () => {
-    const host = await opened()
+    const host = await openSession()
     expect((await host.send('DELETE')).status).toBe(204)
     expect((await host.call(1, 'echo')).status).toBe(404)
     expect((await host.send('DELETE')).status).toBe(404)
   })
 
   test('refuses a second request with the id of a running one', async () => {
-    const host = await opened()
+    const host = await openSession()
     const first = host.call(1, 'wait', { marker: 'first', wait: 'same id' })
     await expect.poll(async () => (await host.call(1, 'echo')).status).toBe(400)
     gate('same id').resolve()
@@ -85,7 +85,7 @@ describe('a session', () => {
   })
 
   test('aborts a cancelled call, and releases its waiters', async () => {
-    const host = await opened()
+    const host = await openSession()
     const cancel = (requestId: number) =>
       host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
     const plain = host.call(1, 'wait', { marker: 'plain', wait: 'never' })
@@ -98,14 +98,14 @@ describe('a session', () => {
     expect((await plain).status).toBe(202)
     expect((await events.next()).done).toBe(true)
     expect(cancelled.has('plain')).toBe(true)
-    // The host is told to stop resuming a request that will never be answered.
+    // Status 204 tells the host to stop resuming, because the request will never be answered.
     expect((await host.send('GET', undefined, { 'Last-Event-ID': `${first.value.id}` })).status).toBe(200)
     const last = String(first.value.id).replace(/\.0$/, '.1')
     expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
   })
 
   test('asks the person on the stream of the call, and continues with the answer', async () => {
-    const host = await opened()
+    const host = await openSession()
     const response = await host.call(1, 'ask')
     const events = eventsOf(response)
     await events.next()
@@ -117,7 +117,7 @@ describe('a session', () => {
   })
 
   test('is separate from another session of the same principal', async () => {
-    const [first, second] = [await opened(), await opened()]
+    const [first, second] = [await openSession(), await openSession()]
     const instance = async (host: typeof first) => resultOf(await jsonOf(await host.call(1, 'connection'))).instanceId
     expect(await instance(first)).toMatch(/^run_[\w-]{22}$/)
     expect(await instance(first)).toBe(await instance(first))
@@ -125,7 +125,7 @@ describe('a session', () => {
   })
 
   test('is served with the newest credential of its principal', async () => {
-    const host = await opened()
+    const host = await openSession()
     hosting.credentials.set('refreshed', { ...principal('alice')[1], credential: 'refreshed' })
     const later = rawHost(hosting.url, 'refreshed')
     later.use(host.sessionId())
@@ -135,7 +135,7 @@ describe('a session', () => {
 
 describe('the stream a host listens on', () => {
   test('delivers notifications to their subscribers', async () => {
-    const [alice, bob] = [await opened(), await opened('token-of-bob')]
+    const [alice, bob] = [await openSession(), await openSession('token-of-bob')]
     const [hers, his] = [eventsOf(await alice.send('GET')), eventsOf(await bob.send('GET'))]
     await hers.next()
     await his.next()
@@ -154,7 +154,7 @@ describe('the stream a host listens on', () => {
     expect((await hers.next()).value.message.params).toEqual({ uri: 'cards://1' })
   })
 
-  test('carries questions that belong to no call', async () => {
+  test('carries questions that do not belong to a call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.send('GET'))
@@ -166,7 +166,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
   })
 
-  test('without it, such a question goes over the only call', async () => {
+  test('if there is no such stream, a question goes over the stream of the only running call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.call(1, 'askAtLarge'))
@@ -177,7 +177,7 @@ describe('the stream a host listens on', () => {
   })
 
   test('continues after an interruption', async () => {
-    const host = await opened()
+    const host = await openSession()
     const events = eventsOf(await host.send('GET'))
     const { id } = (await events.next()).value
     await events.return(undefined)
@@ -191,7 +191,7 @@ describe('the stream a host listens on', () => {
 
 describe('a call whose connection was lost', () => {
   test('is answered on its resumed stream, while it runs and afterwards', async () => {
-    const host = await opened()
+    const host = await openSession()
     const args = { marker: 'kept', steps: 1, wait: 'lost connection' }
     const events = eventsOf(await host.call(1, 'progress', args, { _meta: { progressToken: 1 } }))
     const { id } = (await events.next()).value
@@ -206,29 +206,29 @@ describe('a call whose connection was lost', () => {
     expect(messages.map(({ method, id: answered }) => method ?? answered)).toEqual(['notifications/progress', 1])
   })
 
-  test('an id of another server is refused', async () => {
-    const host = await opened()
+  test('an event id from another server is refused', async () => {
+    const host = await openSession()
     expect((await host.send('GET', undefined, { 'Last-Event-ID': '1; drop table' })).status).toBe(400)
   })
 
   test('no stream of another session can be resumed', async () => {
     await hosting.close()
     hosting = await createHosting({ limits: { followMs: 0 } })
-    const [first, second] = [await opened(), await opened()]
+    const [first, second] = [await openSession(), await openSession()]
     const response = await first.call(1, 'progress', { steps: 1, marker: 'mine' }, { _meta: { progressToken: 1 } })
     const [{ id } = { id: undefined }] = await allEvents(response)
     expect(await allEvents(await second.send('GET', undefined, { 'Last-Event-ID': String(id) }))).toEqual([])
   })
 })
 
-test('a session unused for half an hour has ended; one with a listener has not', async () => {
+test('a session ends after half an hour without use; an open stream counts as use', async () => {
   await hosting.close()
   const system = fakeSystem()
   const { store, drop } = await sqlite.create()
   onTestFinished(drop)
   const sessions = createMcpSessions(store)
   hosting = await createHosting({ system, sessions, limits: { heartbeatMs: 5 } })
-  const [idle, listening] = [await opened(), await opened()]
+  const [idle, listening] = [await openSession(), await openSession()]
   const stream = await listening.send('GET')
   system.pass(29 * 60_000)
   const passedAtMs = system.now()
@@ -248,7 +248,7 @@ test('beyond the limit, the least recently used session of the caller with the m
   hosting = await createHosting({ system, limits: { sessions: 3, sessionsPerPrincipal: 2 } })
   const open = async (credential?: string) => {
     system.pass(61_000)
-    return opened(credential)
+    return openSession(credential)
   }
   const status = async (host: Awaited<ReturnType<typeof open>>) => (await host.call(1, 'echo')).status
   const [first, second] = [await open(), await open()]
@@ -264,8 +264,8 @@ test('beyond the limit, the least recently used session of the caller with the m
   ])
 })
 
-test('closing lets a running call finish, ends the streams and takes nothing new', async () => {
-  const host = await opened()
+test('closing lets a running call finish, ends the streams and refuses new requests', async () => {
+  const host = await openSession()
   const listening = eventsOf(await host.send('GET'))
   await listening.next()
   const call = host.call(1, 'wait', { marker: 'finished', wait: 'closing' })
@@ -279,7 +279,7 @@ test('closing lets a running call finish, ends the streams and takes nothing new
   expect((await listening.next()).done).toBe(true)
 })
 
-test('a stream ends soon after its credential does', async () => {
+test('a stream ends soon after its credential is revoked', async () => {
   const quickHosting = await createHosting({ limits: { heartbeatMs: 20 } })
   quickHosting.credentials.set(...principal('carol'))
   const host = rawHost(quickHosting.url, 'token-of-carol')

@@ -36,7 +36,7 @@ onEachDatabase('two processes', (database) => {
     await drop()
   })
 
-  const both = async (params: object = {}) => {
+  const openBoth = async (params: object = {}) => {
     const first = rawHost(here.url)
     await first.initialize(params)
     const second = rawHost(there.url)
@@ -46,7 +46,7 @@ onEachDatabase('two processes', (database) => {
   const progress = { _meta: { progressToken: 'p' } }
 
   test('a session continues at another process, with its instance id', async () => {
-    const [first, second] = await both()
+    const [first, second] = await openBoth()
     const connections = [await first.call(1, 'connection'), await second.call(1, 'connection')]
     const [a, b] = [
       resultOf(await jsonOf(connections[0] as Response)),
@@ -57,14 +57,14 @@ onEachDatabase('two processes', (database) => {
   })
 
   test('many simultaneous requests at the other process find the same session', async () => {
-    const [, second] = await both()
+    const [, second] = await openBoth()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => second.call(id, 'echo', { marker: id })))
     const markers = await Promise.all(answers.map(async (answer) => resultOf(await jsonOf(answer))))
     expect(markers).toEqual(Array.from({ length: 20 }, (_, id) => id))
   })
 
-  test("another caller's credential does not find it at the other process", async () => {
-    const [first] = await both()
+  test("another caller's credential does not find the session at the other process", async () => {
+    const [first] = await openBoth()
     const bob = rawHost(there.url, 'token-of-bob')
     bob.use(first.sessionId())
     expect((await bob.call(1, 'echo')).status).toBe(404)
@@ -73,14 +73,14 @@ onEachDatabase('two processes', (database) => {
   })
 
   test('a session that ends at one process has ended at the other', async () => {
-    const [first, second] = await both()
+    const [first, second] = await openBoth()
     expect((await second.send('DELETE')).status).toBe(204)
     aheadMs += 1_000
     expect((await first.call(1, 'echo')).status).toBe(404)
   })
 
   test('a broken stream is resumed at another process, with earlier and later messages', async () => {
-    const [first, second] = await both()
+    const [first, second] = await openBoth()
     const wait = `resumed on ${database.name}`
     const events = eventsOf(await first.call(1, 'progress', { steps: 2, marker: 'm', wait }, progress))
     await events.next()
@@ -94,7 +94,7 @@ onEachDatabase('two processes', (database) => {
   })
 
   test("the person's answer reaches the call even if it is posted to the other process", async () => {
-    const [first, second] = await both()
+    const [first, second] = await openBoth()
     const events = eventsOf(await first.call(1, 'ask'))
     await events.next()
     const question = (await events.next()).value.message
@@ -104,7 +104,7 @@ onEachDatabase('two processes', (database) => {
   })
 
   test('a call is cancelled through the other process', async () => {
-    const [first, second] = await both()
+    const [first, second] = await openBoth()
     const marker = `cancelled there on ${database.name}`
     const call = first.call('long', 'wait', { marker, wait: 'never' })
     // The id is refused a second time only once the first call has begun.
@@ -114,8 +114,8 @@ onEachDatabase('two processes', (database) => {
     expect(cancelled.has(marker)).toBe(true)
   })
 
-  test('the questions of both have different ids', async () => {
-    const [first, second] = await both()
+  test('the questions of the two processes have different ids', async () => {
+    const [first, second] = await openBoth()
     const [a, b] = [eventsOf(await first.call(1, 'ask')), eventsOf(await second.call(1, 'ask'))]
     await a.next()
     await b.next()
@@ -129,8 +129,8 @@ onEachDatabase('two processes', (database) => {
     expect(resultOf((await b.next()).value.message).content).toEqual({ sure: false })
   })
 
-  test('an unusable database is reported, and nothing else suffers', async () => {
-    const [first, second] = await both()
+  test('an unavailable database is reported, and the process keeps running', async () => {
+    const [first, second] = await openBoth()
     await stores[1]?.close()
     const refused = await second.call(1, 'echo')
     expect(refused.status).toBe(503)
@@ -138,8 +138,8 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(200)
   })
 
-  test('nothing secret is stored', async () => {
-    const [first] = await both({ clientInfo: { name: 'host', version: '1' }, password: 'hunter2' })
+  test('no secret is stored', async () => {
+    const [first] = await openBoth({ clientInfo: { name: 'host', version: '1' }, password: 'hunter2' })
     await first.call(1, 'progress', { steps: 1, marker: 'm' }, progress)
     const rows = await stores[0]?.transaction(async ({ db }) => [
       await db

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HostContext } from '../../src/mcp/http/host-context.ts'
 
-/** The gates at which calls wait until a test opens them, by name. */
+/** The named gates: a call waits at a gate until a test opens it. */
 export const gates = new Map<string, PromiseWithResolvers<void>>()
 
 export function gate(name: string): PromiseWithResolvers<void> {
@@ -30,13 +30,13 @@ type Tool = (
   server: Server,
 ) => Promise<unknown> | unknown
 
-/** Waits until the gate of that name opens, or the call is cancelled; the gate `never` stays shut. */
+/** Waits until the gate of that name opens or the call is cancelled. The gate `never` stays closed. */
 const pass = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
   })
-  // A promise that never settles keeps every waiter in memory.
+  // The gate `never` has no promise, because one that never settles would keep every waiter in memory.
   await (wait === 'never' ? stopped : Promise.race([gate(wait).promise, stopped]))
 }
 
@@ -49,7 +49,7 @@ const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerC
   }
 }
 
-/** The tools that the tests of the transport need: they answer, report progress, ask the person, or take long. */
+/** Tools for the tests of the transport: they answer, report progress, ask the person, or take long. */
 const tools: Record<string, Tool> = {
   echo: ({ marker }) => marker,
   connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({

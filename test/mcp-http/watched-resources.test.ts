@@ -35,10 +35,10 @@ onEachDatabase('a host that watches a resource', (database) => {
     await world.drop()
   })
 
-  /** Connects a host of each era that watches these resources. */
-  const watching = async (key: string, ids: readonly string[]) => {
+  /** Connects one host of each protocol version, and subscribes both to these resources. */
+  const watchResources = async (key: string, ids: readonly string[]) => {
     const uris = ids.map(uriOf)
-    const passed = new Set<string>()
+    const skipped = new Set<string>()
     const legacy = rawHost(`${listener.url}/mcp`, key)
     await legacy.initialize()
     for (const uri of uris)
@@ -48,20 +48,20 @@ onEachDatabase('a host that watches a resource', (database) => {
     const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
     for (const stream of streams) await stream.next()
     return {
-      /** Skips all notifications up to the first one of the mark. */
-      passes: async (id: string) => {
-        passed.add(uriOf(id))
+      /** Skips all notifications up to and including the first one about this record. */
+      skipTo: async (id: string) => {
+        skipped.add(uriOf(id))
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
       /**
-       * Expects this notification next, or after more of the mark: a watch may report a creation and later changes one
-       * by one.
+       * Expects that the next notification is about this record. Further ones about skipped records don't count, because
+       * a record's creation and later changes may be reported one by one.
        */
-      hears: async (id: string) => {
+      expectNext: async (id: string) => {
         for (const stream of streams) {
           let message: { method?: string; params: { uri?: string } }
           do message = (await stream.next()).value.message
-          while (passed.has(String(message.params.uri)))
+          while (skipped.has(String(message.params.uri)))
           expect([message.method, message.params.uri]).toEqual(['notifications/resources/updated', uriOf(id)])
         }
       },
@@ -82,21 +82,23 @@ onEachDatabase('a host that watches a resource', (database) => {
       foreign: await world.issueCard({}, { key: other.agentKey }),
       subscription: await merchant(world).create(weekly),
     }
-    const hearing = await Promise.all([world.agentKey, world.apiKey, user.token].map((key) => watching(key, [card])))
-    const deaf = [
-      { mark: marks.second, host: await watching(second.agentKey, [card, marks.second]) },
-      { mark: marks.foreign, host: await watching(other.agentKey, [card, marks.foreign]) },
-      { mark: marks.foreign, host: await watching(other.apiKey, [card, marks.foreign]) },
-      { mark: marks.subscription, host: await watching(blindKey, [card, marks.subscription]) },
+    const readers = await Promise.all(
+      [world.agentKey, world.apiKey, user.token].map((key) => watchResources(key, [card])),
+    )
+    const nonReaders = [
+      { mark: marks.second, host: await watchResources(second.agentKey, [card, marks.second]) },
+      { mark: marks.foreign, host: await watchResources(other.agentKey, [card, marks.foreign]) },
+      { mark: marks.foreign, host: await watchResources(other.apiKey, [card, marks.foreign]) },
+      { mark: marks.subscription, host: await watchResources(blindKey, [card, marks.subscription]) },
     ]
     ok(await world.authorize(card, 100, { key: world.apiKey }))
-    for (const host of hearing) await host.hears(card)
+    for (const host of readers) await host.expectNext(card)
     ok(await world.authorize(marks.second, 100, { key: second.agentKey }))
     ok(await world.authorize(marks.foreign, 100, { key: other.agentKey }))
     ok(await merchant(world).checkout(marks.subscription))
-    // Every host gets its own change next, so nothing foreign came before it.
-    for (const { mark, host } of deaf) await host.hears(mark)
-    await Promise.all([...hearing, ...deaf.map(({ host }) => host)].map((host) => host.end()))
+    // The next notification of each host is about its own record, so it got none about the others.
+    for (const { mark, host } of nonReaders) await host.expectNext(mark)
+    await Promise.all([...readers, ...nonReaders.map(({ host }) => host)].map((host) => host.end()))
   })
 
   test('is notified of a payer’s agreement, of a person’s decision, and of due effects', async () => {
@@ -107,17 +109,17 @@ onEachDatabase('a host that watches a resource', (database) => {
     await self.setLimits('agents', ownAgent.agentId, null)
     const subscriptionId = await merchant(world).create(weekly)
     const mark = await world.issueCard()
-    const host = await watching(world.agentKey, [mark, approvalId, subscriptionId])
-    // A watch may begin shortly before the last record was read; its notifications of that record don't matter here.
+    const host = await watchResources(world.agentKey, [mark, approvalId, subscriptionId])
+    // A subscription may begin shortly before the last record was read. Its notifications about that record don't matter.
     ok(await world.authorize(mark, 100, { key: world.apiKey }))
-    await host.passes(mark)
+    await host.skipTo(mark)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
-    await host.hears(approvalId)
+    await host.expectNext(approvalId)
     ok(await merchant(world).checkout(subscriptionId))
-    await host.hears(subscriptionId)
+    await host.expectNext(subscriptionId)
     ok(await world.post('/simulations/clock/advance', { seconds: 8 * 86_400 }, { key: other.apiKey }))
     ok(await merchant(world).get(subscriptionId))
-    await host.hears(subscriptionId)
+    await host.expectNext(subscriptionId)
     await host.end()
   })
 })

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import { fileMemory } from '../../src/commands/file-memory.ts'
 import type { CallMemory } from '../../src/mcp/dependencies.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
@@ -59,7 +59,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect([keyIn(again), isRepeat(first), isRepeat(again)]).toEqual([keyIn(first), false, true])
     expect(await keysOf(key.name)).toBe(1)
     expect(keyIn(again)).toContain(secret)
-    const rows = JSON.stringify((await allTables(world.store)).get('sentCalls'))
+    const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
     for (const hidden of [key.name, secret]) expect(rows).not.toContain(hidden)
     const onPurpose = { ...key, idempotencyKey: 'q7w8e9r1t2y3u4i5' }
     const another = await (await opened())(onPurpose)

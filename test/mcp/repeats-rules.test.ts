@@ -6,7 +6,7 @@ import { databaseMemories } from '../../src/commands/database-memory.ts'
 import { fileMemory } from '../../src/commands/file-memory.ts'
 import type { CallMemory } from '../../src/mcp/dependencies.ts'
 import { sentCallKeptMs } from '../../src/service/store/sent-calls.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Connected, connected, no, person, yes } from './connected.ts'
@@ -203,13 +203,13 @@ onEachDatabase('a call that is repeated', (database) => {
   test('leaves no key and no argument in the database, and nothing after a day', async () => {
     const { call } = await opened()
     const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
-    const rows = JSON.stringify((await allTables(world.store)).get('sentCalls'))
+    const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
     expect(rows).toContain('sealed')
     expect(rows).not.toContain(key)
     expect(rows).not.toContain('private')
     world.system.pass(sentCallKeptMs)
     await world.service.upkeep.once()
-    expect((await allTables(world.store)).get('sentCalls')).toEqual([])
+    expect((await readAllTables(world.store)).get('sentCalls')).toEqual([])
   })
 
   test('at a deployed API is remembered in a file that only its user can read, or by the process', async () => {

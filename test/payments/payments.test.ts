@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { allRows, proveBooks } from '../ledger/books.ts'
+import { proveBooks, readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
@@ -253,7 +253,7 @@ onEachDatabase('a payment', (database) => {
     const { claimLink } = payment.json.data.attributes
     expect(claimLink).toMatch(/^http.*\/claim\/[\w-]{43}$/)
     expect(replayed.text).toBe(payment.text)
-    expect(JSON.stringify(await allRows(world.store))).not.toContain(claimLink.slice(-43))
+    expect(JSON.stringify(await readAllRows(world.store))).not.toContain(claimLink.slice(-43))
     expect(await self.balance()).toMatchObject({ available: 249_800 })
   })
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { allRows, proveBooks } from '../ledger/books.ts'
+import { proveBooks, readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { databases, onEachDatabase } from '../support/databases.ts'
 import { addKey, addParty, createWorld, type World } from '../support/world.ts'
@@ -62,7 +62,7 @@ onEachDatabase('transfers', (database) => {
       })
       expect(ok(await world.get('/payments')).json.data).toEqual([])
       expectRefusal(await world.get(`/payments/${data.id}`), 'invalid_value', { source: { parameter: 'paymentId' } })
-      expect(JSON.stringify(await allRows(world.store))).not.toContain('000123456789')
+      expect(JSON.stringify(await readAllRows(world.store))).not.toContain('000123456789')
     })
 
     test('without the address gets a 400 of its own, which is not recorded under the key', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { secrets } from '../support/world.ts'
@@ -38,8 +38,8 @@ onEachDatabase('entries while the database is busy', (database) => {
       const headers = { Authorization: `Bearer ${agentKey}`, 'X-Instance-ID': instanceId }
       expect((await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status).toBe(200)
     }
-    const storedEntries = async () => (await allTables(store)).get('runEntries')?.map(({ operation }) => operation)
-    const calls = async () => (await allTables(store)).get('runs')?.map((run) => Number(run.calls))
+    const storedEntries = async () => (await readAllTables(store)).get('runEntries')?.map(({ operation }) => operation)
+    const calls = async () => (await readAllTables(store)).get('runs')?.map((run) => Number(run.calls))
     return { service, call, storedEntries, calls, meets, warned }
   }
 

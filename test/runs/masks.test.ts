@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { createFlows, type Flows } from '../secrets/flows.ts'
 import { databases, onEachDatabase } from '../support/databases.ts'
 import { isDeep, tries } from '../support/depth.ts'
@@ -297,7 +297,7 @@ function plainDigits(text: string): string {
 }
 
 async function rowsOfRuns({ store }: World): Promise<string> {
-  const tables = await allTables(store)
+  const tables = await readAllTables(store)
   return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import { withoutCards } from '../../src/service/pages/console/without-cards.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { type Connected, connected } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -33,7 +33,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
 
   const nowhere = async (secret: string, output: string) => {
     await world.service.runLog.flush()
-    const rows = JSON.stringify([...(await allTables(world.store))]).replaceAll('\\', '')
+    const rows = JSON.stringify([...(await readAllTables(world.store))]).replaceAll('\\', '')
     for (const [place, text] of Object.entries({ said: output, rows, log: world.logged.join('\n') })) {
       expect(text.replace(idOrHash, '').includes(secret) ? place : 'nowhere').toBe('nowhere')
     }

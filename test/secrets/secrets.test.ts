@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { enrolAt } from '../approvals/authenticator.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
 import { createVisitor } from '../pages/oauth-site.ts'
@@ -45,7 +45,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
       activity += text
       cursor = json.meta.pagination.nextCursor
     }
-    const { runs, runEntries, runMinutes: _, ...others } = Object.fromEntries(await allTables(world.store))
+    const { runs, runEntries, runMinutes: _, ...others } = Object.fromEntries(await readAllTables(world.store))
     const answers = (others.idempotencyRecords ?? []).map(({ answer }) => Buffer.from((answer ?? []) as Uint8Array))
     return {
       'the rows': JSON.stringify(others),

@@ -6,7 +6,7 @@ import {
   type PaymentResult,
 } from '../../src/service/pages/checkout/checkout.ts'
 import { testCards } from '../../src/service/rules/test-cards.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { onEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
@@ -307,7 +307,7 @@ onEachDatabase('the records of a checkout contain', (database) => {
       await page.pay(secret, { ...visa, cvv: '987' }).catch(() => {})
       await shop.get(id)
     }
-    stored = JSON.stringify(await allRows(world.store))
+    stored = JSON.stringify(await readAllRows(world.store))
   })
   afterAll(() => world.drop())
 
@@ -326,7 +326,7 @@ onEachDatabase('the records of a checkout contain', (database) => {
   })
 
   test('no client secret in any table', async () => {
-    const rows = await allRows(world.store)
+    const rows = await readAllRows(world.store)
     const holding = rows.filter((row) => secrets.some((secret) => JSON.stringify(row).includes(secret.slice(-64))))
     expect(holding.map((row) => Object.keys(row).join(' '))).toEqual([])
   })

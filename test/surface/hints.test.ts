@@ -6,7 +6,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
 import { permittedStatus, samples } from '../isolation/samples.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
@@ -31,7 +31,7 @@ describe('the hint that a tool is idempotent is true', () => {
 
   /** Returns all records, without those that every request leaves: who called, and the answer. */
   const state = async () => {
-    const tables = await allTables(on.world.store)
+    const tables = await readAllTables(on.world.store)
     for (const name of everyRequests) tables.delete(name)
     const rows = [...tables].flatMap(([name, all]) => all.map((row) => `${name} ${JSON.stringify(row)}`))
     return rows.map((row) => row.replace(/"(version|epoch|settingsRevision)":\d+/g, '')).toSorted()

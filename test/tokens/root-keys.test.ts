@@ -5,7 +5,7 @@ import { WrongSecretError } from '../../src/service/store/engine/key-wrapping.ts
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { currentSigningKeys } from '../../src/service/tokens/signing-keys.ts'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { expectReplay } from '../request/replays.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -113,14 +113,17 @@ onEachDatabase('the keys of a database', (database) => {
   test('are encrypted if a secret is set: the database contains none in the clear, and nothing is lost', async () => {
     const stillGood = await makeThings()
     await currentSigningKeys(world.store)
-    const plain = (await allRows(world.store)).flatMap(({ secret, jwk }) => [secret, jwk && JSON.parse(String(jwk)).d])
+    const plain = (await readAllRows(world.store)).flatMap(({ secret, jwk }) => [
+      secret,
+      jwk && JSON.parse(String(jwk)).d,
+    ])
     const keys = plain.filter((text) => text !== undefined && text !== null).map(String)
     expect(keys.length).toBeGreaterThan(1)
     const { store, service } = await open([one])
     await service.rotateKeys()
     const path = world.url.replace(/^sqlite:/, '')
     const files = [path, `${path}-wal`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
-    for (const text of [JSON.stringify(await allRows(store)), ...files]) {
+    for (const text of [JSON.stringify(await readAllRows(store)), ...files]) {
       for (const key of keys) expect(text.includes(key)).toBe(false)
     }
     for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows } from '../ledger/books.ts'
+import { readAllRows } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type Sent, secrets, type World } from '../support/world.ts'
 
@@ -54,7 +54,7 @@ onEachDatabase('secrets', (database) => {
 
   /** Returns the stored rows and the log at the end of all tests. */
   async function stored(): Promise<Record<string, string>> {
-    const rows = JSON.stringify(await allRows(world.store))
+    const rows = JSON.stringify(await readAllRows(world.store))
     expect(rows).toContain('Books')
     const path = world.url.replace(/^sqlite:/, '')
     const files = database.name === 'sqlite' ? [path, `${path}-wal`].filter(existsSync) : []
@@ -92,7 +92,7 @@ onEachDatabase('secrets', (database) => {
         expect(text.includes(secret), `${secret} in ${where}`).toBe(false)
       }
     }
-    const rows = await allRows(world.store)
+    const rows = await readAllRows(world.store)
     for (const row of rows) {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
@@ -132,7 +132,7 @@ onEachDatabase('secrets', (database) => {
       expect(answer.status).toBeLessThan(500)
       expect(answer.text).not.toContain(unique)
       expect(world.logged.slice(from).join('\n')).not.toContain(unique)
-      expect(JSON.stringify(await allRows(world.store))).not.toContain(unique)
+      expect(JSON.stringify(await readAllRows(world.store))).not.toContain(unique)
     })
 
     test('a card number as the value of an attribute', async () => {

@@ -9,7 +9,7 @@ import { linkStatuses } from '../../tools/invitation-links.ts'
 import { ComplianceCase, Member, partyStatuses } from '../../tools/parties.ts'
 import { paymentStatuses } from '../../tools/payments.ts'
 import { attentionReasons, subscriptionStatuses } from '../../tools/subscriptions.ts'
-import { allTables, proveBooks } from '../ledger/books.ts'
+import { proveBooks, readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { everything } from './reading.ts'
@@ -43,7 +43,7 @@ onEachDatabase('a world with everything in it', (database) => {
     const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
     const { data } = (await world.get('/parties/me', { key })).json
     expect(data.attributes).toMatchObject({ status: 'SUSPENDED', partyType: 'PERSON' })
-    const invitations = (await allTables(world.store)).get('customerInvitations') ?? []
+    const invitations = (await readAllTables(world.store)).get('customerInvitations') ?? []
     const retired = invitations.filter(({ partyId }) => partyId === data.id)
     expect(retired.map(({ status, cancelReason }) => [status, cancelReason])).toEqual([
       ['CANCELED', 'DEVELOPER_RETIRED'],
@@ -55,7 +55,7 @@ onEachDatabase('a world with everything in it', (database) => {
   })
 
   it('has each existing status', async () => {
-    const tables = await allTables(world.store)
+    const tables = await readAllTables(world.store)
     const inTable = (table: string, column: string) => {
       const values = (tables.get(table) ?? []).map((row) => row[column])
       return [...new Set(values.filter((value) => value !== null))].sort()
@@ -193,7 +193,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(await page('/claim/token-of-the-claim-link-0000000000000000000')).toContain('7.00')
     expect(await page('/connect/links/token-of-the-open-link-00000000000000000000')).toContain('shopper')
     expect((await list('/customers')).map(({ name }) => name).sort()).toEqual(['carl', 'gina'])
-    const passwords = (await allTables(world.store)).get('passwords') ?? []
+    const passwords = (await readAllTables(world.store)).get('passwords') ?? []
     expect(passwords.map(({ hash }) => String(hash).split('$')[0])).toEqual(['scrypt'])
   })
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import type { World } from '../../src/worlds/schema.ts'
-import { allTables } from '../ledger/books.ts'
+import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { worldOf } from './reading.ts'
@@ -113,10 +113,10 @@ describe('an impossible world', () => {
     ['createdAt: -500000d', 'createdAt must be in the years 1971 to 9995'],
     ['apiKeys: [{ expiresAt: +999999w }]', 'apiKeys.0.expiresAt must be in the years 1971 to 9995'],
   ])('is refused, and nothing is filled: %s', async (more, reason) => {
-    const before = await allTables(store)
+    const before = await readAllTables(store)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(more) })
     await expect(service.seed(nothing)).rejects.toThrow(`The world is impossible: parties.0.${reason}.`)
-    expect(await allTables(store)).toEqual(before)
+    expect(await readAllTables(store)).toEqual(before)
   })
 
   it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused where its clock shows %s', async (clock) => {
