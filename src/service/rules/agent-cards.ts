@@ -4,21 +4,22 @@ import { Failure, fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
 /**
- * The facts that decide whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card).
+ * The facts that decide whether a single-purchase card can be used (docs/service.md#agent-card). Amounts are in cents,
+ * instants in ms.
  */
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
-  /** The time when its only purchase was approved. */
+  /** The time when the card's only purchase was approved; null before. */
   usedAtMs: number | null
-  /** The time when it was frozen; null if it is not. */
+  /** The time when the card was frozen; null if it is not frozen. */
   frozenAtMs: number | null
 }
 
 export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
-/** The transitions that a caller may request. Use and expiry change the status by themselves. */
+/** The transitions that a caller may request. Use and expiry also change the status, without a request. */
 export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
@@ -55,7 +56,7 @@ export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
   if (refusal !== undefined) throw refusal
 }
 
-/** Returns the refusal to use a frozen card; undefined if it is not frozen. */
+/** Returns the error for using a frozen card; undefined if the card is not frozen. */
 export function frozenRefusal(card: SingleUseCard, nowMs: number): Failure | undefined {
   if (cardStatus(card, nowMs) !== 'frozen') return undefined
   const detail = 'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.'

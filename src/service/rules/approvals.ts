@@ -23,13 +23,14 @@ export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent)
 export const mfaThresholdCents = 50_000
 /** How long a verification counts as recent, in the service's time. */
 export const mfaLifetimeMs = 10 * 60_000
-/** How long the address for verifying works, in the service's time. */
+/** How long the address where a user verifies works, in the service's time. */
 export const mfaChallengeLifetimeMs = 10 * 60_000
 
 type Initiator = 'agent' | 'user' | 'api'
 
 /**
- * Refuses an agent's decision on an agent's request. An agent may decide on requests of users and API keys of its party.
+ * Refuses a decision by an agent on an agent's request. An agent may decide on requests of its party's users and API
+ * keys.
  * @throws 403 `forbidden`.
  */
 export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
@@ -48,8 +49,8 @@ interface UsersDecision {
 
 /**
  * Requires a recent second factor before a user approves a large amount (docs/service.md#second-factor). Like most
- * refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So after verifying,
- * the caller needs a new key to approve, as the detail says.
+ * refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So the user verifies
+ * and then approves with a new key, as the detail says.
  * @throws 428 `mfa_required`.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {

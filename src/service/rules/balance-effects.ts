@@ -11,7 +11,7 @@ export interface BalanceEffect {
 
 type Purchase = Pick<CardMovement, 'heldCents' | 'capturedCents' | 'refundedCents'> & { walletId: string }
 
-/** Returns the effect of a purchase and its refunds. The records of the refunds have no further effect. */
+/** Returns the effect of a purchase and its refunds. The refunds' own records have no further effect. */
 export function effectOfPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): BalanceEffect {
   return { walletId, availableCents: refundedCents - capturedCents - heldCents, heldCents }
 }
@@ -28,8 +28,8 @@ interface Payment {
 }
 
 /**
- * Returns the effect of a payment or transfer on the wallets of the party that requested it. A payment by card or bank
- * account takes nothing from a wallet.
+ * Returns the effect of a payment or transfer on the wallets of the party that requested it. A payment from a card or
+ * bank account takes nothing from a wallet.
  */
 export function effectsOfPayment(payment: Payment): BalanceEffect[] {
   const { kind, status, walletId, amountCents, heldCents, externalAccountId, method, beneficiary } = payment

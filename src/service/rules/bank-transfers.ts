@@ -8,12 +8,15 @@ import { next, type Transitions } from './transitions.ts'
 
 export type BankMethod = (typeof withdrawalMethods)[number]
 
-/** `submit`: the bank receives it. `settle`, `fail`, `return`: the bank's next action. */
+/**
+ * The events of a transfer. `submit` means that the bank receives it; `settle`, `fail` and `return` are later actions
+ * of the bank.
+ */
 export type BankEvent = 'submit' | 'review' | 'deny' | 'cancel' | 'settle' | 'fail' | 'return'
 
 /**
- * The flow of money from or to a bank account (docs/service.md#bank-transfers). A bank may return a transfer that it
- * has settled.
+ * The transitions of a transfer from or to a bank account (docs/service.md#bank-transfers). A bank may return a
+ * transfer that it has settled.
  */
 export const bankTransitions = {
   CREATED: { submit: 'PROCESSING', review: 'IN_REVIEW' },
@@ -73,15 +76,15 @@ export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit'
 }
 
 /**
- * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because both
- * take money from the account.
+ * Returns the direction of a kind of transfer. A payment of a request from a bank account counts as a deposit, because
+ * both take money from that account.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
 
 /**
- * The bank's next action, the reason if it refuses or returns the transfer, and the time of its following action; null
- * if none follows.
+ * The bank's next action, with a reason if the bank refuses or returns the transfer. `nextDueAtMs` is the time of the
+ * action after that; null if there is none.
  */
 export interface BankStep extends BankReason {
   does: 'settle' | 'fail' | 'return'
@@ -106,7 +109,7 @@ export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: st
   return { ...settling, nextDueAtMs: bankDueAtMs === null ? null : returnsAt(kind, bankAccountId, bankDueAtMs) }
 }
 
-/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it does not. */
+/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it keeps the transfer. */
 export function returnsAt(kind: string, bankAccountId: string, settledAtMs: number): number | null {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   return answer.does === 'returns' ? afterBankingDays(settledAtMs, answer.afterBankingDays) : null

@@ -1,18 +1,19 @@
 import { dayMs, dayOf } from './calendar.ts'
 
-/** The UTC hour at which banks close their books, when the day's transfers reach the accounts. */
+/** The UTC hour at which banks close their books. The day's transfers reach the accounts then. */
 const booksHour = 14
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
 /**
- * Returns whether banks work on the UTC day of an instant: Monday to Friday, without the US Federal Reserve's holidays.
+ * Returns whether banks work on the UTC day of an instant: Monday to Friday, except on holidays of the US Federal
+ * Reserve.
  */
 export function isBankingDay(ms: number): boolean {
   const { weekday } = dayOf(ms)
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
 }
 
-/** Returns the close of books the given number of banking days after the day of an instant. */
+/** Returns the time when banks close their books, a number of banking days after the day of an instant. */
 export function afterBankingDays(ms: number, days: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let left = days; left > 0; ) {
@@ -28,7 +29,7 @@ function isHoliday(ms: number): boolean {
   return isFixedHoliday(ms) || isMovingHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))
 }
 
-/** By month and day: New Year, Juneteenth, Independence Day, Veterans Day, Christmas. */
+/** The month and day of New Year, Juneteenth, Independence Day, Veterans Day and Christmas. */
 const fixed: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
 
 function isFixedHoliday(ms: number): boolean {
@@ -36,7 +37,7 @@ function isFixedHoliday(ms: number): boolean {
   return fixed.has(`${month}-${day}`)
 }
 
-/** For each month, the weekday of the holiday, and which of the month's weekdays of that name it is. */
+/** The holiday of each month: its weekday, and which of the weekdays of that name it is, such as the third Monday. */
 const moving: Readonly<Record<number, { name: string; weekday: number; which: number | 'last' }>> = {
   1: { name: 'Martin Luther King Jr. Day', weekday: monday, which: 3 },
   2: { name: "Presidents' Day", weekday: monday, which: 3 },

@@ -1,7 +1,8 @@
 export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
 
 /**
- * How an attempt to charge a card with this behavior ends: `first` is a payment's first attempt, `retry` any later one.
+ * The outcome of charging a card with each behavior: `first` for a payment's first attempt, `retry` for any later
+ * attempt.
  */
 export const cardBehaviors = {
   approves: { first: 'approved', retry: 'approved' },
@@ -14,7 +15,7 @@ export const cardBehaviors = {
   agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
 } as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
 
-/** `declined` and `not_processed` can be retried; the others cannot. */
+/** The outcomes of a charge. Only `declined` and `not_processed` can be retried. */
 type ChargeOutcome =
   | 'approved'
   | 'declined'

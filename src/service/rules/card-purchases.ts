@@ -3,7 +3,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { money, withMoney } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
-/** How long a card network lets an authorization wait for its capture. */
+/** How long an authorization lasts on the card network if it is not captured. */
 export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
 /** The state of a card transaction; amounts in cents (docs/service.md#card-transaction-status). */
@@ -42,7 +42,7 @@ export function capture<P extends CardMovement>(purchase: P, amountCents: number
   return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
 }
 
-/** Releases the hold of an authorized purchase: the merchant cancelled it, or it was never captured. */
+/** Releases the hold of an authorized purchase, because the merchant canceled it or never captured it. */
 export function release<P extends CardMovement>(purchase: P, action: 'reverse' | 'expire'): P {
   return { ...purchase, status: nextStatus(purchase, action), heldCents: 0, holdExpiresAtMs: null }
 }

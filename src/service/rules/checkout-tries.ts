@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * The number of declined cards after which a checkout pauses; after twice as many it ends. Testing stolen cards takes
+ * The number of declined cards after which a checkout pauses. It ends after twice as many. Testing stolen cards takes
  * many tries, while a typo or an empty account takes few.
  */
 export const declinesBeforeWait = 10
@@ -10,7 +10,7 @@ export const declinesWaitMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Returns the time until which a checkout accepts no card after this many declines; null if it accepts one at once. */
+/** Returns the end of the pause that begins with this decline; null if the decline begins no pause. */
 export function waitingUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
 }

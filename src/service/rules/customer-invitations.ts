@@ -48,7 +48,7 @@ export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
-  /** The time until which it can be answered; null if it no longer can. */
+  /** The time until which the invitation can be answered; null if it no longer can. */
   pendingUntilMs: number | null
   acceptedAtMs: number | null
   declinedAtMs: number | null
@@ -63,7 +63,7 @@ export function pendingInvitation(expiresAtMs: number, nowMs: number): Invitatio
 
 /**
  * Applies an event to an invitation.
- * @throws 409 `conflict` when it is not pending.
+ * @throws 409 `conflict` if the invitation is not pending.
  */
 export function applyToInvitation(before: InvitationState, event: InvitationEvent, nowMs: number): InvitationState {
   const status = next<InvitationStatus, InvitationEvent>(invitationTransitions, before.status, event)
@@ -86,7 +86,10 @@ export const defaultInvitationDays = 30
 /** How many days an invitation for one agent lasts. */
 export const agentInvitationDays = 7
 
-/** Returns when an invitation expires; undefined if `askedMs` is not within the next 90 days. */
+/**
+ * Returns when an invitation expires. Returns undefined if `askedMs`, the requested time, is not within the next 90
+ * days.
+ */
 export function invitationExpiry(
   askedMs: number | undefined,
   nowMs: number,
@@ -107,7 +110,10 @@ const forms = {
   party_id: { form: /^pty_[0-9a-f]{32}$/, be: 'the id of a party, pty_…' },
 } as const satisfies Record<Recipient['type'], { form: RegExp; be: string }>
 
-/** Returns the recipient in normal form, so that different spellings are equal, or the form that its value must have. */
+/**
+ * Returns the recipient in normal form, so that different spellings are equal. If the value is wrong, returns its
+ * required form.
+ */
 export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
   const normal =
     type === 'email' ? value.trim().toLowerCase() : type === 'phone' ? value.replace(/[\s().-]/g, '') : value

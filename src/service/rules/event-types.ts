@@ -4,11 +4,11 @@ import type { Permission } from '../../core/permissions.ts'
 interface EventKind {
   /** The type of the resource that the event names and shows. */
   resource: string
-  /** The permission to read the resource, which also allows reading the event (docs/events.md#who-may-read-which-events). */
+  /** The permission to read the resource, and so the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The events that an agent gets from its own party: about its `own` records, about records on `wallets` that it may
-   * read, or `all`.
+   * The events of its own party that an agent gets: those about its `own` records, those about records on `wallets`
+   * that it may read, or `all`.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types in the service's published description. */
@@ -27,8 +27,8 @@ const movedByBank = {
 } as const
 
 /**
- * Every type of event, by its first word. The types, docs/events.md and the permission to read an event are all derived
- * from this table. The meaning of a type never changes; new types may be added.
+ * Every type of event, by its first word. This table defines the types, docs/events.md and the permission to read each
+ * event. The meaning of a type never changes; new types may be added.
  */
 export const eventKinds = {
   party: {

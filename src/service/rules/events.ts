@@ -11,7 +11,7 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
-  // A review has the events of its approval. A transfer at a bank has its next event when it ends.
+  // A review has the events of its approval. A transfer at a bank has no event until it ends.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
@@ -45,7 +45,7 @@ export function paymentEvents(before: Moved | undefined, { kind, status }: Moved
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
-/** Returns the type as an event. Only some kinds of money movement can be claimed or returned. */
+/** Checks the type of an event. Only some kinds of money movement can be claimed or returned. */
 function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
   if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is no type of event`)
   return type
@@ -126,7 +126,7 @@ export function shopOrderEvent(before: ShopOrderStatus | undefined, status: Shop
 }
 
 const requestSteps = {
-  // A request returns to this status only if its payment was denied or canceled.
+  // A request returns to this status only when its payment was denied or canceled.
   OPEN: 'payment_request.reopened',
   PROCESSING: 'payment_request.processing',
   COMPLETED: 'payment_request.completed',

@@ -2,7 +2,7 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** The facts of an operation that rules use. Outside the catalogue, only the name is known. */
+/** The facts of an operation that rules use. Only the name is known of an operation outside the catalogue. */
 export type FaultedOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 
@@ -21,14 +21,14 @@ export interface Faulted {
 export interface CountedRule {
   id: string
   rule: FaultRule
-  /** For a rule that names a run: the party whose requests it applies to. */
+  /** The party whose requests the rule applies to, if the rule names a run. */
   partyId: string | null
   matched: number
   hits: number
 }
 
 /**
- * The effect of a request on the rules: every matching rule counts it, and the first one whose conditions hold is
+ * The ids of all rules that match and count a request, and the first of them whose conditions hold. Only that rule is
  * applied.
  */
 export interface Outcome {
@@ -59,11 +59,11 @@ function matchesRule({ rule, partyId }: CountedRule, request: Faulted): boolean 
   if (when?.instanceId !== undefined && (when.instanceId !== request.instanceId || partyId !== request.partyId)) {
     return false
   }
-  // Last, because it takes the longest.
+  // This check comes last, because it takes the longest.
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Returns whether the conditions hold for the next matching request. */
+/** Returns whether the rule's conditions hold for this request, the next one that it counts. */
 function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -81,7 +81,7 @@ function mayApply(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Returns whether the fault suits the operation. If there is none, every fault does. */
+/** Returns whether the fault suits the operation. Every fault suits a request without an operation. */
 export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'
@@ -94,8 +94,8 @@ export function isSuited(fault: FaultKind, operation: Faulted['operation']): boo
  */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // The positions in the pattern that the path read so far can reach. Even with many stars, each character is read
-  // once.
+  // The positions in the pattern that the characters read so far can reach. Tracking all of them reads each character
+  // only once, even with many stars.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()
@@ -109,7 +109,7 @@ export function matchesGlob(glob: string, path: string): boolean {
   return reached.has(parts.length)
 }
 
-/** Adds the positions after stars, which may also match nothing. */
+/** Adds the positions after stars, because a star may also match nothing. */
 function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
   for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
   return reached
@@ -118,7 +118,10 @@ function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
 /** The built-in rules of the sandbox. */
 export const builtInRules = [
   {
-    /** The authorization is accepted first and resolved only when it is repeated (docs/service.md#unresolved-authorizations). */
+    /**
+     * The service accepts the authorization, but resolves it only when it is repeated
+     * (docs/service.md#unresolved-authorizations).
+     */
     id: 'sandbox_unresolved',
     operation: 'simulate_card_authorization',
     merchant: 'Sandbox Unresolved',

@@ -12,7 +12,7 @@ function isFinalIn(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
-/** Returns whether the money has moved. Nobody waits for a possible later return by the bank. */
+/** Returns whether the money has moved. A bank may still return it much later, but no caller waits for that. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
 /** For each type of resource that a caller can wait for, a function that recognizes its final states. */
@@ -23,13 +23,13 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   cardTransaction: isFinalIn(purchaseTransitions),
   agentCard: isFinalIn(cardTransitions),
   subscription: hasEnded,
-  // Nobody waits for a possible later return by the bank.
+  // A bank may still return the payment much later, but no caller waits for that.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
-  // A shipped order is final: only the waiting caller itself could return it.
+  // A shipped order counts as final, because only the waiting caller itself could return it.
   shopOrder: isFinalIn(shopMoves),
 }
 
-/** Returns whether the status of a resource can no longer change, so that there is nothing to wait for. */
+/** Returns whether a caller has nothing more to wait for, because the status is final. */
 export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
   const final = finals[type]
   if (final === undefined) throw new Error(`Bug: the final states of a ${type} are not declared.`)

@@ -16,7 +16,7 @@ export function revokedLink(status: LinkStatus): LinkStatus {
   return after ?? fail('conflict', { detail: `Only an active link can be revoked, and this one is ${status}.` })
 }
 
-/** Returns whether the link can still be used to join; the recorded status does not show the expiry. */
+/** Returns whether the link is open, revoked or expired. The stored status does not change when the link expires. */
 export function linkState(
   link: { status: LinkStatus; expiresAtMs: number | null },
   nowMs: number,

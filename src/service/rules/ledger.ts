@@ -1,6 +1,6 @@
 /**
- * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding`,
- * `wire_network` and `bank_network` are the outside world. The entries of each posting sum to zero.
+ * One entry of a posting in double-entry bookkeeping. A wallet has the accounts `available` and `held`; all other
+ * accounts belong to the outside world. The entries of each posting sum to zero.
  */
 export interface Entry {
   account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
@@ -88,12 +88,12 @@ export function claimed(walletId: string, toWalletId: string, amountCents: numbe
   return move('claimed', heldOf(walletId), availableOf(toWalletId), amountCents)
 }
 
-/** Posts money that leaves for a bank account. */
+/** Posts a wire to a bank account. */
 export function wired(walletId: string, amountCents: number): Posting {
   return move('wired', availableOf(walletId), outsideAccount('wire_network'), amountCents)
 }
 
-/** Posts money that comes back from a bank account. */
+/** Posts a wire that comes back from a bank account. */
 export function returned(walletId: string, amountCents: number): Posting {
   return move('returned', outsideAccount('wire_network'), availableOf(walletId), amountCents)
 }
@@ -108,7 +108,7 @@ export function depositReturned(walletId: string, amountCents: number): Posting 
   return move('deposit_returned', availableOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
-/** Moves reserved money out to a linked bank account, where it arrived. */
+/** Moves reserved money out of the wallet when it has arrived at a linked bank account. */
 export function withdrawn(walletId: string, amountCents: number): Posting {
   return move('withdrawn', heldOf(walletId), outsideAccount('bank_network'), amountCents)
 }

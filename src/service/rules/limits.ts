@@ -37,13 +37,13 @@ interface Counted {
 }
 
 /**
- * Returns how much of the limits a payment uses, in cents. A payment uses none if its money stays with the party, if it
- * failed or was taken back, or while it waits for a decision. Deposits from a bank account count like payments. The
- * sandbox's funding of a wallet does not count, because it comes from no account.
+ * Returns how much of the limits a payment uses, in cents. A payment uses nothing if its money stays with the party, if
+ * it failed or was taken back, or while it waits for a decision. Deposits from a bank account count like payments. When
+ * the sandbox funds a wallet, that does not count, because the money comes from no account.
  */
 export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
   const isMoved = leaving.has(kind) || externalAccountId !== null
-  // A payment by card takes nothing from a wallet, and anyone with the link of a request may pay by card.
+  // A card payment takes nothing from a wallet, and anyone with the link of a request may pay it by card.
   return isMoved && method !== 'card' && !uncounted.has(status) ? amountCents : 0
 }
 
@@ -56,7 +56,10 @@ const uncounted: ReadonlySet<PaymentStatus> = new Set([
   'RETURNED',
 ])
 
-/** Returns how much of the limits a card transaction uses: the held or captured amount of a purchase. */
+/**
+ * Returns how much of the limits a card transaction uses: the held and captured amounts of a purchase, and nothing for
+ * a refund.
+ */
 export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
@@ -67,7 +70,7 @@ export interface Spent {
   monthCents: number
 }
 
-/** An exceeded limit, its amount, and the sum that exceeds it (docs/service.md#approval). */
+/** An exceeded limit: its amount, and the actual amount that exceeds it (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'
@@ -97,14 +100,14 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
-/** Returns limits in the form in which they are stored; null if there are none. */
+/** Returns limits in the form of their column; null if there are none. */
 export function limitsColumn(limits: Limits | null | undefined): string | null {
   const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
   if (perTransaction === null && perDay === null && perMonth === null) return null
   return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
-/** Returns whether the limits allow anything that the previous ones did not. */
+/** Returns whether the new limits allow anything that the previous limits did not. */
 export function isWider(after: Limits | null, before: Limits | null): boolean {
   const height = (limits: Limits | null, window: keyof Limits) => limits?.[window] ?? Number.POSITIVE_INFINITY
   return (['perTransaction', 'perDay', 'perMonth'] as const).some(

@@ -3,7 +3,7 @@ import { money } from '../../core/money.ts'
 
 export type MessageKind = (typeof messageKinds)[number]
 
-/** The facts of a message; a message leaves out the facts that its kind does not use. */
+/** The facts of a message. Each kind of message uses only some of them. */
 export interface MessageFacts {
   /** The person who sends, asks or invites. */
   from: string

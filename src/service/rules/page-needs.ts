@@ -1,14 +1,15 @@
 /**
  * The proof of identity that a route needs before it acts for a person.
  * - `nothing`: the route acts for nobody in particular.
- * - `secret`: a secret in its address or form identifies the person, such as a link sent to them or a card number.
+ * - `secret`: a secret in the address or form identifies the person, such as a link sent to them or a card number.
  * - `session`: somebody is signed in, perhaps by one click only.
- * - `proven`: the session began with a password or a one-time link, or a second factor was accepted in it.
+ * - `proven`: the person signed in with a password or a one-time link, or used a second factor in this session.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 
 /**
- * The levels of a form's answers: `answers` has levels for values of `field`, and `otherwise` is for any other value.
+ * The levels that a form's answers need. `answers` has the levels for some values of `field`; `otherwise` is for all
+ * other values.
  */
 export interface ByAnswer {
   field: string
@@ -16,15 +17,14 @@ export interface ByAnswer {
   otherwise: Level
 }
 
-/** Returns the levels of a form in which only `no` needs no proof. */
+/** Returns the levels of a form in which every answer except `no` needs proof. */
 const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
- * The level that each route for people needs (docs/service.md#who-may-say-yes). A yes, a consent, an enrolment, a
- * payment and a page that shows a card or a secret need proof, because an agent on the same machine can sign in by one
- * click. Saying no never needs proof. Routes are mounted by their keys in this table, so that none is served without a
- * level.
+ * The level that each route for people needs (docs/service.md#who-may-say-yes). Approvals, consents, enrolments,
+ * payments and pages that show a card or a secret need proof, because an agent on the same machine can sign in by one
+ * click. Saying no never needs proof. Routes are mounted by their keys in this table, so no route lacks a level.
  */
 export const pageNeeds = {
   'GET /': 'nothing',
@@ -33,7 +33,7 @@ export const pageNeeds = {
   'GET /sign-in/once/:code': 'secret',
   'POST /sign-in/once/:code': 'secret',
   'POST /sign-out': 'nothing',
-  // The card number that the payer types is enough to pay.
+  // To pay, the payer only needs to type a card number.
   'GET /checkout/form': 'nothing',
   'POST /checkout/session': 'secret',
   'POST /checkout/pay': 'secret',
@@ -41,27 +41,28 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // A person without an account has nothing but the link. A party with an account answers for itself.
+  // A person without an account can only have the link. A party with an account must also sign in and answer for
+  // itself.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',
   'POST /connect/links/:token': 'secret',
   'GET /claim/:token': 'secret',
   'POST /claim/:token': 'secret',
-  // No agent gets this link: only users and API keys invite members.
+  // No agent gets this link, because only users and API keys invite members.
   'GET /join/:token': 'secret',
   'POST /join/:token': 'secret',
   'GET /request/:token': 'secret',
   'POST /request/:token': { field: 'decision', answers: { card: 'secret', decline: 'secret' }, otherwise: 'proven' },
   'GET /shops': 'nothing',
   'GET /shops/:shopId': 'nothing',
-  // A checkout moves no money before a card pays it.
+  // Opening a checkout moves no money.
   'POST /shops/:shopId': 'nothing',
   'GET /shops/checkouts/:token': 'secret',
   'POST /shops/checkouts/:token': 'secret',
   'GET /shops/orders/:token': 'secret',
   'POST /shops/orders/:token': 'secret',
-  // The code of the user's app is the proof. Only the user gets the address.
+  // The code from the user's authenticator app is the proof. Only the user gets the address.
   'GET /verify/:challenge': 'session',
   'POST /verify/:challenge': 'session',
   'GET /second-factor': 'proven',
@@ -76,7 +77,7 @@ export const pageNeeds = {
   'GET /oauth/consent/:uid': 'session',
   'POST /oauth/consent/:uid': unlessNo('deny'),
   'GET /connections': 'session',
-  // The form only takes permissions away.
+  // The form can only remove permissions.
   'POST /connections/:grantId': 'session',
   // An application that is registered here acts as an agent without a person. Its secret is shown once.
   'GET /connections/new/application': 'proven',
@@ -94,7 +95,7 @@ export const pageNeeds = {
   'GET /console/money': 'session',
   'GET /console/money/wallets/:walletId': 'session',
   'GET /console/sandbox': 'session',
-  // In a world with `rehearsal: true` its buttons need proof as well (mayManage).
+  // In a world with `rehearsal: true`, the buttons of this page need proof as well (mayManage).
   'POST /console/sandbox/:action': 'session',
   'GET /console/stream': 'session',
   'GET /console/*': 'session',
@@ -102,7 +103,7 @@ export const pageNeeds = {
 
 export type PageRoute = keyof typeof pageNeeds
 
-/** Returns what a route needs for the answer that its form has; `sent` reads the form. */
+/** Returns the level that a route needs for the submitted answer. `sent` reads a field of the form. */
 export function levelFor(route: PageRoute, sent: (field: string) => string | null): Level {
   const need: Level | ByAnswer = pageNeeds[route]
   if (typeof need === 'string') return need

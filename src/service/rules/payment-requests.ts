@@ -5,10 +5,16 @@ import { next, type Transitions } from './transitions.ts'
 
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
-/** `begin`: its payment is in review or at a bank. `reopen`: that payment ended without a charge. */
+/**
+ * The events of a payment request. `begin` means that its payment is in review or at a bank; `reopen`, that this
+ * payment ended without a charge.
+ */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
-/** The transitions of a payment request (docs/service.md#payment-requests). While it is being paid, it cannot be ended. */
+/**
+ * The transitions of a payment request (docs/service.md#payment-requests). Nobody can end a request while it is being
+ * paid.
+ */
 export const paymentRequestTransitions = {
   OPEN: { begin: 'PROCESSING', pay: 'COMPLETED', decline: 'DECLINED', cancel: 'CANCELED', expire: 'EXPIRED' },
   PROCESSING: { pay: 'COMPLETED', fail: 'FAILED', reopen: 'OPEN' },
@@ -54,13 +60,13 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
 /** Returns the event that a payment's status causes in its request; null if there is none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
-  // The payment was approved and is now at the bank.
+  // The payment was approved and is now at the bank, so the request has already begun.
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
 /**
- * Refuses a second payment of a request. Payments that start at the same time, on the page, with another credential or by
- * simulation, are detected here at the latest, because the request is read again before it is written.
+ * Refuses a second payment of a request. Two payments may start at the same time, on the page, with another credential
+ * or by simulation. This check detects the second one, because it sees the request as it is just before it is written.
  * @throws 409 `conflict`.
  */
 export function requireOnlyPayment(
@@ -81,8 +87,9 @@ interface Expiring {
 }
 
 /**
- * Returns a request as it is at `nowMs`. If its time is over, it counts as expired, even if that is not stored yet. The
- * requesting party never sees the difference, because its due effects are applied first, but the payer could.
+ * Returns a request as it is at `nowMs`. It counts as expired once its time is over, even if the expiry is not stored
+ * yet. Only the payer could see that state, because the due effects of the requesting party are applied before each of
+ * its requests.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

@@ -5,7 +5,10 @@ import { next, type Transitions } from './transitions.ts'
 
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
-/** `pay`: the recipient is known. `reserve`: the money waits for its claim. `review`: a person must approve. */
+/**
+ * The events of a payment. `pay` means that the recipient is known; `reserve`, that the money waits to be claimed;
+ * `review`, that a person must approve.
+ */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
@@ -46,8 +49,8 @@ interface Funds {
 }
 
 /**
- * Refuses to take an amount from a wallet that is not active or does not have it. The answer is 409, because the request
- * is valid and may succeed once the wallet is funded.
+ * Refuses to take an amount from a wallet that is not active or does not have enough. The answer is 409, because the
+ * same request may succeed once the wallet is funded.
  */
 export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/data/attributes/amount'): void {
   if (wallet.status !== 'active') {

@@ -5,7 +5,7 @@ import { maxDeclines, requireNotWaiting, tooManyDeclines, waitingUntilMs } from 
 type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
 export type CardDecline = Exclude<Outcome, 'approved'>
 
-/** The cards that were declined for a payment request. */
+/** The number of cards that were declined for a payment request, and the pause that follows. */
 export interface CardTries {
   declines: number
   /** The time until which no card is accepted. */
@@ -15,8 +15,8 @@ export interface CardTries {
 }
 
 /**
- * Returns the tries after a card was declined for a request; null if it is charged. A test card that fails the
- * agreement on later payments is declined too, although a single payment needs no agreement.
+ * Returns the tries after a card was declined for a request; null if the card is charged. Some test cards fail only the
+ * agreement on later payments. They are declined here too, although a single payment needs no agreement.
  * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {

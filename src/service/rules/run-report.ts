@@ -13,7 +13,7 @@ export interface RunReport {
   to: string
   calls: number
   refused: number
-  /** The rows that the figures are based on: if `complete` is false, only the first ones. */
+  /** The number of rows behind the figures. If `complete` is false, they are only the first rows. */
   evaluated: { entries: number; calls: number; toolReads: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
@@ -31,7 +31,7 @@ export interface RunReport {
   refusals: Counted[]
   /** The amounts that the run's records have moved in the party's wallets. */
   wallets: BalanceEffect[]
-  /** The postings in those entries of the run that are still stored. */
+  /** The postings in the run's entries. Deleted entries are not counted. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
@@ -42,7 +42,7 @@ export interface ReportAsked {
   status: string
   amountCents: number
   description: string | null
-  /** True if the run created it; false if it only concerned it. */
+  /** Whether the run created it. Otherwise the run only acted on it. */
   isOwn: boolean
 }
 
@@ -102,7 +102,7 @@ export interface ReportDecline {
   merchant: string
   amountCents: number
   reason: string | null
-  /** The card's own terms that it violated. */
+  /** The card's own terms that the purchase violated. */
   against: ('merchant' | 'maximum')[]
 }
 
@@ -111,12 +111,12 @@ export interface ReportApproval {
   paymentId: string
   status: string
   decidedBy: string | null
-  /** Whether it was decided on a page or over the API. */
+  /** Whether the decision was made on a page or over the API. */
   by: 'page' | 'api' | null
   decidedAt: string | null
 }
 
-/** How often something happened to calls of one tool. */
+/** The number of calls of one tool to which the same thing happened. */
 export interface Counted {
   what: string
   operation: string

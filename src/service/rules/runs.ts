@@ -15,15 +15,15 @@ export const runOutcomes = [
   'declined',
   /** A payment waits for a person. */
   'review',
-  /** 4xx. */
+  /** The request was refused with a status of 4xx. */
   'refused',
-  /** 5xx. */
+  /** The request failed with a status of 5xx. */
   'failed',
-  /** A fault of the sandbox left it unanswered. */
+  /** A fault of the sandbox left the request unanswered. */
   'unanswered',
-  /** The recorded answer to the same Idempotency-Key. */
+  /** The request got the answer recorded under its Idempotency-Key. */
   'replayed',
-  /** Over MCP, the answer of an equal earlier call; nothing was done now. */
+  /** Over MCP, the call got the answer of an equal earlier call, and nothing was done. */
   'repeated',
   /** A person was asked. */
   'asked',
@@ -35,7 +35,7 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** Returns the lower bound of entry ids for a moment of the service's clock: no entry from then on sorts before it. */
+/** Returns the lowest entry id for a moment of the service's clock. No entry from then on sorts before it. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
 /** The outcomes that count as failures of a run. */
@@ -44,23 +44,26 @@ export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 're
 /** A posting, as stored with an entry of a run. */
 export interface RunPosting {
   reason: string
-  /** The record that moved it. */
+  /** The record that the money moved for. */
   sourceId: string | null
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
-/** The reasons of postings that spend a wallet's money or give it back. Income and own transfers are not spending. */
+/**
+ * The reasons of postings that spend a wallet's money or return it. Income is not spending, nor are transfers within a
+ * party.
+ */
 const spending: ReadonlySet<string> = new Set<Posting['reason']>([
   ...(['authorized', 'captured', 'released', 'refunded', 'paid', 'reserved', 'claimed', 'wired', 'returned'] as const),
   ...(['withdrawn', 'withdrawal_returned'] as const),
 ])
 
-/** Returns how much postings took from the payers' available balances. Holds count as taken. */
+/** Returns how much these postings took from the payers' available balances, including amounts on hold. */
 export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entries'>[]): number {
   return postings
     .filter(({ reason }) => spending.has(reason))
     .reduce((spent, { entries }) => {
-      // The first wallet is the payer's; another one receives the money.
+      // The payer's wallet comes first. A second wallet would be the recipient's.
       const payer = entries.find(({ walletId }) => walletId !== null)?.walletId
       const moved = entries.filter(({ account, walletId }) => account === 'available' && walletId === payer)
       return moved.reduce((rest, { amountCents }) => rest - amountCents, spent)
@@ -69,7 +72,7 @@ export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entri
 
 const callNameOf = (name: string) => name.replace(/^read_/, 'call_')
 
-/** Returns the names of a tool call and of its reads, for the name of either. */
+/** Returns the names of a tool call and of its reads, given either name. */
 export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/^call_/, 'read_')]
 
 /** The most reads shown within a tool call. Further ones have their own rows. */
@@ -77,7 +80,7 @@ const maxReadsWithin = 20
 
 /**
  * Returns the ids of the reads within each tool call, by the id of the call's entry. Reads without a call are left out.
- * If a call was sent several times, its reads belong to the last one.
+ * If a call was sent several times, its reads belong to the last time.
  * @param entries Entries of one run, in the order of their ids.
  */
 export function readsWithinCalls(
@@ -96,10 +99,10 @@ export function readsWithinCalls(
 /** A fault that was injected into a call. */
 export interface RunFault {
   kind: FaultKind
-  /** The code that the kind `error` answered with. */
+  /** The error code of the answer, for the kind `error`. */
   code?: string | undefined
   afterMs?: number | undefined
-  /** The rule's id; the name of the header if the call itself requested it. */
+  /** The id of the rule, or the name of the header if the call itself requested the fault. */
   ruleId: string
 }
 
@@ -139,7 +142,8 @@ export interface RunDetail {
 }
 
 /**
- * A function that returns the result that the host got for a recorded tool call; undefined if the record is incomplete.
+ * A function that returns the result that the host got for a recorded tool call. It returns undefined if the record is
+ * incomplete.
  */
 export type ToolResultOf = (call: {
   environment: Environment
@@ -160,7 +164,7 @@ export interface ReportedEntry {
   host?: string | undefined
   keyId?: string | undefined
   actorType?: string | undefined
-  /** The id of the tool call that it belongs to. */
+  /** The id of the tool call that the event belongs to. */
   toolCall?: string | undefined
   /** A name for the event. Of several events with the same name, only the first is recorded. */
   once?: string | undefined

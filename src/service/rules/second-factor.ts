@@ -1,12 +1,15 @@
 /** How many seconds a time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
 export const stepSeconds = 30
-/** How many steps before and after the present one are accepted, because typing takes time and clocks differ. */
+/** How many steps before and after the current step are accepted, because typing takes time and clocks differ. */
 const tolerance = 1
-/** The number of refused codes in `triesWindowMs` after which no code is checked, so that six digits cannot be guessed. */
+/**
+ * The number of refused codes in `triesWindowMs` after which no code is checked. It keeps six digits from being
+ * guessed.
+ */
 export const maxRefused = 5
 export const triesWindowMs = 15 * 60_000
 
-/** The tries of a user's codes; instants in real time. */
+/** The codes that a user has tried. Instants are in real time. */
 export interface Tries {
   /** The step of the last code that was accepted; null before the first. */
   lastStep: number | null
@@ -16,7 +19,7 @@ export interface Tries {
 export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
 interface Typed {
-  /** The time step of the code, even far outside the tolerance; null if the code belongs to no step. */
+  /** The time step that the code belongs to, even if it is far outside the tolerance; null if it belongs to no step. */
   step: number | null
   presentStep: number
   nowMs: number

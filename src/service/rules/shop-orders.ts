@@ -6,12 +6,12 @@ import { next, type Transitions } from './transitions.ts'
 
 export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
 
-/** The shop's actions, which it takes at planned times. */
+/** The actions of the shop, each at a planned time. */
 type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 /** The buyer's actions. */
 type BuyerMove = 'return'
 
-/** The transitions that the shop causes. Callers can wait while an order has such a transition ahead. */
+/** The transitions that the shop causes. A caller can wait for an order's status as long as one of them may follow. */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
   shipped: {},
@@ -31,8 +31,8 @@ export const buyerMoves = {
 } as const satisfies Transitions<ShopOrderStatus, BuyerMove>
 
 /**
- * The state of an order and the shop's plan for it. The plan is fixed when the order is placed, even if the shop
- * changes.
+ * The state of an order and the shop's plan for it. The plan is fixed when the order is placed. Later changes to the
+ * shop do not affect it.
  */
 export interface ShopOrderState {
   cart: ShopCart
@@ -74,7 +74,7 @@ export interface ShopOrder {
 
 type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
 
-/** Returns the next step of an order and its time; steps at the same moment follow this order. */
+/** Returns the next step of an order and its time. Steps at the same time follow the order of this list. */
 export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
   const moments: [Moment, number | null][] = [
     ['shipsAtMs', state.shipsAtMs],
@@ -88,8 +88,8 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
 }
 
 /**
- * The order after shipping, the shop's action with the money, and the cart that the shop asks to be paid in a new
- * checkout.
+ * The order after shipping. `money` is the shop's action on the purchase, and `asks` is the cart that the buyer is to
+ * pay for in a new checkout.
  */
 export interface Dispatched extends ShopOrder {
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
@@ -154,13 +154,13 @@ function cancelOrder(
   return { status: statusAfter(order, 'cancel'), state, money, asks }
 }
 
-/** Applies the arrival of a return: the shop refunds the rest of the charge. */
+/** Records that a return arrived. The shop then refunds the rest of the charge. */
 export function receive(order: ShopOrder): ShopOrder {
   const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
   return { status: statusAfter(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
 }
 
-/** Records that the charge for the subscription was declined: a single-purchase card declines a second charge. */
+/** Records that the charge for a subscription was declined, because a single-purchase card declines a second charge. */
 export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   const { subscription } = state
   if (subscription === null) throw new Error('Bug: a charge is due for an order without a subscription.')

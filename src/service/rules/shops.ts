@@ -2,7 +2,9 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { maskSecrets } from '../../core/masking.ts'
 import { money, withMoney } from '../../core/money.ts'
 
-/** The prices and charges of a shop that its carts depend on (docs/shops.md); cents and milliseconds. */
+/**
+ * The prices and charges of a shop (docs/shops.md) that its carts depend on. Amounts are in cents, times in seconds.
+ */
 export interface PricedShop {
   name: string
   products: readonly {
@@ -27,7 +29,7 @@ export interface CartLine {
   productId: string
   name: string
   quantity: number
-  /** The price of each at the checkout. */
+  /** The price of one item at the checkout. */
   priceCents: number
 }
 
@@ -46,10 +48,10 @@ export interface ShopCart {
   subtotalCents: number
   taxCents: number
   shippingCents: number
-  /** The part that the shop charges in another order. */
+  /** The part of the price that the shop charges in another order. */
   otherOrderCents: number
   totalCents: number
-  /** The half, if the shop split the cart into two orders; null if it is one order. */
+  /** The half that this cart is if the shop split it into two orders; null if it is one order. */
   half: 'first' | 'second' | null
 }
 
@@ -67,7 +69,9 @@ interface CartInput {
   extras?: readonly string[] | undefined
 }
 
-/** Fills a cart with the shop's prices. @throws 422 naming an unknown product or extra, or a too large total. */
+/**
+ * Fills a cart with the shop's prices. @throws 422 for an unknown product or extra, or for a total that is too large.
+ */
 export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: CartInput): ShopCart {
   const lines = items.map(({ productId, quantity }, at): CartLine => {
     const path = `items/${at}/productId`
@@ -114,15 +118,16 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
 }
 
 /**
- * Returns the price of the first parcel if the first line ships alone. It includes the line's tax, the extras and
- * shipping.
+ * Returns the price of the first parcel if the first line ships alone. It includes that line's tax, the extras and the
+ * shipping costs.
  */
 export function firstParcelCents(cart: ShopCart): number {
   return cart.totalCents - restOf(cart).totalCents
 }
 
 /**
- * Returns the rest of the cart after the first line shipped alone. The extras and shipping were charged with that line.
+ * Returns the rest of the cart after the first line shipped alone. The extras and the shipping costs were charged with
+ * that line.
  */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
@@ -145,13 +150,13 @@ export function otherHalfOf(cart: ShopCart): ShopCart {
   }
 }
 
-/** Removes subscriptions from extras: paying the rest of an order does not agree to them a second time. */
+/** Removes subscriptions from extras. A buyer who pays the rest of an order does not agree to them a second time. */
 function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
   return extras.map((extra) => ({ ...extra, subscription: null }))
 }
 
 /**
- * Refuses a payment whose amount is not the shop's total: the buyer must know the total to agree to it.
+ * Refuses a payment whose amount differs from the shop's total, because a buyer agrees to a total only by naming it.
  * @throws 422.
  */
 export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amountCents: number): void {
@@ -174,7 +179,7 @@ export function maskedNote(text: string): string {
   )
 }
 
-/** The card, as it was typed into the shop's form. */
+/** A card as the buyer typed it into the shop's form. */
 export interface TypedCard {
   number: string
   cvv: string
@@ -192,7 +197,7 @@ export function isCard(typed: TypedCard, card: TypedCard): boolean {
   )
 }
 
-/** A checkout as it stands at a moment. */
+/** The facts that decide whether a checkout can be paid. */
 export interface CheckoutTerms {
   id: string
   orderId: string | null
@@ -204,7 +209,7 @@ export function checkoutStatus({ orderId, expiresAtMs }: CheckoutTerms, nowMs: n
   return nowMs >= expiresAtMs ? 'expired' : 'open'
 }
 
-/** Refuses a checkout that is paid or expired. @throws 409, with the order of a paid one. */
+/** Refuses a checkout that is paid or expired. @throws 409, which names the order of a paid checkout. */
 export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
   const status = checkoutStatus(checkout, nowMs)
   if (status === 'paid') {

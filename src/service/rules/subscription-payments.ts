@@ -8,7 +8,10 @@ export interface PaymentState extends PaymentAmount {
   status: 'paid' | 'marked_paid' | 'missed' | 'scheduled'
 }
 
-/** Returns the last payment to list: the next one of endless terms, or the last settled one of an ended subscription. */
+/**
+ * Returns the last payment to list. That is the next payment of endless terms, or the last settled payment of an ended
+ * subscription.
+ */
 export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)
   if (next === null) return Math.min(billing.current - 1, lastPaymentNumber(terms))

@@ -2,7 +2,7 @@ import { failAttribute } from '../../core/errors.ts'
 import { money, withMoney } from '../../core/money.ts'
 import { dayMs, type Interval, startOfDayAfter } from './calendar.ts'
 
-/** The price of a payment, in cents; the tax is part of the amount. */
+/** The price of a payment, in cents. The tax is part of `amount`. */
 export interface PaymentAmount {
   amount: number
   taxAmount: number
@@ -19,7 +19,9 @@ export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
 
-/** The terms that a merchant proposes: a price per payment without end, or a total in a number of payments. */
+/**
+ * The terms that a merchant proposes: a price for each of endless payments, or a total split into a number of payments.
+ */
 export interface ProposedTerms {
   description: string
   every: { unit: 'week' | 'month' | 'year'; count: number }
@@ -31,7 +33,7 @@ export interface ProposedTerms {
 
 /** The smallest card payment (docs/service.md#subscription-terms). */
 const minPaymentCents = 50
-/** The largest card payment. Sums of such amounts are exact. */
+/** The largest card payment. Sums of such amounts are still exact numbers. */
 const maxPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 

@@ -26,21 +26,21 @@ export const possibleIn = {
 /** The billing state of a subscription, an immutable value. Instants in ms. */
 export interface Billing {
   status: SubscriptionStatus
-  /** The time when the unpaid checkout ends; null if it never does or has ended. */
+  /** The time when the unpaid checkout ends; null if it never ends or has already ended. */
   checkoutExpiresAtMs: number | null
   /** How many cards were declined for payment 1. */
   checkoutDeclines: number
   /** The time until which no card is accepted after too many declines. */
   checkoutWaitsUntilMs?: number | null
-  /** The time when payment 1 was paid. The due dates of all others depend on it. */
+  /** The time when payment 1 was paid. The due dates of all other payments depend on it. */
   anchorMs: number | null
-  /** The card's behavior, starting from the given payment; the last entry that applies counts. */
+  /** The card's behavior from each given payment on. The last entry that applies counts. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
   /** The first payment that is neither paid nor missed nor marked paid. */
   current: number
-  /** How many attempts it had. */
+  /** How many attempts the current payment has had. */
   attempts: number
-  /** The time of its next attempt; null while nothing is collected. */
+  /** The time of the current payment's next attempt; null while nothing is collected. */
   nextAttemptAtMs: number | null
   missed: readonly number[]
   attention: { reason: AttentionReason; sinceMs: number } | null
@@ -80,14 +80,14 @@ export function startBilling(nowMs: number, checkoutExpiresAtMs: number | null):
 export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
   if (billing.status === 'pending') return billing.checkoutExpiresAtMs
   if (billing.status !== 'needs_attention') return billing.nextAttemptAtMs
-  // Nothing is collected, but payment windows still close.
+  // While nothing is collected, payment windows still close.
   const dueMs = currentDueAtMs(terms, billing)
   return dueMs === null ? null : dueMs + windowMs
 }
 
 /**
- * Applies the events of a subscription in time order, so that one long step and many short ones have the same result. It
- * stops after `maxEvents` events, even if the next one is already due.
+ * Applies the events of a subscription in time order, so that one long step has the same result as many short ones. It
+ * stops after `maxEvents` events, even if the next event is already due.
  */
 export function billUntil(
   terms: Terms,
@@ -137,7 +137,7 @@ export function payInCheckout(
   return { billing: settleCurrent(terms, active), charges: [charge], result: 'paid' }
 }
 
-/** Cancels a subscription for good. A canceled one does not change. @throws 409 if it is completed. */
+/** Cancels a subscription for good. Canceling it again changes nothing. @throws 409 if it is completed. */
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
   requirePossible(billing, 'cancel')
@@ -158,7 +158,7 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
 }
 
-/** Records that a missed payment, or the next one, was paid another way. @throws 404, 409. */
+/** Records that a missed payment, or the next payment, was paid in another way. @throws 404, 409. */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
   requirePossible(billing, 'mark_paid')
@@ -176,7 +176,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the payer's card behaves from a payment on, by default the next one. @throws 409, 422. */
+/** Changes how the payer's card behaves, from a given payment on or from the next one. @throws 409, 422. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
@@ -223,7 +223,7 @@ function requirePossible({ status }: Billing, command: keyof typeof possibleIn):
   })
 }
 
-/** Applies the next event at its moment. */
+/** Applies the next event as of its own time. */
 function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   if (billing.status === 'pending') return { billing: cancelBilling(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: skipPayment(billing), charges: [] }
@@ -241,7 +241,7 @@ function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   return { billing: missPayment(terms, billing, outcome, atMs), charges: [] }
 }
 
-/** Marks the current payment as missed after its last attempt. Two in a row stop collection. */
+/** Marks the current payment as missed after its last attempt. Two missed payments in a row stop collection. */
 function missPayment(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
   const inARow = billing.missed.includes(billing.current - 1)
   const missed = {
@@ -259,7 +259,7 @@ function skipPayment(billing: Billing): Billing {
   return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
 }
 
-/** Continues with the payment after the current one, which is settled. */
+/** Continues with the next payment, because the current one is settled. */
 function settleCurrent(terms: Terms, billing: Billing): Billing {
   const next = { ...billing, current: billing.current + 1, attempts: 0 }
   return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })

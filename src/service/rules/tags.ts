@@ -2,7 +2,10 @@ import { failAttribute } from '../../core/errors.ts'
 
 const maxTags = 50
 
-/** Merges a change into tags, a JSON object of texts; null deletes a tag. @throws 422 for too many. */
+/**
+ * Merges a change into tags, which are stored as a JSON object of strings. Null deletes a tag. @throws 422 if there are
+ * too many.
+ */
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
   const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }
   const merged = Object.entries(tags).filter(([, value]) => value !== null)

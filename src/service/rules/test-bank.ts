@@ -10,7 +10,7 @@ export interface BankReason {
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
-  /** Settled first, and returned this many banking days later. */
+  /** The bank settles the transfer first, and returns it this many banking days later. */
   | ({ does: 'returns'; afterBankingDays: number } & BankReason)
 
 /** An account that a person has at the test bank. */
@@ -20,7 +20,7 @@ export interface TestAccount {
   lastFour: string
   deposit: BankAnswer
   withdrawal: BankAnswer
-  /** The reason why it cannot be linked. */
+  /** The reason why the account cannot be linked; null if it can. */
   rejected: (typeof accountRejections)[number] | null
 }
 
@@ -75,7 +75,7 @@ export const testAccounts = {
 
 export type TestAccountId = keyof typeof testAccounts
 
-/** The accounts behind the sandbox's processor tokens, as a person chose them at the test bank. */
+/** The accounts behind the sandbox's processor tokens. Each token stands for a person's choice at the test bank. */
 export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
   ['processor-sandbox-accounts', ['checking', 'savings']],
   ['processor-sandbox-deposits-fail', ['deposits_fail']],

@@ -14,7 +14,8 @@ export const testCards = {
 } as const satisfies Record<string, CardBehavior>
 
 /**
- * Returns the test card that a payer typed; spaces between digits don't matter. `expiry` is MM/YY or MM/YYYY.
+ * Returns the behavior of the test card that a payer typed. Spaces between digits don't matter. `expiry` is MM/YY or
+ * MM/YYYY.
  * @throws 422 naming `number`, `expiry` or `cvv`. The error never repeats the typed values.
  */
 export function sandboxCard(entry: { number: string; expiry: string; cvv: string }, now: string): CardBehavior {
@@ -32,7 +33,7 @@ export function sandboxCard(entry: { number: string; expiry: string; cvv: string
   return card
 }
 
-/** Checks the check digit of ISO/IEC 7812. */
+/** Returns whether the check digit is right (ISO/IEC 7812). */
 function passesLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, index) => {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1)

@@ -21,7 +21,7 @@ export const pauseSeconds = [
 export interface Answer {
   /** Null if there was no answer. */
   status: number | null
-  /** The reason why it does not count as delivered; null if it does. */
+  /** The reason why the event does not count as delivered; null if it does. */
   error: string | null
 }
 
@@ -45,14 +45,14 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** How long all deliveries may fail before a webhook is disabled: as long as one delivery is retried. */
+/** How long all deliveries may fail before a webhook is disabled. One delivery is retried for as long. */
 const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
-  /** The time since which all attempts failed; null if the last one succeeded. */
+  /** The time since when all attempts have failed; null if the last attempt succeeded. */
   failingSinceMs: number | null
-  /** Whether it is disabled until it is enabled again. */
+  /** Whether the webhook is disabled until someone enables it again. */
   isGivenUp: boolean
 }
 
@@ -64,7 +64,9 @@ export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs
 
 const longestRestMs = 60_000
 
-/** Returns the time before which a failing webhook gets nothing. The longer it fails, the longer the pause. */
+/**
+ * Returns the time until which a failing webhook gets nothing. The longer it has been failing, the longer the pause.
+ */
 export function restUntilMs(failingSinceMs: number | null, nowMs: number): number {
   return failingSinceMs === null ? nowMs : nowMs + Math.min(longestRestMs, (nowMs - failingSinceMs) / 10)
 }
