@@ -65,7 +65,7 @@ export const applications = {
     name: 'create_application',
     title: 'Register an application',
     description:
-      'Registers a program that signs in by itself as one agent, by OAuth client credentials. Its secret is shown only now.',
+      'Registers a program that signs in by itself as one agent, by OAuth client credentials. Its secret is shown only once.',
     answers: 201,
     path: '/applications',
     attributes: z.strictObject({
@@ -87,7 +87,7 @@ export const applications = {
     name: 'list_applications',
     title: 'List applications',
     description:
-      'Lists the programs that sign in by themselves, newest first, revoked ones too, without their secrets.',
+      'Lists the programs that sign in by themselves, including revoked ones, newest first and without their secrets.',
     path: '/applications',
     query: listQuery({}),
     permission: 'applications.read',

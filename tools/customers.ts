@@ -135,7 +135,7 @@ export const customers = {
     name: 'remove_customer_agent',
     title: 'Remove an agent from a customer',
     description:
-      "Revokes one agent's access to a customer; your other agents keep theirs. meta.deleted: it was the last agent.",
+      "Revokes one agent's access to a customer; your other agents keep theirs. meta.deleted means that it was the last agent.",
     path: '/customers/{customerId}/agents/{agentId}',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
@@ -200,7 +200,7 @@ export const customers = {
     name: 'simulate_agent_revocation',
     title: 'Revoke an agent as the customer',
     description:
-      "Simulates a customer without credentials revoking one agent's access. meta.deleted: it was the last agent.",
+      "Simulates a customer without credentials revoking one agent's access. meta.deleted means that it was the last agent.",
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),

@@ -7,7 +7,7 @@ import { resource } from './schemas.ts'
 
 const FaultId = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, hyphens or underscores, a letter first')
+  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, hyphens or underscores, beginning with a letter')
 const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)

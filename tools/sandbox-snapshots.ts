@@ -11,7 +11,7 @@ const name = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-    'must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first',
+    'must be 1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or digit',
   )
 
 /** The sandbox's world at a point in time. */

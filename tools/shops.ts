@@ -220,7 +220,7 @@ export const shops = {
     name: 'pay_shop_checkout',
     title: 'Pay at a shop',
     description:
-      "Enters a card in the shop's form: the shop charges the card that was issued for its name. Returns decline if it accepts none. If no answer comes, repeat with the same idempotencyKey, or read get_shop_order.",
+      "Enters a card in the shop's form; the card must be issued for its merchant.name. Returns decline if the shop rejects it. If no answer comes, repeat with the same idempotencyKey, or read get_shop_order.",
     path: '/simulations/shop-checkouts/{checkoutId}/pay',
     params: z.strictObject({ checkoutId: ArgumentId('sco') }),
     attributes: z.strictObject({

@@ -164,7 +164,7 @@ export const subscriptions = {
         .max(43_200)
         .nullable()
         .default(1440)
-        .describe('Lifetime of the checkout; null: no limit (over MCP, name it in clear)'),
+        .describe('Lifetime of the checkout; null: no limit (over MCP: clear ["expiresInMinutes"])'),
       customerPartyId: CustomerPartyId,
     }),
     errors: [],

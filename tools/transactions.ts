@@ -48,8 +48,7 @@ export const transactions = {
     result: 'page',
     name: 'list_transactions',
     title: 'List transactions',
-    description:
-      'Lists settled money in and out of the wallets, newest first, without card purchases: list_card_transactions.',
+    description: 'Lists settled money in and out of the wallets, newest first. Card purchases: list_card_transactions.',
     path: '/transactions',
     query: listQuery({
       type: z.enum(['payment', 'transfer', 'all']).default('all').describe('Only of this type'),

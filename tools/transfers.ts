@@ -82,7 +82,7 @@ export const transfers = {
     name: 'create_wire',
     title: 'Send a wire',
     description:
-      'Wires money to a bank account, for good. To pay a person or party: create_payment. IN_REVIEW: needs approval.',
+      'Wires money irrevocably to a bank account. To pay a person or party: create_payment. IN_REVIEW: needs approval.',
     path: '/wire',
     attributes: z.strictObject({
       amount: RequestedCents,

@@ -64,7 +64,7 @@ export const trustedIssuers = {
     name: 'create_trusted_issuer',
     title: 'Trust an identity provider',
     description:
-      "Trusts a company's identity provider to sign in as your agents (ID-JAG), through one new application, whose secret is shown only now.",
+      "Trusts a company's identity provider to sign in as your agents (ID-JAG), through one new application, whose secret is shown only once.",
     answers: 201,
     path: '/trusted-issuers',
     attributes: z.strictObject({
@@ -87,7 +87,7 @@ export const trustedIssuers = {
     result: 'page',
     name: 'list_trusted_issuers',
     title: 'List trusted identity providers',
-    description: 'Lists the identity providers that the party trusts, newest first, revoked ones too.',
+    description: 'Lists the identity providers that the party trusts, including revoked ones, newest first.',
     path: '/trusted-issuers',
     query: listQuery({}),
     permission: 'applications.read',

@@ -26,8 +26,7 @@ export const walletAgents = {
     result: 'page',
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
-    description:
-      'Lists the agents that may use one wallet, and whether it is their default. list_agents has all agents.',
+    description: 'Lists the agents that may use one wallet, and whether it is their default. All agents: list_agents.',
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: ArgumentId('wal') }),
     query: listQuery({}),
@@ -52,7 +51,7 @@ export const walletAgents = {
     ...command,
     name: 'set_agent_default_wallet',
     title: "Set an agent's default wallet",
-    description: 'Sets which of the wallets attached to an agent it pays from by default.',
+    description: 'Sets the attached wallet that an agent pays from by default.',
     path: '/wallets/{walletId}/agents/{agentId}/default',
     params: pair,
     setsState: true,

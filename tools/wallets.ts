@@ -115,7 +115,7 @@ export const wallets = {
     name: 'update_wallet',
     title: 'Change a wallet',
     description:
-      "Changes a wallet's name, description or tags. Fields that are left out stay as they are; so do its money and status.",
+      "Changes a wallet's name, description or tags. Omitted fields, its money and its status stay as they are.",
     path: '/wallets/{walletId}',
     params: walletParams,
     attributes: z.strictObject({

@@ -191,12 +191,12 @@ test('an invalid database, one of another version, an encrypted one', () => {
   change('update schemas set version = 9999')
   expect(found(path).Database).toMatchObject({
     is: 'BAD',
-    says: expect.stringContaining('made by a newer payments-mcp'),
+    says: expect.stringContaining('created by a newer payments-mcp'),
   })
   change(`update schemas set version = 1, digest = 'another'`)
   expect(found(path).Database).toMatchObject({
     is: 'BAD',
-    says: expect.stringContaining('made by another pre-release of payments-mcp'),
+    says: expect.stringContaining('created by another pre-release of payments-mcp'),
   })
 })
 

@@ -65,7 +65,7 @@ onEachDatabase('a database', (database) => {
     const before = await traces(url)
     const opening = openStore({ url, system: realSystem })
     await expect(opening).rejects.toThrow(WrongDatabaseError)
-    await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Name an empty database/)
+    await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Set PAYMENTS_DATABASE_URL/)
     expect(await inspected(url)).toBe('foreign')
     expect(await traces(url)).toEqual(before)
   })
@@ -74,7 +74,7 @@ onEachDatabase('a database', (database) => {
     await (await openStore({ url, system: realSystem })).close()
     await execute(url, 'update schemas set version = 9999')
     await expect(openStore({ url, system: realSystem })).rejects.toThrow(
-      /: it was made by a newer payments-mcp\. Update payments-mcp\.$/,
+      /: it was created by a newer payments-mcp\. Update payments-mcp\.$/,
     )
     expect(await inspected(url)).toBe('newer')
   })
@@ -96,7 +96,7 @@ onEachDatabase('a database', (database) => {
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
-        /: it was made by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
+        /: it was created by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
       )
       expect(await inspected(url)).toBe('other')
       expect(await traces(url)).toEqual(before)

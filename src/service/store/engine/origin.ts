@@ -49,13 +49,13 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program, and was not changed',
-    advice: 'Name an empty database, or one that payments-mcp made: PAYMENTS_DATABASE_URL (--database-url).',
+    advice: 'Set PAYMENTS_DATABASE_URL (--database-url) to an empty database, or to one that payments-mcp created.',
   },
-  newer: { reason: 'it was made by a newer payments-mcp', advice: 'Update payments-mcp.' },
+  newer: { reason: 'it was created by a newer payments-mcp', advice: 'Update payments-mcp.' },
   other: {
-    reason: 'it was made by another pre-release of payments-mcp with other tables, and was not changed',
+    reason: 'it was created by another pre-release of payments-mcp with other tables, and was not changed',
     advice:
-      'Move it away to begin anew in its place, or name another database: PAYMENTS_DATABASE_URL (--database-url).',
+      'Move it away to start with an empty database, or set PAYMENTS_DATABASE_URL (--database-url) to another one.',
   },
 }
 
