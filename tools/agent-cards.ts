@@ -55,7 +55,7 @@ export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), 
 const cardParams = z.strictObject({ cardId: ArgumentId('pcd') })
 const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
 
-const switched = {
+const freezing = {
   ...writing,
   params: cardParams,
   attributes: forCustomer,
@@ -157,7 +157,7 @@ export const agentCards = {
   }),
 
   freezeAgentCard: defineOperation({
-    ...switched,
+    ...freezing,
     name: 'freeze_agent_card',
     title: 'Freeze a card',
     description:
@@ -167,7 +167,7 @@ export const agentCards = {
   }),
 
   unfreezeAgentCard: defineOperation({
-    ...switched,
+    ...freezing,
     name: 'unfreeze_agent_card',
     title: 'Unfreeze a card',
     description: 'Makes a frozen card usable again until it expires. A used or expired card stays unusable.',

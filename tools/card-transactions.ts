@@ -67,7 +67,7 @@ export const CardTransaction = resource(
 )
 
 const transactionParams = z.strictObject({ cardTransactionId: ArgumentId('cit') })
-const nothing = z.strictObject({ customerPartyId: CustomerPartyId })
+const customerOnly = z.strictObject({ customerPartyId: CustomerPartyId })
 const amount = z.strictObject({
   amount: RequestedCents,
   currency: RequestedCurrency,
@@ -158,7 +158,7 @@ export const cardTransactions = {
     description: 'Undoes an authorized purchase: releases the hold. Once captured: simulate_card_refund.',
     path: '/simulations/card-transactions/{cardTransactionId}/reverse',
     params: transactionParams,
-    attributes: nothing,
+    attributes: customerOnly,
     setsState: true,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: reversed,
@@ -171,7 +171,7 @@ export const cardTransactions = {
     description: 'Lets an authorization expire: the hold is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/expire',
     params: transactionParams,
-    attributes: nothing,
+    attributes: customerOnly,
     setsState: true,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: reversed,

@@ -8,7 +8,7 @@ import { recordedResult } from '../mcp/tools/recorded-result.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createSender } from '../service/request/deliver/sender.ts'
 import { createService, type Service, type ServiceOptions } from '../service/service.ts'
-import { heldEnvironment, holdEnvironment } from '../service/store/deployment.ts'
+import { assignEnvironment, findEnvironment } from '../service/store/deployment.ts'
 import { WrongSecretError } from '../service/store/engine/key-wrapping.ts'
 import { openStore, withoutPassword } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
@@ -97,7 +97,7 @@ export async function openEmbedded(
 
 /** Requires a database of the same environment. @throws ConfigError if it belongs to the other one */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
-  const held = await (isStart ? holdEnvironment(store, environment) : store.read(heldEnvironment))
+  const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return
   await store.close()
   throw wrongDatabase(otherEnvironment(databaseUrl, held, environment))

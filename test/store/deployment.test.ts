@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Environment } from '../../src/core/operation.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { createService } from '../../src/service/service.ts'
-import { heldEnvironment, holdEnvironment } from '../../src/service/store/deployment.ts'
+import { assignEnvironment, findEnvironment } from '../../src/service/store/deployment.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -30,12 +30,12 @@ onEachDatabase('a database', (database) => {
     createService({ store: at, system, environment, rateLimit: 1_000, log })
 
   test('belongs to the environment of its first start, even if two start simultaneously', async () => {
-    expect(await store.read(heldEnvironment)).toBeUndefined()
+    expect(await store.read(findEnvironment)).toBeUndefined()
     const other = await openStore({ url, system: patient() })
-    const both = await Promise.all([holdEnvironment(store, 'sandbox'), holdEnvironment(other, 'production')])
+    const both = await Promise.all([assignEnvironment(store, 'sandbox'), assignEnvironment(other, 'production')])
     await other.close()
     expect(both[0]).toBe(both[1])
-    expect(await holdEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
+    expect(await assignEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
   })
 
   test('of production is empty until somebody creates its first party, which has an owner and no money', async () => {

@@ -36,8 +36,8 @@ export function recordEvents<Type extends EventType>(
 /** Wraps the store to report, after each commit, the parties it wrote events for and its postings. */
 export function withAnnouncements(
   store: Store,
-  happened: (partyIds: ReadonlySet<string>) => void,
-  posted: (postings: readonly Posted[]) => void,
+  onEvents: (partyIds: ReadonlySet<string>) => void,
+  onPostings: (postings: readonly Posted[]) => void,
 ): Store {
   return {
     dialect: store.dialect,
@@ -50,8 +50,8 @@ export function withAnnouncements(
         return work(tx)
       }, options)
       const { parties, postings } = journal
-      if (parties.size > 0) happened(parties)
-      if (postings.length > 0) posted(postings)
+      if (parties.size > 0) onEvents(parties)
+      if (postings.length > 0) onPostings(postings)
       return result
     },
     aside: (work) => store.aside(work),
