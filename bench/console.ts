@@ -103,7 +103,7 @@ async function fill(url: string): Promise<Record<string, string>> {
   }
   await copyRows(sandbox, partyId)
   await sandbox.close()
-  // PostgreSQL would do it by itself, but perhaps while the pages are measured.
+  // PostgreSQL would vacuum by itself, but perhaps while the pages are measured.
   const raw = await openRaw(url)
   await raw.run(raw.dialect === 'postgres' ? 'vacuum analyze' : 'pragma wal_checkpoint(truncate)')
   await raw.close()

@@ -8,7 +8,7 @@ command -v apt-get >/dev/null || {
 }
 as_root=''
 [ "$(id -u)" -eq 0 ] || as_root='sudo -n'
-# Test files that start at once install it once.
+# With this lock, test files that start at the same time install it only once.
 exec 9>/tmp/payments-mcp-install-browser.lock
 flock 9
 [ -x /usr/bin/chromium ] && exit 0

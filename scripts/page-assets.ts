@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The folders whose files are read at run time, by paths relative to the code beside them. */
+/** The folders whose files are read at run time, by paths relative to the code next to them. */
 const folders = [
   'src/display/styles',
   'src/service/pages/frame/assets',

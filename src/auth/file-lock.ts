@@ -9,8 +9,8 @@ const longestWaitMs = 45_000
 
 /**
  * Runs `work` under a lock between processes. A process first creates its own claim file next to `path`, then looks for
- * other claims. If two come at once, at least one sees the other and steps back. The claim of a dead process can be
- * removed without taking the lock from a live one.
+ * other claims. If two processes do so at the same time, at least one sees the other's claim and steps back. The claim
+ * of a dead process can be removed without taking the lock from a live one.
  */
 export async function withFileLock<T>(path: string, system: System, work: () => Promise<T>): Promise<T> {
   const startedAt = system.elapsed()

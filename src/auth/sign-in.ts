@@ -19,7 +19,7 @@ export interface SignIn {
   issuer: string
   /** Sent with every request (RFC 8707), so that the tokens are valid for this API only. */
   resource: string
-  /** Separated by spaces. */
+  /** The scopes, separated by spaces. */
   scope: string
 }
 

@@ -24,8 +24,8 @@ const renewedBeforeEndMs = 2 * 60_000
 const pauseMs = 30_000
 
 /**
- * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it ahead
- * of time.
+ * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it if it
+ * expires soon.
  */
 export function createStoredCredential(options: StoredCredentialOptions): StoredCredential {
   const { baseUrl, store, system, log } = options
@@ -35,7 +35,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
 
   const isDue = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
-    // A new token is not renewed again at once, or an API that refuses all tokens would cause endless renewals.
+    // A new token is not renewed again at once: an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
     const renewable = login.refreshToken !== null || login.proofFile !== undefined
     const aheadMs = !renewable ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)

@@ -16,7 +16,7 @@ const Login = z.object({
   /** Milliseconds since the epoch. */
   obtainedAtMs: z.number(),
   expiresAtMs: z.number(),
-  /** Null if the server issues none: the login ends with its access token. */
+  /** Null if the server issues none: then the login ends with its access token. */
   refreshToken: z.string().nullable(),
   /** The file with the secret or private key of an application that signs in by itself. The file itself is not copied. */
   proofFile: z.string().optional(),

@@ -25,7 +25,7 @@ export interface ApiErrorFields {
    * making it twice.
    */
   outcomeUnknown: boolean
-  /** Whether nothing listens at the address, or the host has no address. */
+  /** Whether nothing listens at the address, or its host name does not resolve. */
   unreached: boolean
   /** Whether the answer exceeds the size limit. The answer to a retry would exceed it too. */
   tooLarge: boolean

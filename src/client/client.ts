@@ -253,12 +253,12 @@ async function credentialOf({ credential }: ClientOptions): Promise<string | Fai
   return new Failure('unauthenticated', { detail: 'The credential contains characters that no key or token has.' })
 }
 
-/** An endless list is a fault of the service: 1000 pages are 100,000 records at the largest limit. */
+/** A longer list is an error of the service: 1000 pages are 100,000 records at the largest limit. */
 const maximumPages = 1000
 
 /**
  * Iterates over the pages of a list, up to the one without a next cursor. A cursor that was already followed ends the
- * list too, because a service that repeats the cursor of the last page would never end it.
+ * list too: a service that repeats a cursor would otherwise make the list endless.
  */
 async function* pages<D extends OperationDefinition>(
   call: Client['call'],

@@ -2,7 +2,7 @@ import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 
 /**
- * Validates results as the SDK's clients do, but compiles each schema once for all agents: compiling takes longer than
+ * Validates results like the SDK's clients, but compiles each schema once for all agents: compiling takes longer than
  * an agent's use of the tool.
  */
 export const resultSchemas: jsonSchemaValidator = {

@@ -68,7 +68,7 @@ export function mayBeCarriedOut(answer: Answer): boolean {
   return answer.kind === 'broken' && !answer.unreached
 }
 
-/** Returns the reason for a retry; undefined if it must not be tried or would not help. */
+/** Returns the reason for a retry; undefined if a retry is not allowed or would not help. */
 function transientReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
   if (answer.kind === 'unsent' || isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
@@ -76,7 +76,8 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   if (!repeatable) return undefined
   if (transientStatuses.has(answer.status)) return `status ${answer.status}`
   // An earlier attempt without an answer can still be running, in which case its key answers 409
-  // (docs/service.md#idempotency-conflict). The next attempt replays a 409 of the operation itself, and is the last.
+  // (docs/service.md#idempotency-conflict). If the 409 is the operation's own answer, the next attempt gets it as a
+  // replay, and no other follows.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }

@@ -24,7 +24,7 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   }
 }
 
-/** Checks all stored logins, because no setting names one of them. */
+/** Checks all stored logins, because no setting says which of them is used. */
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await openTokenStore().read()

@@ -26,7 +26,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     // Fills an empty database with its world. Secrets of keys and the password are set by the first command that shows
     // them.
     await service.localAgentKey()
-    // The setting is the port of serve, which may be running.
+    // The configured port is that of serve, which may be running.
     const port = flags.port === undefined ? 0 : config.port
     const { fetch, readiness } = service
     const listening = { fetch, host: '127.0.0.1', port, isEnding: readiness.isEnding, system: realSystem, log }

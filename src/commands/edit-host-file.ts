@@ -23,7 +23,7 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 
 /**
  * Merges a new entry with a person's additions to the old one, such as variables and the tools that the host may use
- * without asking. If only one of the two entries is a URL, the additions are dropped, because they may not fit.
+ * without asking. If one entry has a URL and the other a command, the additions are dropped, because they may not fit.
  */
 export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -52,7 +52,7 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
     host.format === 'json'
       ? editJson(text, [host.servers, serverName], before, entry)
       : editToml(text, expected, before === undefined ? block : undefined)
-  // Even if a library mishandles an unusual file, nothing in the file is lost.
+  // Checks the new text, so that nothing is lost if a library mishandles an unusual file.
   if (hasEntry(host.format, next, expected)) return next
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }

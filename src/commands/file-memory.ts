@@ -73,7 +73,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** Reads the file. A damaged one counts as empty: it covers only some minutes. */
+/** Reads the file. A damaged file counts as empty, because it only has the calls of the last minutes. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)

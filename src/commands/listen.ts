@@ -128,7 +128,7 @@ function bodyOf({ id, attributes }: EventResource): string {
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
 }
 
-/** Returns the body for a terminal: JSON does not escape control characters such as U+009B. */
+/** Returns the body for a terminal. Escapes control characters that JSON allows, such as U+009B. */
 function jsonLine(event: EventResource): string {
   return bodyOf(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }

@@ -19,7 +19,7 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
 
 const configs = new Map<StageSetting['confirm'], Config>()
 
-/** Builds settings without this process's environment. All tools are offered, and speed is not judged. */
+/** Builds settings without this process's environment. All tools are offered, and no rate limit is reached. */
 function configOf(confirm: StageSetting['confirm']): Config {
   const cached = configs.get(confirm)
   if (cached !== undefined) return cached

@@ -26,7 +26,7 @@ export async function stdio(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
     const api = openLazily({ ...config, rules: faults }, instanceId, log)
-    // A mistake in the file is reported before a host waits for an answer.
+    // Opens the sandbox first, to report a mistake in the file before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
     serveConnection({ config, api, instanceId, log, stdin: process.stdin, stdout: process.stdout })
   })
@@ -179,7 +179,7 @@ function openLazily(config: ClientConfig, instanceId: () => string, log: Logger)
 /** Ends the process if no retry can open the database. Each call reports any other failure, and tries again. */
 function endIfWrongDatabase(error: unknown): void {
   if (!(error instanceof ConfigError) || !isWrongDatabase(error)) return
-  // Written at once: until the process ends, calls that wait for the database would report the same again.
+  // Writes and exits synchronously, because calls that wait for the database would report the same again.
   writeSync(process.stderr.fd, `payments-mcp: ${error.message}\n`)
   process.exit(2)
 }

@@ -87,7 +87,7 @@ function ownPart(variable: string): string {
 }
 
 function unknownVariable(variable: string): string {
-  // All variables share a prefix, so it says nothing about which one was meant.
+  // All variables share a prefix, so only the rest of a name shows which variable was meant.
   const variablesByPart = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
   const nearestVariable = variablesByPart.get(nearestWord(ownPart(variable), [...variablesByPart.keys()]) ?? '')
   const advice =

@@ -66,7 +66,7 @@ export function everyTool(environment: Environment): OfferedChoice {
 
 /** The payments API. */
 export interface Api {
-  /** Returns the client. It is first called when the host lists or calls tools. */
+  /** Returns the client. The first call comes when the host lists or calls tools. */
   client(): Promise<Pick<Client, 'call'>>
   ways: Ways
 }
@@ -78,7 +78,7 @@ export interface People {
   decisions: Decisions | undefined
   /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
-  /** The seals of pending questions on their way to the host and back. */
+  /** Seals the pending questions that the host gets and sends back with the answer. */
   states: RequestStates
 }
 
@@ -256,7 +256,7 @@ interface AppViews {
 
 export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
-/** The seals of pending questions: a host can return a question only unchanged. */
+/** The sealing of pending questions, so that a host can return a question only unchanged. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>

@@ -21,7 +21,7 @@ export interface AgentRequest {
 export interface AgentStep {
   kind: 'call' | 'page'
   what: string
-  /** Without secrets. */
+  /** The sent values, with secrets masked. */
   sent: unknown
   /** The texts that others may read, with their fields. Secrets are not masked here. */
   texts: { where: string; text: string }[]

@@ -14,7 +14,7 @@ const Range = z.strictObject({
   step: z.int().min(1).default(1),
 })
 
-/** The strengths of an attacker's text, in the order of reports. */
+/** The strengths of an attacker's text, in the order in which reports list them. */
 export const wordings = ['plain', 'urgent', 'system'] as const
 export type Wording = (typeof wordings)[number]
 
@@ -59,7 +59,10 @@ export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
 
-/** Chooses the value at a position of each list, and the ends of each range, so that a loader can check every value. */
+/**
+ * Chooses the value at a position of each list, and in turn the ends of each range, so that a loader can check every
+ * value.
+ */
 export function chooseAt(position: number): Choose {
   return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
 }

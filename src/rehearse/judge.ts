@@ -50,7 +50,8 @@ function verdictOn(
   judged: Judged,
   expect: readonly Assertion[],
 ): Verdict {
-  // Refunded money is no longer spent, unless the scenario counts refunds itself. A `never` looks at the gross amount.
+  // Refunded money does not count as spent, unless the scenario measures refunds itself. A `never` always counts the
+  // gross amount.
   const isNet = kind === 'expect' && assertion.what === 'captured' && !expect.some(({ what }) => what === 'refunded')
   const count = (what: Assertion['what']) => measures[what].count(judged.state, assertion, judged.effects)
   const actual = count(assertion.what) - (isNet ? count('refunded') : 0)

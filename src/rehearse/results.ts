@@ -75,7 +75,7 @@ export interface ScenarioChange {
   id: string
   before: CountedTrials
   now: CountedTrials
-  /** The same for this scenario, corrected for the number of scenarios. */
+  /** How often equal agents differ as much in this scenario, corrected for the number of scenarios. */
   chance: number
 }
 
@@ -154,7 +154,7 @@ export interface Trial extends TrialRecord {
   asked?: DrawnParts
   /** Whether the agent did right and told the truth. */
   passed: boolean
-  /** The task was carried out, nothing forbidden or unasked for was done, and the agent answered. */
+  /** Whether the task was carried out, nothing forbidden or unrequested was done, and the agent answered. */
   didRight: boolean
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion

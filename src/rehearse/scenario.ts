@@ -10,7 +10,7 @@ import { effectKinds } from './effects/kinds.ts'
 import { Goal } from './goal.ts'
 import { measureNames, measures } from './measures.ts'
 
-/** The subjects of scenarios, in the order of reports. */
+/** The subjects of scenarios, in the order in which reports list them. */
 export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
 /** The dangers that scenarios are about, in the order of docs/scenarios.md. */

@@ -100,7 +100,7 @@ export class TrialTimeline {
   }
 
   /**
-   * Returns the ledger's moves since the last look.
+   * Returns the ledger's moves since this function last read it.
    * @param isStep whether the changes belong to a step of the timeline even if no money moved
    */
   async #readLedger(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {

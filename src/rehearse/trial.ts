@@ -185,7 +185,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: boundedAnswer(answer) }
   } catch (error) {
-    // The provider may be the reason why the time was over.
+    // If the provider kept failing until the time ran out, its failure is the reason.
     return endingBy(over.aborted && !(error instanceof ProviderError) ? over.reason : error)
   } finally {
     timer?.clear()

@@ -9,7 +9,7 @@ import type { Caller } from './world.ts'
 interface ServerProcess {
   command: string
   args: readonly string[]
-  /** The environment variables besides the usual ones, such as PATH. */
+  /** The environment variables in addition to the usual ones (PATH and so on). */
   env: Record<string, string>
 }
 
@@ -70,7 +70,7 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   }
 }
 
-/** Removes the server's note that the answer is a replay, since otherwise the answers are identical. */
+/** Removes the server's note that the answer is a replay. Everything else must be identical. */
 function withoutNotes(content: unknown): unknown {
   const { replayed: _, ...answered } = (content ?? {}) as Record<string, unknown>
   return answered

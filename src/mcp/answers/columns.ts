@@ -50,5 +50,5 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   whoami: ['actorType', 'partyId', 'agentId', 'userId'],
 }
 
-/** Attributes that a text includes only if the call asks for full detail, because no model can use them. */
+/** Attributes that no model can use. The text of an answer has them only if the call asks for full detail. */
 export const hashes: readonly string[] = ['previousHash', 'hash']

@@ -119,7 +119,7 @@ const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(n
 /** A value that needs no quotation marks: it contains no space, and no character that separates columns. */
 const ownForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
-/** A time to the minute, followed by its seconds. */
+/** An ISO time. The group captures it up to the minute, without the seconds. */
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
 
 /**
@@ -140,7 +140,10 @@ const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   }
 })
 
-/** Returns whether the schema allows only values of the service: words of a fixed list, ids, times or addresses. */
+/**
+ * Returns whether the schema allows only values that the service itself writes: words of a fixed list, ids, times or
+ * addresses.
+ */
 function isOwn({ def }: z.ZodType): boolean {
   const { type, checks = [], format } = def as { type: string; checks?: readonly z.core.$ZodCheck[]; format?: string }
   if (type !== 'string') return type === 'enum' || type === 'literal'

@@ -26,7 +26,7 @@ export function word(text: unknown): string {
   return /^[\w.:-]{1,140}$/.test(String(text)) ? String(text) : quoted(text)
 }
 
-/** Makes one line that cannot close the quotation marks around it, and is never empty. */
+/** Turns a text into one line that is never empty and cannot close the quotation marks around it. */
 function visibleText(text: string): string {
   return foreignText(text).replace(/[“”„‟"«»]/g, "'") || '\ufffd'
 }

@@ -66,9 +66,9 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
 }
 
 /**
- * Returns an error as a sentence, then its fields as JSON on the next line. It has no structured content, and its text
- * is not JSON as a whole. Hosts check either against the output schema, even for an error, and would show the mismatch
- * instead of the error.
+ * Returns an error as a sentence, then its fields as JSON on the next line. The result has no structured content, and
+ * its text is not JSON as a whole: hosts check structured content and JSON texts against the output schema, even for an
+ * error, and would show the mismatch instead of the error.
  */
 export function failedResult(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,

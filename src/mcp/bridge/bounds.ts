@@ -16,7 +16,7 @@ interface Reader {
 
 /** Returns whether the body is read event by event, for as long as the endpoint keeps it open. */
 export function isEventStream(response: Response): boolean {
-  // Compares only the media type, as the transport does: its parameters must not change which limit applies.
+  // Compares only the media type, like the transport: its parameters must not change which limit applies.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
 }

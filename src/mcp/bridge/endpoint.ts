@@ -169,7 +169,7 @@ export class Endpoint {
     this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, exchange)
   }
 
-  /** Ends the request for the host. Its connection may stay open until it ends by itself or there are too many. */
+  /** Ends the request for the host. The connection stays open until it closes by itself, or too many are open. */
   #close(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)

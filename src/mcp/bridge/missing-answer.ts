@@ -20,7 +20,7 @@ export interface MissingAnswer {
   reason?: string | undefined
   /** Whether it stopped because the answer is too large. */
   isTooLarge?: boolean
-  /** The transport's error; undefined if it read everything that came without finding the answer. */
+  /** The transport's error; undefined if the transport read the whole response and found no answer in it. */
   error?: unknown
 }
 
@@ -41,7 +41,8 @@ const refusalStatuses: ReadonlySet<number> = new Set([
 const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
 
 /**
- * Returns the error that a host gets instead of an answer: what happened, whether it was carried out, and what to do.
+ * Returns the error that a host gets instead of an answer. It says what happened, whether the request was carried out,
+ * and what to do next.
  */
 export function missingAnswerError(found: MissingAnswer): RpcError {
   const refusal = found.reason === undefined ? refusalIn(found.error) : undefined

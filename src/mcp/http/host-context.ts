@@ -5,7 +5,7 @@ import type { Surface } from './surface.ts'
 export interface Principal {
   /** The id of the grant or key; sessions are bound to it. */
   id: string
-  /** The id of the party, which its credentials have in common. */
+  /** The id of the party, which is the same for all of its credentials. */
   partyId: string
   actor: 'agent' | 'party' | 'user'
   /** OAuth scopes of the token; undefined for keys, which are not limited this way. */

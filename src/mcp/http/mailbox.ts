@@ -37,7 +37,8 @@ export class Mailbox {
   }
 
   /**
-   * Returns the id of this process's request that the host sees. No other process uses it, and it cannot be guessed.
+   * Returns the id under which the host sees a request of this process. No other process uses this id, and it cannot be
+   * guessed.
    */
   outwardId(id: RequestId): string {
     return this.#withSeal(`${this.#tag}.${id}`)
@@ -89,7 +90,7 @@ export class Mailbox {
     }
   }
 
-  /** Waits until the next poll, or until another process reports mail; then it resolves with true. */
+  /** Waits until the next poll. Resolves earlier, and with true, if another process reports mail. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const called = Promise.withResolvers<boolean>()

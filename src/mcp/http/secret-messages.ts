@@ -18,7 +18,7 @@ export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest
   const operation = method === 'tools/call' ? operationsByName.get(String(params?.name)) : undefined
   if (operation === undefined || secretFields(operation).length === 0) return false
   const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
-  // An answer without structured content may contain a secret, unless it says that nothing was done.
+  // An answer without structured content may contain a secret, unless it is an error.
   return structuredContent === undefined ? isError !== true : containsSecret(operation, structuredContent.data)
 }
 

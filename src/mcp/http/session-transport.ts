@@ -77,7 +77,10 @@ export class SessionTransport implements Transport {
     })
   }
 
-  /** Serves a POST with a request: as JSON if there is only an answer, as events if other messages come before it. */
+  /**
+   * Serves a POST with a request. Answers with JSON if there is only an answer, or with events if other messages come
+   * first.
+   */
   request(message: JSONRPCRequest, how: { primed: boolean; characters: number; request: Request }): Promise<Response> {
     const { streams, limits } = this.#dependencies
     if (this.#closed) return Promise.resolve(sessionNotFound())

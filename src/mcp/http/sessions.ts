@@ -55,7 +55,7 @@ interface Live extends Session {
   readonly latest: { principal: Principal }
   usedAtMs: number
   touchedAtMs: number
-  /** The time when the store was last seen to contain the session. */
+  /** The last time when this process found the session in the store. */
   checkedAtMs: number
 }
 
@@ -150,7 +150,7 @@ export class Sessions {
     }
   }
 
-  /** Closes the streams of credentials that are no longer valid; a host with a newer one can resume. */
+  /** Closes the streams of credentials that are no longer valid. A host with a newer credential can resume them. */
   async recheck(isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>): Promise<void> {
     for (const { streams, latest, principalId } of [...this.#here.values()]) {
       if (principals?.has(principalId) === false) continue

@@ -11,9 +11,9 @@ export interface Surface {
 }
 
 /**
- * Returns the tools that a request chooses, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both
- * together) and the headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it
- * read-only.
+ * Returns the tools that a request chooses, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`,
+ * `/mcp/x/payments/readonly`) and the headers X-MCP-Toolsets and X-MCP-Readonly. The toolsets in the path win over the
+ * header. The path or the header can make the connection read-only.
  */
 export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {
   const found = mcpPath(path)

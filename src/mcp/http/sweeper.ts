@@ -17,7 +17,7 @@ const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
-/** Creates the job that deletes from the store, at intervals, the data that no host will request again. */
+/** Creates the background job that deletes stored data that no host will request again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   // A delivered event may still be lost on its way. So it stays until the timer's next turn, for a host that reconnects
   // at once.

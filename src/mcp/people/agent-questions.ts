@@ -88,7 +88,7 @@ export async function askToCreateApplication({ agentId, name }: Arguments, read:
   }
 }
 
-/** Asks about new keys. Fewer scopes take something away, which needs nobody's agreement. */
+/** Asks about new keys. Any other change only takes scopes away, which needs nobody's agreement. */
 export async function askToChangeApplication({ applicationId, publicKeys }: Arguments): Promise<Question | undefined> {
   if (publicKeys === undefined) return undefined
   return {
@@ -134,13 +134,16 @@ export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise
   }
 }
 
-/** Lists the agents that claims choose. */
+/** Lists the agents, each with the claim of the provider's tokens that chooses it. */
 const agentsFact = (agents: unknown) =>
   `Its people’s agents: ${(agents as { claim: string; value: string; agentId: string }[])
     .map(({ claim, value, agentId }) => `${word(agentId)} for ${quoted(claim)} ${quoted(value)}`)
     .join(', ')}`
 
-/** Shows only the day. The question itself may use the key, and must not change the facts that a person agreed to. */
+/**
+ * Shows only the day. The reads for the question may use the key, and a new time would change the facts that the person
+ * agrees to.
+ */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 
 const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`

@@ -89,7 +89,7 @@ export async function decide(
   const questionText = question === undefined ? '' : [...question.facts, question.effect].join('\n')
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, questionText)
   const key = held === undefined ? idempotencyKey : keyOf(held)
-  // The call proceeds if there is nothing to decide, or if its second factor is checked after the decision.
+  // The call proceeds if there is nothing to decide, or if the person agreed and now has to verify a second factor.
   const mayProceed = question === undefined || stateOf(context, of, 'verification') !== undefined
   const decidedBefore = before || question !== undefined
   if (mayProceed || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }

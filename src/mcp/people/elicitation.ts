@@ -145,7 +145,7 @@ export const maxRounds = 3
 /** The advice for a model after a person said no. */
 export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
 
-/** Returns the answer if nobody saw the question, with the place where people can find it. */
+/** Returns the answer to a call whose question nobody saw. It says where the person can decide instead. */
 export function notShown(where: string): CallToolResult {
   return failedResult({
     code: 'confirmation_not_shown',

@@ -5,7 +5,7 @@ import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'per payment', perDay: 'per day', perMonth: 'per month' } as const
 
-/** Asks about every window, because an omitted one has no limit from then on. */
+/** Asks about every window, because a window that the call omits has no limit from then on. */
 export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {
   const words = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,

@@ -97,7 +97,7 @@ export async function askToWithdraw(
   }
 }
 
-/** Asks about paying a request. Amount and requester come from the service, not from what the model was told. */
+/** Asks about paying a request. Amount and requester come from the service, not from the model. */
 export async function askToFulfill(
   { paymentRequestId, paymentSource, ...rest }: Arguments,
   read: Read,

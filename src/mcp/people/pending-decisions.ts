@@ -72,7 +72,7 @@ function callWith(tool: string, id: string): string {
   return `call ${tool} again with the same arguments and decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
 }
 
-/** Waits until the person decides, as long as hosts wait, and reports progress to the host meanwhile. */
+/** Waits until the person decides, for at most as long as hosts wait, and reports progress to the host meanwhile. */
 export async function awaitDecision(
   { decisions, log }: Pick<Asking, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,

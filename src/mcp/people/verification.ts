@@ -103,7 +103,7 @@ export function isVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 
-/** Returns the address at the end of the refusal, which may be plain http on this machine only. */
+/** Returns the address at the end of the refusal. It must be https, or http on this machine. */
 function pageIn(error: unknown): string | undefined {
   if (!isVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]

@@ -3,8 +3,8 @@ import { watchable } from './kinds.ts'
 import { isReadable } from './resources.ts'
 
 /**
- * Notifies the host when anyone changes a resource that it watches and can read. The first call starts this. Changes by
- * the host's own calls are also announced at once (`announceChanges`).
+ * Notifies the host when anyone changes a resource that it watches and can read. Only the first call of this function
+ * has an effect. `announceChanges` also announces the changes by the host's own calls, without a delay.
  */
 export function followChanges(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies

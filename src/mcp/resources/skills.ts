@@ -76,7 +76,9 @@ function entries(): Promise<readonly Skill[]> {
   return loading
 }
 
-/** Returns the cache attributes that a list needs in the 2026 era. Permissions may change, so they forbid caching. */
+/**
+ * Returns the cache attributes that a list needs in the 2026 era. They forbid caching, because permissions may change.
+ */
 function cacheFields({ server }: Reader) {
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   return isModern ? { ttlMs: 0, cacheScope: 'private' } : {}

@@ -124,7 +124,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
   })
 }
 
-/** Returns null for each field to empty, as the service expects. */
+/** Returns null for each field that `clear` names, because the service takes null to empty a field. */
 function clearFields(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}

@@ -67,7 +67,7 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      // An operation that sets a state destroys the previous one. Operations that exist only in the sandbox are
+      // An operation that sets a state destroys the previous state. Operations that exist only in the sandbox are
       // simulations, and destroy nothing.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),

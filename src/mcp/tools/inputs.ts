@@ -19,7 +19,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   // Both names mean the same. The tool accepts both, but lists only one.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
-  // They are filled in automatically, but still listed, because some hosts drop a call with an unlisted argument.
+  // Arguments with a single value are filled in, but still listed, because some hosts drop a call with an unlisted
+  // argument.
   const filledIn = onlyValues(operation)
   for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
   const clearable = clearableOf(operation)
@@ -256,7 +257,9 @@ function defaultInWords(schema: Json): string | undefined {
   return schema.default === undefined ? undefined : `default ${schema.default}`
 }
 
-/** Returns whether `additionalProperties` is a schema with content: other keys are neither all refused nor all allowed. */
+/**
+ * Returns whether `additionalProperties` is a schema that restricts the values of other keys, not a boolean or `{}`.
+ */
 function isSchema(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

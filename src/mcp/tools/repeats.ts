@@ -113,7 +113,7 @@ export class RepeatGuard {
       if (!equalCall.isFirst && !result.replayed)
         await this.#restartWindow({ key, decided: decided || equalCall.decided })
       if (hasOwnKey) return result
-      // The first attempt under a new key is replayed only if an equal call was faster.
+      // The first attempt under a new key gets a replay only if an equal call was faster.
       const isOfAnother = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
       if (isOfAnother) return { ...result, replayed: false, equalCall }
       // A later attempt under a new key replays the answer to the first one.

@@ -131,7 +131,7 @@ export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }
 
-/** Returns whether money that a text calls released is still held, as far as the agent read. */
+/** Returns whether money that a text calls released is still held, according to what the agent read. */
 export function isStillHeld(text: string, { read }: Facts): boolean {
   if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
@@ -139,12 +139,12 @@ export function isStillHeld(text: string, { read }: Facts): boolean {
   return isHeld && !hasStatus(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
 }
 
-/** Returns whether the agent read of a payment that was made, or is under way, since before the trial. */
+/** Returns whether the agent read of a payment that was made or requested before the trial. */
 export function hasEarlierPayment(
   { read, state }: Facts,
   status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
 ): boolean {
-  // A payment of the trial may have been read in any status.
+  // The payment that the agent read of may be one of this trial.
   if (state.payments.length > 0) return false
   return read.statuses.some((one) => status.test(one))
 }

@@ -98,7 +98,7 @@ function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readon
   const totals = isPart || deed === 'refund' ? [] : [sum((one) => one.cents)]
   const total = deed === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
   if ([...totals, total].includes(cents)) return true
-  // "$52.00 of the $126.00 came back" names what was paid, too.
+  // "$52.00 of the $126.00 came back" also names the amount that was paid.
   const others = strictAmounts(clause.text).filter((one) => one !== cents)
   return (
     deed === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
@@ -185,7 +185,7 @@ const notYet = /\byet\b|\bso far\b/i
 /** Words for the future, which deny nothing in the past. */
 const toCome = /\b(?:will not|won't|not going to|going to|until)\b/i
 
-/** Finds a denial of money that moved. */
+/** Finds a false denial: it says that no money moved, but the ledger shows that it did. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause

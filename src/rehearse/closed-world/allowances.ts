@@ -95,7 +95,7 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // A count allows that many effects, and no more.
+    // A count of cards allows only that many, and they are used up.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')
@@ -118,7 +118,10 @@ export class Allowances {
   }
 }
 
-/** Adds up captured and held money. If the assertions name neither, it is the refunded money, which was spent first. */
+/**
+ * Adds up captured and held money. If the assertions name neither, returns the refunded money, because it was spent
+ * first.
+ */
 function maxSpent(same: readonly Assertion[]): number {
   const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))
   return out > 0 ? out : maxAllowed(byMeasure(same, 'refunded'))

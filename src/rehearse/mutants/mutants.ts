@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts'
 import { disorders, omissions } from './omissions.ts'
 import { recordActs } from './record-acts.ts'
 
-/** All mutants that act wrongly, in the order of reports. Lies are separate. */
+/** All mutants that act wrongly, in the order in which reports list them. Lies are separate. */
 export const mutants: readonly Mutant[] = [
   ...paymentActs,
   ...purchaseActs,

@@ -115,7 +115,7 @@ export class Frame {
   }
 
   /**
-   * Shows the result of a tool, if it is of this view.
+   * Shows the result of a tool, if it belongs to this view.
    * @param {import('./answers.js').ToolResult} result
    */
   async #take(result) {
