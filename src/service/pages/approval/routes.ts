@@ -10,7 +10,7 @@ import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -43,7 +43,7 @@ const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
   const decision = sent.get('decision')
-  if (decision !== 'approve' && decision !== 'deny') return notFromHere(c, c.req.path)
+  if (decision !== 'approve' && decision !== 'deny') return refuseForeignForm(c, c.req.path)
   const reason = foreignText(sent.get('reason') ?? '').trim()
   if (decision === 'deny' && reason.length > longestReason) {
     return show(c, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })

@@ -23,12 +23,12 @@ export function mountCardPages(app: Hono, dependencies: PageDependencies): void 
 }
 
 const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {
-  const page = await whenToken(c, (token) => pages.cardPages.open(token, signedIn.user))
+  const page = await useToken(c, (token) => pages.cardPages.open(token, signedIn.user))
   return page === undefined ? notFound(c, signedIn) : answer(c, signedIn, page)
 }
 
 const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
-  const content = await whenToken(c, (token) => pages.cardPages.show(token, signedIn.user))
+  const content = await useToken(c, (token) => pages.cardPages.show(token, signedIn.user))
   if (content === undefined) return notFound(c, signedIn)
   const { page, details } = content
   if (details === null) return answer(c, signedIn, page)
@@ -51,7 +51,7 @@ function purposeOf(c: Context): string {
   return `card page ${c.req.param('token')}`
 }
 
-async function whenToken<T>(c: Context, use: (token: string) => Promise<T | undefined>): Promise<T | undefined> {
+async function useToken<T>(c: Context, use: (token: string) => Promise<T | undefined>): Promise<T | undefined> {
   const token = c.req.param('token') ?? ''
   return /^[\w-]{43}$/.test(token) ? use(token) : undefined
 }

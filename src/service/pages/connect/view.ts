@@ -50,12 +50,12 @@ ${words.permissions.map((text) => html`<li>${text}</li>`)}
 <div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> revoke it</dd></div>
 <div><dt>Answer by</dt><dd>${words.expires}</dd></div>
 </dl>
-${form === null ? signInFirst(account === null, path) : answerForm(words, form)}
+${form === null ? signInNote(account === null, path) : answerForm(words, form)}
 ${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
 }
 
 /** Renders a note for a visitor who cannot answer. It explains who can. */
-export function signInFirst(isNobody: boolean, path: string): Html {
+export function signInNote(isNobody: boolean, path: string): Html {
   if (!isNobody) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }

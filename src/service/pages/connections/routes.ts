@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections, managesParty } from '../../oauth/connections.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -41,7 +41,7 @@ const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn
 const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sent) => {
   const grantId = grantIdOf(c)
   const action = sent.get('action')
-  if (action !== 'narrow' && action !== 'revoke') return notFromHere(c, address)
+  if (action !== 'narrow' && action !== 'revoke') return refuseForeignForm(c, address)
   const scopes = sent.getAll('scope')
   if (action === 'narrow' && scopes.length === 0) return leadTo(c, placeOf('none_kept'))
   try {

@@ -4,7 +4,7 @@ import { type Consent, type ConsentRequest, type ConsentView, createConsent } fr
 import type { Interactions } from '../../oauth/interactions.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { accountOf } from '../frame/account.ts'
-import { hasFormToken, notFromHere, orFailure, ownFields, type Show } from '../frame/answers.ts'
+import { hasFormToken, orFailure, ownFields, refuseForeignForm, type Show } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -43,13 +43,13 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   const sent = await ownFields(c, pages)
   const request = await requestAt(c, pages)
   if (request === undefined) return endedPage(c)
-  if (sent === undefined || !hasFormToken(signedIn, purposeOf(request), sent)) return notFromHere(c, c.req.path)
+  if (sent === undefined || !hasFormToken(signedIn, purposeOf(request), sent)) return refuseForeignForm(c, c.req.path)
   const decision = sent.get('decision')
   if (decision === 'deny') {
     log.info({ consent: 'denied', clientId: request.client.id }, 'decided')
-    return withHeaders(await interactions.deny(c.req.raw))
+    return addPageHeaders(await interactions.deny(c.req.raw))
   }
-  if (decision !== 'allow') return notFromHere(c, c.req.path)
+  if (decision !== 'allow') return refuseForeignForm(c, c.req.path)
   const view = await consent.view(signedIn.user, request)
   const entry = entryOf(sent)
   const state = { request, signedIn, view, entry }
@@ -58,7 +58,7 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   try {
     const allowed = await consent.allow(signedIn.user, request, choice)
     log.info({ consent: 'allowed', clientId: request.client.id, grantId: allowed.id }, 'decided')
-    return withHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
+    return addPageHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
   } catch (error) {
     if (!(error instanceof Failure) || !isShown(error.status)) throw error
     return show(c, { ...state, problem: { field: 'agent', text: error.message } }, error.status)
@@ -108,7 +108,7 @@ function purposeOf({ uid }: ConsentRequest): string {
 }
 
 /** Adds the headers of these pages to the redirect to the application. */
-function withHeaders(response: Response): Response {
+function addPageHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)
   return new Response(response.body, { status: response.status, headers })

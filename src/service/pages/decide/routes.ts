@@ -5,7 +5,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { ReportEntry } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
-import { leadTo, notFromHere, orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import { decisionWords } from '../frame/decision-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
@@ -47,7 +47,7 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
   const review = await reviews.open(idOf(c), signedIn.user)
   if (review === undefined) return notFound(c, signedIn)
   const answer = answerIn(sent)
-  if (answer === undefined) return notFromHere(c, c.req.path)
+  if (answer === undefined) return refuseForeignForm(c, c.req.path)
   if (await reviews.decide(review.id, signedIn.user, answer)) {
     log.info({ decision: answer, decisionId: review.id }, 'a call was decided on')
     return leadTo(c, c.req.path)

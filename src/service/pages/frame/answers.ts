@@ -28,7 +28,7 @@ export function ownForm<Pages extends PageDependencies>(
   return async (c, pages, signedIn) => {
     const sent = await ownFields(c, pages)
     const isShown = sent !== undefined && hasFormToken(signedIn, purposeOf(c), sent)
-    return isShown ? take(c, pages, signedIn, sent) : notFromHere(c, back ?? c.req.path)
+    return isShown ? take(c, pages, signedIn, sent) : refuseForeignForm(c, back ?? c.req.path)
   }
 }
 
@@ -53,7 +53,7 @@ export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearc
 }
 
 /** Answers a form that did not come from this page. @param back The page to start from again. */
-export function notFromHere(c: Context, back: string) {
+export function refuseForeignForm(c: Context, back: string) {
   const text =
     'This form was not sent from this page, or you have since signed in as a different user. Nothing was changed.'
   const link = { href: back, text: 'Open the page again' }

@@ -6,7 +6,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { pendingCount } from '../../request/pending-count.ts'
 import { accountOf, signOutForm } from './account.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { barPlace, filledIn, type Html } from './document.ts'
+import { barPlace, fillPlaceholders, type Html } from './document.ts'
 
 /** The logo and the product name at the top of each page. Both link to the home page. */
 export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
@@ -39,7 +39,7 @@ export function withBar(
   pages: PageDependencies,
   { signedIn, path }: { signedIn: SignedIn; path: string },
 ): Promise<Response> {
-  return filledIn(response, async () => ({ [barPlace]: String(await barFor(pages, signedIn, path)) }))
+  return fillPlaceholders(response, async () => ({ [barPlace]: String(await barFor(pages, signedIn, path)) }))
 }
 
 async function barFor(pages: PageDependencies, signedIn: SignedIn, path: string): Promise<Html> {

@@ -56,7 +56,7 @@ ${body}
  * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. Foreign text is
  * escaped, so it cannot contain a placeholder.
  */
-export async function filledIn(
+export async function fillPlaceholders(
   response: Response,
   texts: () => Promise<Readonly<Record<string, string>>>,
 ): Promise<Response> {

@@ -84,24 +84,24 @@ function hostSection({ host, mcpUrl, start }: HomeShown): Html {
 ${hostNames.map((name) => html`<li><a class="button" href="/?host=${name}#connect"${name === host ? html` aria-current="true"` : ''}>${hostSetups[name].title}</a></li>`)}
 </ul></nav>
 <h3>At this address, with a sign-in</h3>
-${wayTo(host, { url: mcpUrl })}
+${configurationPart(host, { url: mcpUrl })}
 ${setup.remotely === undefined ? '' : html`<p class="aside">${setup.remotely}</p>`}
-${start === undefined ? '' : startedByHost(host, start)}
+${start === undefined ? '' : localSetup(host, start)}
 </section>`
 }
 
-function startedByHost(host: HostName, start: Start): Html {
+function localSetup(host: HostName, start: Start): Html {
   const { title, entry }: HostSetup = hostSetups[host]
   return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
 <summary>Or let ${title} start it</summary>
 <div class="stack">
 <p class="aside">It uses this same sandbox, and works without this server.</p>
-${wayTo(host, { start })}
+${configurationPart(host, { start })}
 </div>
 </details>`
 }
 
-function wayTo(host: HostName, reach: Reach): Html {
+function configurationPart(host: HostName, reach: Reach): Html {
   const { title, file } = hostSetups[host]
   const [text, link] = [hostBlock(host, reach), hostLink(host, reach)]
   if (text === null) return html``

@@ -43,13 +43,13 @@ const providerPath = '/connections/new/identity-provider'
  */
 export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
   const serve = pageRoutes(app, dependencies, orFailure)
-  serve('GET /connections/new/application', managed(showApplication))
+  serve('GET /connections/new/application', requireManager(showApplication))
   serve(
     `POST ${applicationPath}`,
     ownForm(() => applicationPath, takeApplication),
     { maxBytes },
   )
-  serve('GET /connections/new/identity-provider', managed(showProvider))
+  serve('GET /connections/new/identity-provider', requireManager(showProvider))
   serve(
     `POST ${providerPath}`,
     ownForm(() => providerPath, takeProvider),
@@ -58,7 +58,7 @@ export function mountRegister(app: Hono, dependencies: RegisterDependencies): vo
 }
 
 /** Refuses ordinary members, because they may not send the form. The operation checks the role again. */
-function managed(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
+function requireManager(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
   return (c, pages, signedIn) => {
     if (managesParty(signedIn.user)) return show(c, pages, signedIn)
     const text = 'Owners and administrators register applications. You are a member of the party: ask one of them.'

@@ -73,10 +73,10 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   const decision = sent.get('decision')
   if (request.answerer === 'nobody') return refusalPage(c, 403, 'Sign in as a user of the payer’s account.')
   if (decision === 'card')
-    return request.answerer === 'own user' ? ownCard(c, pages, taken) : payByCard(c, pages, taken)
-  if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
+    return request.answerer === 'own user' ? payByCardAsUser(c, pages, taken) : payByCard(c, pages, taken)
+  if (decision === 'wallet') return answerAsPayer(c, pages, { ...taken, decision })
   if (request.viewer?.is !== 'payer') return decline(c, pages, taken)
-  return asPayer(c, pages, { ...taken, decision: 'decline' })
+  return answerAsPayer(c, pages, { ...taken, decision: 'decline' })
 }
 
 interface Taken {
@@ -89,7 +89,7 @@ interface Taken {
  * Charges a card for a signed-in user of the payer. The session must have proof
  * (docs/service.md#page-of-a-payment-request).
  */
-async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
+async function payByCardAsUser(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const { request, signedIn, sent } = taken
   if (signedIn === undefined || !personTokenFits(signedIn, request, sent)) {
     return refusalPage(c, 403, 'You have since signed in as a different user.')
@@ -100,7 +100,7 @@ async function ownCard(c: Context, pages: RequestDependencies, taken: Taken): Pr
 
 async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
   const address = callerOf(c)?.address
-  return orExplain(c, pages, taken, async () => {
+  return runOrExplain(c, pages, taken, async () => {
     pages.declines.requireFew(address)
     const paying = { card: cardOf(taken.sent), user: taken.signedIn?.user }
     const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), paying)
@@ -112,11 +112,11 @@ async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): 
 }
 
 function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
-  return orExplain(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
+  return runOrExplain(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
 }
 
 /** Runs the decision of the payer's signed-in user as a normal request, so that limits and approvals apply. */
-async function asPayer(
+async function answerAsPayer(
   c: Context,
   pages: RequestDependencies,
   { decision, ...taken }: Taken & { decision: 'wallet' | 'decline' },
@@ -141,7 +141,7 @@ async function asPayer(
 }
 
 /** Runs `work` and redirects to the page, which shows the result. If `work` is refused, the response explains why. */
-async function orExplain(
+async function runOrExplain(
   c: Context,
   pages: RequestDependencies,
   { request, signedIn }: Taken,

@@ -46,7 +46,7 @@ async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent
   const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
   const reply = await pages.shops.start(buyer, cart, key)
   if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
-  return refusedWith(c, pages, opened, { reply })
+  return showRefusal(c, pages, opened, { reply })
 }
 
 async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
@@ -66,10 +66,10 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
   // After a 503 the outcome of the payment is unknown, so the form keeps its key and repeats the same payment.
-  return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
+  return showRefusal(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
 
-async function refusedWith(
+async function showRefusal(
   c: Context,
   pages: ShopsDependencies,
   opened: OpenedCheckout,

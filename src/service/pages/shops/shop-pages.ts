@@ -90,18 +90,18 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
       runSettled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), partyOf(token)),
     order: (token) => runSettled(dependencies, (context) => openOrder(context, token), partyOf(token)),
     start: (buyer, { shopId, ...cart }, key) =>
-      asVisitor(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
+      runForBuyer(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
     pay: ({ id, buyer }, card, key) =>
-      asVisitor(dependencies, buyer, 'payShopCheckout', { params: { checkoutId: id }, attributes: card, key }),
+      runForBuyer(dependencies, buyer, 'payShopCheckout', { params: { checkoutId: id }, attributes: card, key }),
     sendBack: ({ id, buyer }, attributes, key) =>
-      asVisitor(dependencies, buyer, 'returnShopOrder', { params: { orderId: id }, attributes, key }),
+      runForBuyer(dependencies, buyer, 'returnShopOrder', { params: { orderId: id }, attributes, key }),
   }
 }
 
 type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
 
 /** Runs the operation as a normal request, so that limits, permissions, recording and refusals apply. */
-function asVisitor(
+function runForBuyer(
   dependencies: Dependencies,
   { actor, instanceId, customerPartyId }: Buyer,
   operation: ShopOperation,

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { foreignName } from '../../../core/foreign-text.ts'
 import { pageAt, pageNeeds } from '../../rules/page-needs.ts'
-import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields } from '../frame/answers.ts'
+import { hasFormToken, leadTo, leadToSignIn, orFailure, ownFields, refuseForeignForm } from '../frame/answers.ts'
 import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -29,7 +29,7 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
   // Otherwise a form on another site could sign a visitor in to an attacker's account.
-  if (sent === undefined) return notFromHere(c, '/sign-in')
+  if (sent === undefined) return refuseForeignForm(c, '/sign-in')
   const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
   const asOwner = sent.get('as') === 'owner'
   if (asOwner && !mayBeOwner(c, pages)) return show(c, pages, { next, email, problem: problems.not_here }, 403)
@@ -59,7 +59,7 @@ async function showLink(c: Context, pages: PageDependencies): Promise<Response> 
 
 async function takeLink(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
-  if (sent === undefined) return notFromHere(c, c.req.path)
+  if (sent === undefined) return refuseForeignForm(c, c.req.path)
   const next = safeNext(sent.get('next'))
   const begun = await pages.signIn.byLink(codeOf(c), placeOf(c, pages))
   if (begun === undefined) return linkEnded(c, next)
@@ -77,9 +77,9 @@ const codeOf = (c: Context) => c.req.param('code') ?? ''
 async function takeSignOut(c: Context, pages: PageDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)
   const sent = await ownFields(c, pages)
-  if (sent === undefined) return notFromHere(c, '/connections')
+  if (sent === undefined) return refuseForeignForm(c, '/connections')
   // The second click of a double click finds no session.
-  if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return notFromHere(c, '/connections')
+  if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return refuseForeignForm(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
   return next === null ? leadTo(c, '/sign-in') : leadToSignIn(c, safeNext(next))

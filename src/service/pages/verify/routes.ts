@@ -107,7 +107,7 @@ function showVerification(
   result: CodeResult | null,
   status: 200 | 410 | 422 | 429,
 ) {
-  return c.html(verifyPage(verifyWords(verification, result), shownTo(c, person)), status, headers)
+  return c.html(verifyPage(verifyWords(verification, result), formFor(c, person)), status, headers)
 }
 
 interface AppShown {
@@ -119,10 +119,10 @@ interface AppShown {
 function showApp(c: Context, person: SignedIn, { begun, secret = null, result }: AppShown) {
   const problem = result === undefined ? null : codeProblem(result)
   const status = result === undefined ? 200 : refusedStatus(c, result)
-  return c.html(enrolmentPage({ ...shownTo(c, person), begun, secret, problem }), status, headers)
+  return c.html(enrolmentPage({ ...formFor(c, person), begun, secret, problem }), status, headers)
 }
 
-function shownTo(c: Context, { user, formToken }: SignedIn) {
+function formFor(c: Context, { user, formToken }: SignedIn) {
   return {
     name: foreignName(user.name, 'A user without a name'),
     action: addressOf(c),

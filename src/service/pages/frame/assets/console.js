@@ -42,7 +42,7 @@ async function answerAt(address) {
   const answer = await fetch(address, { headers: { Accept: 'text/html' }, redirect: 'manual' })
   if (answer.ok) return answer
   if (answer.type === 'opaqueredirect' || answer.status === 401)
-    say('You are signed out. Reload the page to sign in.', 'lost')
+    showState('You are signed out. Reload the page to sign in.', 'lost')
   return undefined
 }
 
@@ -59,7 +59,7 @@ const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-l
  * @param {string} text
  * @param {'live' | 'lost'} how
  */
-function say(text, how) {
+function showState(text, how) {
   if (state === null || state.textContent === text) return
   state.textContent = text
   state.dataset.liveState = how
@@ -72,7 +72,7 @@ function say(text, how) {
 async function reload(part) {
   const answer = await answerAt(part.dataset.source ?? '')
   if (answer === undefined) return
-  put(part, await answer.text())
+  replaceContent(part, await answer.text())
   const version = answer.headers.get('part-version')
   if (version !== null) part.dataset.version = version
 }
@@ -82,7 +82,7 @@ async function reload(part) {
  * @param {HTMLElement} part
  * @param {string} text
  */
-function put(part, text) {
+function replaceContent(part, text) {
   redraw(part, fragmentOf(text))
   watchMore(part)
 }
@@ -91,7 +91,7 @@ function put(part, text) {
  * Fetches the newer entries of a list.
  * @param {HTMLElement} list
  */
-async function askNewer(list) {
+async function fetchNewer(list) {
   const address = new URL(list.dataset.newer ?? '', location.href)
   address.searchParams.set('newest', '1')
   const text = await textAt(address.href)
@@ -135,7 +135,7 @@ function showReads(entry) {
  * @param {HTMLElement} part
  */
 function refresh(part) {
-  const work = part.dataset.newer === undefined ? reload(part) : askNewer(part)
+  const work = part.dataset.newer === undefined ? reload(part) : fetchNewer(part)
   // If the server does not respond, the next change triggers another request.
   return work.catch(() => {})
 }
@@ -175,7 +175,7 @@ function listen() {
   const asked = new URLSearchParams([...topics].map((topic) => ['topic', topic]))
   const source = new EventSource(`/console/stream?${asked}`)
   source.addEventListener('open', () => {
-    say('Live', 'live')
+    showState('Live', 'live')
     // The page may have missed changes between its rendering and this connection.
     for (const part of parts) refreshSoon(part, 0)
   })
@@ -187,13 +187,13 @@ function listen() {
       const shown = drawn.find((/** @type {{ source: string }} */ one) => one.source === (newer ?? source))
       if (shown?.version !== undefined && shown.version === version) continue
       if (document.hidden || shown?.html === undefined) refreshSoon(part, inMs)
-      else if (newer === undefined) put(part, shown.html)
+      else if (newer === undefined) replaceContent(part, shown.html)
       else addNewer(part, shown.html)
     }
   })
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
-    say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
+    showState(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
     // A browser stops reconnecting if a response is not a stream, for example while the server starts.
     if (isOver) void listenAgain(source.url)
   })
@@ -210,7 +210,7 @@ async function listenAgain(address) {
     () => 0,
   )
   leaving.abort()
-  if (status === 401) say('You are signed out. Reload the page to sign in.', 'lost')
+  if (status === 401) showState('You are signed out. Reload the page to sign in.', 'lost')
   else if (status !== 404) setTimeout(listen, 3000)
 }
 

@@ -101,7 +101,7 @@ class Payment {
   }
 
   async #pay() {
-    const sent = { clientSecret: this.#clientSecret, payerKey, ...typed() }
+    const sent = { clientSecret: this.#clientSecret, payerKey, ...typedCard() }
     try {
       const [answer] = await Promise.all([ask('pay', sent), pause(minPayingMs)])
       const { result, detail, manageToken } = answer
@@ -210,7 +210,7 @@ function clearProblem(input) {
   byId(`${input.id}-error`, HTMLElement).textContent = ''
 }
 
-function typed() {
+function typedCard() {
   return { number: fields.number.value, expiry: fields.expiry.value, cvv: fields.cvv.value }
 }
 
@@ -233,7 +233,7 @@ function pause(ms) {
 for (const input of Object.values(fields)) input.addEventListener('input', () => clearProblem(input))
 
 fields.number.addEventListener('change', () => {
-  fields.number.value = grouped(fields.number.value)
+  fields.number.value = groupDigits(fields.number.value)
 })
 
 // A phone's numeric keyboard has no slash.
@@ -250,7 +250,7 @@ form.addEventListener('click', ({ target }) => {
   const number = target instanceof Element ? target.closest('button')?.dataset.number : undefined
   if (number === undefined) return
   clearProblems()
-  fields.number.value = grouped(number)
+  fields.number.value = groupDigits(number)
   fields.expiry.value = '12/34'
   fields.cvv.value = '123'
   payButton.focus()
@@ -260,6 +260,6 @@ form.addEventListener('click', ({ target }) => {
  * Formats a card number in groups of four digits.
  * @param {string} number
  */
-function grouped(number) {
+function groupDigits(number) {
   return number.replace(/\D/g, '').replace(/(\d{4})(?=\d)/g, '$1 ')
 }

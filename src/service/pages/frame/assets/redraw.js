@@ -10,7 +10,7 @@
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
-  become(part, wanted)
+  updateChildren(part, wanted)
   if (focused === null || focused === document.activeElement) return
   const same = focused.isConnected || !focused.id ? focused : document.getElementById(focused.id)
   same?.focus({ preventScroll: true })
@@ -21,8 +21,8 @@ export function redraw(part, wanted) {
  * @param {Element} shown
  * @param {Element | DocumentFragment} wanted
  */
-function become(shown, wanted) {
-  const kept = matches([...shown.childNodes], [...wanted.childNodes])
+function updateChildren(shown, wanted) {
+  const kept = matchNodes([...shown.childNodes], [...wanted.childNodes])
   const staying = new Set(kept.values())
   for (const node of [...shown.childNodes]) if (!staying.has(node)) node.remove()
   let at = shown.firstChild
@@ -39,7 +39,7 @@ function become(shown, wanted) {
  * @param {ChildNode[]} shown
  * @param {ChildNode[]} wanted
  */
-function matches(shown, wanted) {
+function matchNodes(shown, wanted) {
   const byKey = Map.groupBy(shown, keyOf)
   /** @type {Map<Node, ChildNode>} */
   const kept = new Map()
@@ -71,7 +71,7 @@ function keyOf(node) {
 function update(shown, wanted) {
   if (shown instanceof Element && wanted instanceof Element) {
     updateAttributes(shown, wanted)
-    become(shown, wanted)
+    updateChildren(shown, wanted)
   } else if (shown.nodeValue !== wanted.nodeValue) shown.nodeValue = wanted.nodeValue
 }
 

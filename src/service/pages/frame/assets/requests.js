@@ -22,7 +22,7 @@ export class Refusal extends Error {
  * @throws {Refusal}
  */
 export async function ask(action, attributes) {
-  const response = await reach(action, JSON.stringify({ data: { attributes } }))
+  const response = await post(action, JSON.stringify({ data: { attributes } }))
   const body = await response.json().catch(() => ({}))
   if (!response.ok) throw new Refusal(response.status, body.errors?.[0])
   return body.data.attributes
@@ -33,7 +33,7 @@ export async function ask(action, attributes) {
  * @param {string} action
  * @param {string} body
  */
-async function reach(action, body) {
+async function post(action, body) {
   try {
     return await fetch(`/checkout/${action}`, {
       method: 'POST',
