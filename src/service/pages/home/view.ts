@@ -93,9 +93,9 @@ ${start === undefined ? '' : localSetup(host, start)}
 function localSetup(host: HostName, start: Start): Html {
   const { title, entry }: HostSetup = hostSetups[host]
   return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
-<summary>Or let ${title} start it</summary>
+<summary>Or let ${title} start the MCP server</summary>
 <div class="stack">
-<p class="aside">It uses this same sandbox, and works without this server.</p>
+<p class="aside">That server uses this same sandbox, and works even if this service is not running.</p>
 ${configurationPart(host, { start })}
 </div>
 </details>`
