@@ -151,5 +151,6 @@ test('what the model saw', async () => {
 
 test('who approved the payment', async () => {
   const text = await answerAfter('approved', toConsole, toRun, toEntry(/Approved$/))
+  expect(text).toContain('Send a payment of $42.00 to host@example.com')
   expect(text).toContain('Sandbox Owner (owner@sandbox.example) decided.')
 })

@@ -13,6 +13,7 @@ import type { PageOf } from '../../../store/engine/page.ts'
 import type { Transaction } from '../../../store/engine/store.ts'
 import { eventsOfRecord } from '../../../store/events.ts'
 import { ledgerOfPosting, ledgerOfRecords, walletEntries } from '../../../store/ledger.ts'
+import { paymentsById } from '../../../store/payments.ts'
 import { entriesWithText } from '../../../store/run-search.ts'
 import { entryOfRequest, findRun, findRunEntry } from '../../../store/runs.ts'
 import type { ActivityRow } from '../../../store/schema/activity.ts'
@@ -49,6 +50,8 @@ export interface RecordSeen {
   noun: string | null
   /** Its current state as the API returns it to the user, with secrets masked; null if the API cannot read it. */
   now: string | null
+  /** The address that a payment was sent to; null for other records. */
+  payee: string | null
   /** The ids of other records that its activity names. */
   related: readonly string[]
   money: PageOf<LedgerEntryRow>
@@ -154,7 +157,9 @@ async function tracesOf(tx: Transaction, partyId: string, id: string, page: Reco
     { partyId, resourceId: id },
     { limit: rowsAtOnce, before: page.events },
   )
+  const [payment] = await paymentsById(tx, partyId, [id])
   return {
+    payee: withoutCards(payment?.claimant ?? null),
     activity: listed,
     related,
     money: await moneyOf(tx, { partyId, id, related, fromId: page.money }),

@@ -28,7 +28,7 @@ export function searchMain({ text, found }: SearchShown): Html {
 <button type="submit" class="quiet">Search</button>
 </form>
 <p class="aside">Searches the masked requests and answers of all runs, newest first. The address of this page is the search: bookmark it to save it.</p>
-${text === '' ? '' : rows.length === 0 ? html`<p role="status">Nothing was found for “<bdi>${foreignName(text, 'this text', 200)}</bdi>”${onward === null ? '' : ' so far'}.</p>` : entriesTable('Entries with this text, newest first', found, [excerpt])}
+${text === '' ? '' : rows.length === 0 ? html`<p role="status">Nothing was found for “<bdi>${foreignName(text, 'this text', 200)}</bdi>”${onward === null ? '' : ' so far'}.</p>` : html`<div class="box">${entriesTable('Entries with this text, newest first', found, [excerpt])}</div>`}
 ${onward === null ? '' : html`<p><a href="${onward}">Continue the search</a></p>`}`
 }
 

@@ -10,7 +10,7 @@ import { idLink, recordAddress, shortIdLink, withLinkedIds } from '../../frame/i
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
 import { likeOf, statusText } from '../money/words.ts'
-import { deedOf } from '../runs/deeds.ts'
+import { declineText, deedOf } from '../runs/deeds.ts'
 import { addressOf, readableJson, runName, stateOf } from '../runs/words.ts'
 import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-record.ts'
 
@@ -42,7 +42,7 @@ export function recordMain(shown: RecordSeen, page: RecordPage): Html {
   return html`<p class="aside"><a href="/console">Runs</a> · <a href="/console/money">Money</a></p>
 <h1>${noun.charAt(0).toUpperCase()}${noun.slice(1)}</h1>
 <p><code id="record-id">${id}</code> <button type="button" class="quiet small scripted" data-copies="record-id">Copy<span class="unseen"> the id</span></button><span role="status" class="said"></span></p>
-${figures(attributes)}
+${figures(attributes, shown.payee)}
 ${specialPageLink(id, attributes)}
 ${related.length === 0 ? '' : html`<section aria-labelledby="related"><h2 id="related">Related</h2><p class="ids">${related.map((other) => html`${idLink(other)} `)}</p></section>`}
 ${moneyPart(shown, page)}
@@ -73,7 +73,7 @@ const amounts = [
 ] as const
 
 /** Renders a record's name, status, amounts and decline reason, if it has them. */
-function figures(attributes: Attributes): Html {
+function figures(attributes: Attributes, payee: string | null): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
   const called = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
     (one) => typeof one === 'string',
@@ -81,8 +81,14 @@ function figures(attributes: Attributes): Html {
   const { code, detail } = (decline ?? {}) as { code?: unknown; detail?: unknown }
   const facts = [
     ...(typeof called === 'string'
-      ? [fact('Name', html`<bdi>${foreignName(called, 'Without a readable name', 120)}</bdi>`)]
+      ? [
+          fact(
+            merchant === undefined ? 'Name' : 'Merchant',
+            html`<bdi>${foreignName(called, 'Without a readable name', 120)}</bdi>`,
+          ),
+        ]
       : []),
+    ...(payee === null ? [] : [fact('To', html`<bdi>${foreignName(payee, 'Without a readable name', 120)}</bdi>`)]),
     ...(typeof status === 'string'
       ? [fact('Status', html`<span class="state ${likeOf(status)}">${statusText(status)}</span>`)]
       : []),
@@ -170,6 +176,11 @@ function callsPart({ id, calls }: RecordSeen, page: RecordPage): Html {
   )
 }
 
+function deedWithDecline(entry: EntryFound): string {
+  const declined = declineText(entry)
+  return `${deedOf(entry)}${declined === null ? '' : `: declined, ${declined}`}`
+}
+
 /** Renders a table of entries, which may be from several runs. */
 export function entriesTable(caption: string, { rows }: EntriesFound, more: readonly Column<EntryFound>[] = []): Html {
   return table<EntryFound>(
@@ -178,7 +189,7 @@ export function entriesTable(caption: string, { rows }: EntriesFound, more: read
       {
         name: 'What',
         cell: (entry) =>
-          html`<a href="/console/runs/${entry.runId}/entries/${entry.id}"><bdi>${entry.kind === 'happened' ? reasonText(entry.operation) : deedOf(entry)}</bdi></a>`,
+          html`<a href="/console/runs/${entry.runId}/entries/${entry.id}"><bdi>${entry.kind === 'happened' ? reasonText(entry.operation) : deedWithDecline(entry)}</bdi></a>`,
       },
       {
         name: 'Outcome',

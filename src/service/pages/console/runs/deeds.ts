@@ -35,10 +35,11 @@ const tookEffect = ['done', 'declined', 'replayed', 'repeated']
 export function deedOf({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
   const [verb, preposition] = deeds[operation] ?? []
   const isDone = tookEffect.includes(outcome) || fault?.startsWith('effect_then_') === true
-  if (verb === undefined || amountCents === null || !isDone) return operationsByName.get(operation)?.title ?? operation
+  const title = operationsByName.get(operation)?.title ?? operation
+  if (verb === undefined || amountCents === null || !(isDone || outcome === 'review')) return title
   const who =
     counterparty === null ? '' : ` ${preposition} ${foreignName(counterparty, 'someone without a readable name', 80)}`
-  return `${verb} ${dollars(amountCents)}${who}`
+  return `${isDone ? verb : `${title} of`} ${dollars(amountCents)}${who}`
 }
 
 const declineWords = {

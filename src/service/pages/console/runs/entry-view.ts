@@ -8,6 +8,7 @@ import type { Html } from '../../frame/document.ts'
 import { idLink, withLinkedIds } from '../../frame/ids.ts'
 import { dollars, escaped } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
+import { deedOf } from './deeds.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
@@ -31,7 +32,7 @@ export function entryMain(state: EntryShown): Html {
   const { run, operation, kind, older, newer } = state.entry
   const at = `/console/runs/${run.id}`
   return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
-<h1>${kind === 'happened' ? reasonText(operation) : operation}</h1>
+<h1>${kind === 'happened' ? reasonText(operation) : html`<bdi>${deedOf(state.entry)}</bdi> <code>${operation}</code>`}</h1>
 ${entryPart(state, false)}
 <nav aria-label="Adjacent entries" class="line spread">
 ${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
