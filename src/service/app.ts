@@ -120,8 +120,8 @@ function respond({ status, body, headers }: Reply): Response {
 }
 
 /**
- * Responds to an unknown route. A caller with a valid credential gets its rate limit headers here as well, and the
- * request counts.
+ * Responds to an unknown route. The request of a caller with a valid credential counts, and gets the rate limit
+ * headers.
  */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
   const reply = refuse(dependencies, noOperation(req.method, req.path))

@@ -27,7 +27,7 @@ interface Into {
  * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). It inserts the parties,
  * then plays their history in chronological order under the service's rules. Startup sets the secrets of the seeded
  * keys later.
- * @throws InvalidWorldError for a world that is invalid or whose history cannot have happened.
+ * @throws InvalidWorldError for a world that is invalid or has an impossible history.
  */
 export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {
   const { nowMs } = await readTimes(tx)

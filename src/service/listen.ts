@@ -21,7 +21,7 @@ export interface ListenOptions {
   port: number
   /** The public address if it differs, such as a proxy's. */
   publicUrl?: string | undefined
-  /** Returns whether pages of other sites may call a path: those on this machine and those of `allowedOrigins`. */
+  /** Returns whether pages on this machine and pages of `allowedOrigins` may call a path. */
   corsPaths?: (path: string) => boolean
   /** Returns whether pages of any site may read a document that is public and the same for everyone. */
   publicPaths?: (path: string) => boolean
@@ -50,18 +50,21 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** A well-behaved host sends a request's headers in one piece; its body may take longer. */
+/**
+ * The time limits for a request that is arriving. A well-behaved host sends the headers in one piece; the body may take
+ * longer.
+ */
 const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
- * Connections are kept longer than the usual 60 s of proxies: a request sent on a closing connection is lost. Only one
- * chunk of an unread body is buffered.
+ * Idle connections are kept longer than by most proxies (60 s), because a request sent on a closing connection is lost.
+ * Only one chunk of an unread body is buffered.
  */
 const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 
-/** A year (RFC 6797 section 6.1.1), for this host alone: its subdomains may belong to others. */
+/** A year (RFC 6797 section 6.1.1). It applies to this host alone, because its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
 
 /**
@@ -87,7 +90,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         : refusalResponse(new Failure('forbidden', { detail }), supportId)
     const response = await undefinedIfCut(answered).finally(() => admission.bodyOf(incoming)?.end())
     if (response === undefined) {
-      // Once a request is read to its end, destroying it would leave its socket open.
+      // This destroys the socket, because destroying a request that is read to its end would leave the socket open.
       incoming.socket.destroy()
       return RESPONSE_ALREADY_SENT
     }
@@ -166,7 +169,7 @@ function refusalResponse(failure: Failure, supportId: string): Response {
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
-/** Headers that proxies add. A request through a proxy that adds none seems to come from this machine. */
+/** The headers that proxies add. A request through a proxy that adds none of them seems to come from this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
@@ -185,8 +188,8 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Returns a function that returns why a request must be refused; undefined if it may be answered. The Host header
- * reveals a name that was rebound to this machine; the Origin header reveals a page of another site.
+ * Creates the check that returns why a request must be refused; undefined if it may be answered. The Host header
+ * reveals a name that was rebound to this machine. The Origin header reveals a page of another site.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)

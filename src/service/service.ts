@@ -83,9 +83,10 @@ export interface Service {
   /** Every method and path served, with `:name` for parameters. Tests compare it with the table of all entry points. */
   readonly routes: readonly { method: string; path: string }[]
   /**
-   * Answers a request, also with an error: it rejects only if a fault of the sandbox cuts the connection.
+   * Answers a request. It also answers when the request fails, and rejects only if a fault of the sandbox cuts the
+   * connection.
    * @param request A request to any address; only its path and query matter.
-   * @param caller The sender over a network; requests within this process have none.
+   * @param caller The sender over a network. Requests within this process have none.
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
   /**
@@ -116,7 +117,7 @@ export interface Service {
     isSeen?: boolean,
   ): Promise<{ email: string | null; password: string | null }>
   /**
-   * Creates a one-time link that signs in the first owner, which counts as proof of identity, and leads to `next`;
+   * Creates a one-time link that signs in the first owner and leads to `next`. It counts as proof of identity. Returns
    * undefined if there is no owner. The link is a secret: show it to a person at a terminal or in a browser, never in a
    * pipe or a log.
    */
@@ -138,7 +139,7 @@ export interface Service {
   readonly readiness: Readiness
   /** The log of events in runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
-  /** Records events in a run that no request reports. */
+  /** Records events of a run that no request reports. */
   readonly reportEntry: ReportEntry
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */

@@ -115,7 +115,8 @@ export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
 }
 
 /**
- * Returns a card that the caller may use: on a wallet of the party acted on and, for an agent, issued to it.
+ * Returns a card that the caller may use. Its wallet belongs to the party acted on. If the caller is an agent, the card
+ * was issued to that agent.
  * @throws 404, 403.
  */
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
@@ -126,7 +127,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card like `loadCard`, with the records that decide on a purchase. @throws 404, 403. */
+/** Returns a card as `loadCard` does, with the records that decide on a purchase. @throws 404, 403. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -140,7 +141,7 @@ function failNoCard(cardId: string): never {
   fail('not_found', { detail: `There is no card ${cardId}.` })
 }
 
-/** Returns the wallet that pays for a new card, and the caller's agent if it belongs to the wallet's party. */
+/** Returns the wallet that pays for a new card, and the calling agent if it belongs to the wallet's party. */
 async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRow; agent: AgentRow | undefined }> {
   const { tx, actor, partyId, operation } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -153,7 +154,9 @@ async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRo
   return { wallet, agent }
 }
 
-/** Finds a customer's default wallet. The customer's grant decides, so no permission on the wallet is checked. */
+/**
+ * Finds a customer's default wallet. The customer's grant is already checked, so no permission on the wallet is needed.
+ */
 async function customersWallet(tx: Transaction, partyId: string): Promise<PayingWallet> {
   const [party, wallet] = await Promise.all([findParty(tx, partyId), defaultWallet(tx, partyId)])
   return { party, wallet, agent: undefined, isHeld: false }

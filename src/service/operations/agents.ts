@@ -47,8 +47,8 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // The agent gets only those permissions on its wallet that its creator has. Attaching it to a wallet later grants
-    // all.
+    // The new agent gets only those permissions on its wallet that its creator has. Wallets attached later give it all
+    // permissions.
     const holdings = delegable.filter((permission) =>
       grantedScopes.holdings([permission]).every((one) => hasScope(actor, one)),
     )

@@ -58,7 +58,7 @@ export const applicationHandlers = {
   /** Reduces the scopes and replaces the keys. Every request looks the grant up, so both apply at once. */
   updateApplication: async ({ applicationId, scopes, publicKeys }, context) => {
     const { tx, actor } = context
-    // The holder of a new key acts as the agent.
+    // The holder of a new key can act as the agent, so the caller must have what an agent's key gives.
     if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
     await requireUsableKeys(publicKeys)
     const before = await loadApplication(context, applicationId)
@@ -105,7 +105,10 @@ async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise
   }
 }
 
-/** Returns the subject of a client: itself (RFC 9068 section 2.2), because its tokens have no user. */
+/**
+ * Returns the subject of a client's tokens. It is the client itself (RFC 9068 section 2.2), because the tokens have no
+ * user.
+ */
 const subjectOf = (clientId: string) => ({ clientId, userId: clientId })
 
 async function loadApplication({ tx, partyId }: Context, id: string): Promise<OAuthGrantRow> {

@@ -108,7 +108,10 @@ async function noteInRun(
   })
 }
 
-/** Names the decider for the party that owns the run. For people of another party, it names only their party. */
+/**
+ * Describes the decider to the party that owns the run. If the decider belongs to another party, only that party is
+ * named.
+ */
 async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
     return 'The sandbox, on behalf of the customer,'
@@ -119,8 +122,8 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
 }
 
 /**
- * Returns a payment for a customer whom the caller may simulate, requested by the calling agent or an agent of the
- * caller's party.
+ * Returns a customer's approval that the caller may decide in a simulation. The calling agent or, if the caller is no
+ * agent, any agent of its party requested the payment.
  * @throws 404 for anything else, 409.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Decided> {
@@ -183,7 +186,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
   }
 }
 
-/** The noun an approval uses for each kind of payment. Moves between wallets of one party need no approval. */
+/** The noun that an approval uses for each kind of payment. Moves between wallets of one party need no approval. */
 const targets = {
   payment: 'payment',
   wire: 'withdrawal',

@@ -55,7 +55,8 @@ interface Played {
 }
 
 /**
- * Simulates the bank for a transfer of the caller's party, or one that the calling agent requested for a customer.
+ * Simulates the bank for a transfer of the caller's party, or for a transfer that the calling agent requested for a
+ * customer.
  * @throws 404.
  */
 async function simulate(context: Context, id: string, played: Played) {

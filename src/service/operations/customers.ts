@@ -114,7 +114,10 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
   return customer
 }
 
-/** Renders the connection as a whole: it dates from its first grant and is active while any grant is. */
+/**
+ * Renders all grants of a customer as one connection. It dates from the first grant, and is active while any grant is
+ * active.
+ */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]
   if (first === undefined) throw new Error(`Bug: the customer ${party.id} has no grants.`)

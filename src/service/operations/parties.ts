@@ -88,8 +88,7 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
 }
 
 /**
- * Returns the party, locked, if the caller may change it. These requests carry no idempotency key, so they take the
- * lock here.
+ * Locks and returns the party if the caller may change it. These requests have no idempotency key, and so no lock yet.
  * @throws 403.
  */
 async function lockPartyForChange(context: Context): Promise<PartyRow> {
@@ -109,10 +108,10 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
 }
 
 /**
- * Allows the caller's own party and customers with an active grant to one of its agents. An agent needs a grant to
- * itself.
- * @param needed The permission the grant has to include.
- * @throws 404 for any other party, 403 if the grant does not include it.
+ * Requires the caller's own party, or a customer with an active grant to one of that party's agents. A calling agent
+ * needs a grant to itself.
+ * @param needed The permission that a grant must include.
+ * @throws 404 for any other party, 403 if no grant includes the permission.
  */
 async function requireKnown({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
   if (partyId === actor.partyId) return

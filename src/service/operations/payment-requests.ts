@@ -91,7 +91,7 @@ export const paymentRequestHandlers = {
     const list = { list: 'incomingPaymentRequests', ...scope }
     const page = pageRequest(input, list)
     const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, page)
-    // A request that has just expired is not recorded as expired until its sender's due effects are applied.
+    // A request that has just expired is still stored as open, until the due effects of its sender are applied.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 
@@ -129,7 +129,8 @@ export const paymentRequestHandlers = {
 } satisfies HandlersOf<typeof paymentRequests>
 
 /**
- * Statuses of requests that wait for their payer, that were paid (however the payment ended), and that were never paid.
+ * The statuses of requests that wait for their payer, of those that were paid, however the payment ended, and of those
+ * that were never paid.
  */
 const awaited = ['OPEN', 'PROCESSING'] as const
 const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const
@@ -166,8 +167,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Returns the payer whose received requests the caller may list. That is the caller's party or, for an agent that may
- * not read the party's default wallet, the agent itself.
+ * Returns the payer whose received requests the caller may list. It is the caller's party. For an agent that may not
+ * read the party's default wallet, it is the agent itself.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor
@@ -185,7 +186,7 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 }
 
 /**
- * Returns a request whose payer the caller may simulate, sent by the caller's party or by the calling agent for a
+ * Returns a request whose payer the caller may simulate. The caller's party sent it, or the calling agent did for a
  * customer.
  * @throws 404, 409.
  */

@@ -27,8 +27,8 @@ export interface Beneficiary extends BankAccount {
 export const transferHandlers = {
   createWire: async (input, context) => {
     const { name, accountNumber, routingNumber, address } = input.beneficiary
-    // Checked first and never recorded, so the caller can add the address and retry with the same key
-    // (docs/service.md#wires).
+    // This is checked first, and the failure is never recorded. So the caller can add the address and retry with the
+    // same key (docs/service.md#wires).
     if (address === undefined) {
       fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
     }
@@ -204,7 +204,7 @@ function returnView(returned: string) {
   return { code, reason, returnedAt: timestamp(returnedAtMs) }
 }
 
-/** Allows the caller's own party and connected customers. @throws 404 for any other. */
+/** Requires the caller's own party or a connected customer. @throws 404 for any other party. */
 async function requireConnected({ tx, actor }: Context, partyId: string): Promise<void> {
   if (partyId === actor.partyId) return
   if (await isConnected(tx, actor, partyId)) return

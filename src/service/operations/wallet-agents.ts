@@ -51,7 +51,9 @@ export const walletAgentHandlers = {
     return attachedView({ ...attached, isDefault: 1 }, context)
   },
 
-  /** Detaches an agent. No other wallet becomes its default: the owner decides which wallet an agent pays from. */
+  /**
+   * Detaches an agent. No other wallet becomes its default, because the owner decides which wallet an agent pays from.
+   */
   detachWalletAgent: async (input, context) => {
     const { id, partyId } = await loadAttached(context, input)
     await detachAgent(context.tx, { partyId, walletId: input.walletId, agentId: id }, context.nowMs)

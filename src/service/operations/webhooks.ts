@@ -67,8 +67,8 @@ export const webhookHandlers = {
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
   /**
-   * Updates a webhook. Once re-enabled, it delivers what was queued; events that occurred while it was disabled are not
-   * sent.
+   * Updates a webhook. A webhook that is enabled again delivers what was queued, but no events from the time when it
+   * was disabled.
    */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
     const { tx, nowMs } = context
@@ -80,7 +80,7 @@ export const webhookHandlers = {
       failingSinceMs: null,
     }
     const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
-    // A new address, new event types or re-enabling changes what a machine learns, so the caller's permissions are
+    // A new address, new event types and re-enabling all change what a receiver learns, so the caller's permissions are
     // checked.
     if (enabledEvents !== undefined) requireMayReceive(context, enabled, { pointer: enabledEventsPointer })
     else if (url !== undefined || isEnabled) requireMayReceive(context, enabled)
@@ -102,7 +102,7 @@ export const webhookHandlers = {
     return { data: webhookView(webhook), meta: { deleted: true } as const }
   },
 
-  /** Rotates the secret. At most two are valid: an older one from an earlier rotation ends at once. */
+  /** Rotates the secret. At most two secrets are valid, so one that an earlier rotation replaced ends at once. */
   rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
     const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)

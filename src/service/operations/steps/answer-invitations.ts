@@ -15,8 +15,8 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { connectText } from '../../tokens/record-texts.ts'
 
 /**
- * Returns the token in the address of a new invitation's page. The token is derived from a key; the database stores the
- * key and the token's hash.
+ * Returns the token in the address of a new invitation's page. It is derived from a key. The database stores the key
+ * and the token's hash.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
   return (await rootKeys(tx)).sign(connectText(invitationId))
@@ -30,7 +30,7 @@ export function hashOfToken(token: string): string {
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // Finds the key that the token was derived from. The token derived from it has the stored hash.
+    // Tries each key, until the token derived from it has the stored hash.
     const token = await find(connectText(id), (one) => hashOfToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
     return `${publicUrl()}/connect/${token}`
@@ -65,8 +65,8 @@ export async function declineInvitation(
 /**
  * Returns the invited party. An unknown recipient becomes a party with an empty wallet. The sandbox has no customer
  * accounts, so anyone who holds the invitation counts as the person at that address.
- * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it; or if it is addressed to
- * the party that sent it.
+ * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it. Also if the party itself
+ * sent it.
  */
 export async function invitedParty(
   { tx, system, nowMs }: ChangeContext,

@@ -12,7 +12,7 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { createUser, findUser, findUserByEmail } from '../../store/users.ts'
 import { joinText } from '../../tokens/record-texts.ts'
 
-/** Returns the token in the address of a new invitation's page, which is derived, and its hash, which is stored. */
+/** Returns the token in the address of a new invitation's page, and the token's hash. Only the hash is stored. */
 export async function partyInvitationToken(tx: Transaction, invitationId: string) {
   const token = (await rootKeys(tx)).sign(joinText(invitationId))
   return { token, tokenHash: sha256(token) }
@@ -22,7 +22,7 @@ export async function partyInvitationToken(tx: Transaction, invitationId: string
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Finds the key that the token was derived from. The token derived from it has the stored hash.
+    // Tries each key, until the token derived from it has the stored hash.
     const token = await find(joinText(id), (one) => sha256(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the party invitation ${id}.`)
     return `${publicUrl()}/join/${token}`
@@ -36,10 +36,10 @@ export interface Joining {
 }
 
 /**
- * Makes the invited person a member of the party, in the role the invitation names. Anyone who holds the token counts
- * as the person at that address.
+ * Makes the invited person a member of the party, in the role that the invitation names. Anyone who holds the token
+ * counts as that person.
  * @throws 403 `forbidden` while the party is stopped; 409 `conflict` if the invitation is not pending or has expired,
- * or the address already signs in for a party.
+ * or if the address already signs in for a party.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,

@@ -9,15 +9,15 @@ import { purchaseRefusal } from './check-spending-limits.ts'
 /** A charge that a merchant attempts, and its initiator. */
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
-/** The outcome if nothing was tried on the card: it is frozen, or its agent would exceed a limit. */
+/** The outcome if the card was not charged at all, because it is frozen or its agent would exceed a limit. */
 interface Untried {
   untried: 'card_frozen' | 'over_agent_limit'
   refusal: Failure
 }
 
 /**
- * Charges a card for a merchant. The purchase is approved or declined (docs/service.md#card-declines), or not tried at
- * all (docs/service.md#frozen-cards).
+ * Charges a card for a merchant. The purchase is approved or declined (docs/service.md#card-declines). If the card is
+ * frozen or its agent would exceed a limit, nothing is charged (docs/service.md#frozen-cards).
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,

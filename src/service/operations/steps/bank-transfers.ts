@@ -19,9 +19,8 @@ export interface BankAccount {
 }
 
 /**
- * Returns a transfer with its bank account, if the bank could start it now. Refuses a deposit into a wallet that
- * accepts no money or from an account whose bank allows no debits. Also refuses a withdrawal that exceeds the wallet's
- * balance.
+ * Returns a transfer with its bank account if the bank could start it now. Refuses a deposit if the wallet accepts no
+ * money or the account's bank allows no debits. Refuses a withdrawal that exceeds the wallet's balance.
  * @throws 404, 409.
  */
 export async function withBank(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
@@ -53,7 +52,7 @@ function requireLinked({ id, status }: ExternalAccountRow): void {
   })
 }
 
-/** Requires an active connection to the bank, without which nothing can be drawn. */
+/** Requires an active connection to the bank. Without it, no money can be drawn from the account. */
 function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   if (connectionStatus === 'active') return
   const why = connectionStatus === 'login_required' ? 'requires a new login' : 'is disconnected'

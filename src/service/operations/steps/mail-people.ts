@@ -48,8 +48,7 @@ export async function readPayer(context: ChangeContext, request: PaymentRequestR
 }
 
 /**
- * Notifies a recipient without an account that money is waiting. No message is stored while the payment is still
- * uncertain.
+ * Notifies a recipient without an account that money is waiting. No message is stored before the payment is certain.
  */
 export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
   if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return

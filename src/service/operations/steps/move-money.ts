@@ -18,7 +18,7 @@ import { submit, withBank } from './bank-transfers.ts'
 import { findExceededLimits } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
-/** The attributes a new payment or wire specifies; the rest follows from the caller. */
+/** The attributes that a new payment or wire specifies. The rest follows from the caller. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
   Partial<
     Pick<
@@ -35,8 +35,8 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
   >
 
 /**
- * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. Checks in both cases
- * that the money can move: nobody should be asked to approve a payment that would fail.
+ * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. In both cases, first
+ * checks that the money can move, because nobody should be asked to approve a payment that would fail.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
@@ -72,7 +72,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
 /** Returns the payment if it could move now without an approval. @throws 404, 409 otherwise. */
 async function requireMovable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.externalAccountId !== null) return withBank(context, payment, wallet)
-  // The payer of a request does not choose the amount.
+  // The error names no attribute for a request, because its payer does not choose the amount.
   const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
   requireFunds(wallet, payment.amountCents, pointer)
   return payment
@@ -154,8 +154,8 @@ export async function payingWallet(
 }
 
 /**
- * Returns the wallet that receives a payment now. A request is paid into the wallet it names, an agent into its own,
- * and anyone else into the party's.
+ * Returns the wallet that receives a payment now. A request is paid into the wallet that it names, an agent into its
+ * own wallet, and anyone else into the party's.
  * @throws 409.
  */
 export async function receivingWallet(

@@ -21,9 +21,9 @@ import { payingWallet, receivingWallet, send } from './move-money.ts'
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
 
 /**
- * Pays a request addressed to the party acted on. A payment that exceeds a limit waits for an approval, and the request
- * follows its payment (docs/service.md#payment-requests).
- * @throws 409 `conflict` if it is not open, or the money cannot move now.
+ * Pays a request that is addressed to the party acted on. A payment that exceeds a limit waits for an approval, and the
+ * request follows the status of its payment (docs/service.md#payment-requests).
+ * @throws 409 `conflict` if the request is not open, or the money cannot move now.
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
@@ -49,10 +49,8 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
 }
 
 /**
- * Pays a request with a charged card, without using a wallet of the payer or applying limits. An unknown payer becomes
- * a party.
- * @throws 409 `conflict` if the request is not open, or its wallet accepts no money now. Call this before the card is
- * charged.
+ * Pays a request by card. No wallet of the payer is used, and no limit applies. An unknown payer becomes a party.
+ * @throws 409 `conflict` if the request is not open, or its wallet accepts no money now.
  */
 export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
@@ -87,7 +85,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
     updatedAtMs: nowMs,
   }
   const to = await receivingWallet(context, payment)
-  // The payment belongs to the payer, but the money goes to another party, so this locks rows of both.
+  // The payment belongs to the payer, but the money goes to another party, so this transaction locks rows of both.
   tx.runAlone()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
   const paid = { ...payment, transactionId: await recordArrival(context, payment, to) }

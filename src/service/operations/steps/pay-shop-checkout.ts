@@ -17,7 +17,7 @@ import { authorizeCard } from './authorize-card.ts'
 export interface Payer extends ChangeContext {
   agentId: string | null
   instanceId: string | null
-  /** Throws if the payer may not use cards on that card's wallet. */
+  /** Throws if the payer may not use cards on the wallet of this card. */
   requireMayUse(card: AgentCardRow): Promise<void>
 }
 
@@ -27,8 +27,8 @@ export interface TypedPayment extends TypedCard {
 }
 
 /**
- * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines). From
- * then on, the shop acts on the service's clock.
+ * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines).
+ * Afterwards the shop acts at its planned times, by the service's clock.
  * @throws 409 for a checkout that is not open, 422 for an amount other than its total.
  */
 export async function payCheckout(

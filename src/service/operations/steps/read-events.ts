@@ -22,7 +22,7 @@ export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
 
 /**
  * Requires permission to read events of this type.
- * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading their records.
+ * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading the events' records.
  */
 export async function requireReadable({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]
@@ -31,7 +31,10 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
   await resolveParty(tx, actor, reading, partyId)
 }
 
-/** Bounds on the work for one page: reads, and event numbers per read. A page cut short continues at its cursor. */
+/**
+ * The bounds on the work for one page: the most reads, the most event numbers of each read, and the most events of each
+ * read for an agent. A page that ends early continues at its cursor.
+ */
 const limits = { reads: 5, numbers: 10_000, ofAgent: 200 }
 
 type EventQuery = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
@@ -95,7 +98,7 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
   return found
 }
 
-/** Returns the wallet of the event's party that the event concerns; undefined if there is none. */
+/** Returns the wallet that the event concerns, among those of the event's party; undefined if there is none. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
@@ -111,7 +114,7 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
   }
-  // The record is another party's payment that arrived in this wallet.
+  // The record is another party's payment, so its money arrived in this wallet.
   const transaction =
     typeof of.transactionId === 'string' ? await findTransaction(tx, partyId, of.transactionId) : undefined
   return transaction?.destinationWalletId ?? undefined

@@ -10,8 +10,8 @@ import { hasOtherOwner, revokeUser } from '../../store/users.ts'
 import { requireManager } from './require-manager.ts'
 
 /**
- * Removes a person from their party, with their sessions, tokens and connected applications. The keys they created
- * belong to the party and stay.
+ * Removes a person from their party, together with their sessions, tokens and connected applications. Keys that they
+ * created belong to the party and stay.
  * @throws 403 `forbidden` if an administrator removes an owner, 409 `conflict` for the last owner.
  */
 export async function removeMember(context: Context, member: UserRow): Promise<void> {

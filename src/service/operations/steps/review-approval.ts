@@ -31,7 +31,7 @@ export interface ApprovalReview {
   createdAtMs: number
   resolvedAtMs: number | null
   denialReason: string | null
-  /** The user's verification, if the amount requires one; `untilMs` is null until they verify. */
+  /** The user's verification with a second factor, if the amount requires it. `untilMs` is null until they verify. */
   check: { untilMs: number | null } | null
 }
 
@@ -39,7 +39,7 @@ export type Payee =
   | { kind: 'party' | 'claimant'; name: string }
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
-  /** A linked account of the party itself, paid or debited. */
+  /** A linked bank account of the party itself, which is credited or debited. */
   | { kind: 'deposit' | 'withdrawal'; name: string; account: string }
 
 /** Access to approvals for users of the paying party. */

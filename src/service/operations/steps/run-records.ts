@@ -22,7 +22,10 @@ type Reads = Pick<Store, 'read'>
 
 const batch = 500
 
-/** The changes a run made, from the activity log: ids, the ends of the hash chain, and changes made for customers. */
+/**
+ * The changes that a run made, from the activity log: record ids, the first and the last row, and changes made for
+ * customers.
+ */
 export interface Changes {
   rows: number
   complete: boolean
@@ -108,15 +111,15 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   }
 }
 
-/** Masks the merchant's name: reports are handed out, and a typed name may contain a card number. */
+/** Masks the merchant's name, because reports are handed out, and a typed name may contain a card number. */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
   merchantName: maskForeignText(row.merchantName),
 })
 
 /**
- * Counts the changes made for customers and lists what this party's agents requested there. The results belong to the
- * customer and are left out.
+ * Summarizes the changes made for each customer: how many there were, and the cards and payments that this party's
+ * agents requested. The results belong to the customer and are left out.
  */
 export async function changesForCustomers(
   store: Reads,

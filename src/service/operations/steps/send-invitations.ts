@@ -19,7 +19,7 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
 import { addressOf } from './mail-people.ts'
 
-/** The most invitations one request may create, to bound its work. */
+/** The most invitations that one request may create, which bounds its work. */
 const maxInvitations = 100
 
 /** An agent, and the permissions and limits requested for it. */
@@ -36,14 +36,15 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** One recipient, and the address to mail; if undefined, no message is sent. */
+/** One recipient, and the address for the message. Without an address, no message is sent. */
 interface Invited {
   recipient: Recipient
   to: string | undefined
 }
 
 /**
- * Refuses to request permissions the caller lacks, which would extend the party's reach beyond its credential.
+ * Refuses to request permissions that the caller lacks. Otherwise the party could reach more than the caller's
+ * credential allows.
  * @throws 403.
  */
 export function requireMayAskFor({ actor }: Context, requests: readonly Pick<AgentRequest, 'permissions'>[]): void {

@@ -27,7 +27,7 @@ export function hashOfRequestToken(token: string): string {
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Finds the key that the token was derived from. The token derived from it has the stored hash.
+    // Tries each key, until the token derived from it has the stored hash.
     const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
@@ -42,13 +42,19 @@ interface Viewing {
   partyId: string
 }
 
-/** Returns a function that renders requests. It loads a party, agent or wallet shared by several requests only once. */
+/**
+ * Returns a function that renders requests. It loads each party, agent and wallet only once, even if several requests
+ * share it.
+ */
 export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
   const load = loadRenderer(viewing)
   return async (row) => (await load(row))(row)
 }
 
-/** Loads everything needed to render a request before it changes. Returns a function that renders its later state. */
+/**
+ * Loads everything needed to render a request, before the request changes. Returns a function that renders its later
+ * state.
+ */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
   return loadRenderer(viewing)(row)
 }

@@ -13,9 +13,9 @@ const maxHeld = 10
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle for a party or its agent if another party has it, or if it is reserved for another party. Also
- * refuses a handle that begins with such a handle and a dash, because the handles of that party's agents begin like
- * this.
+ * Refuses a handle for a party or its agent if it belongs to another party or is reserved for another party. Also
+ * refuses a handle that begins with such a handle and a dash, because the handles of the other party's agents begin
+ * like this.
  * @throws 409 `conflict`.
  */
 export async function requireFreeHandle(
@@ -32,8 +32,8 @@ export async function requireFreeHandle(
 }
 
 /**
- * Changes a party's handle and those of its agents. The old handle is reserved for the party, which may take it back.
- * @throws 409 `conflict` if the handle, or a new handle of one of its agents, belongs to another party.
+ * Changes the handles of a party and its agents. The old handle is reserved for the party, which may take it back.
+ * @throws 409 `conflict` if the new handle of the party or of one of its agents belongs to another party.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {
   const { tx, nowMs } = context
