@@ -217,7 +217,7 @@ export function createService({
   const waits = new WaitingRequests({ store: opened, system, log })
   const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
   const announce = (partyIds: ReadonlySet<string>) => {
-    waits.happened(partyIds)
+    waits.noteChanges(partyIds)
     deliveries.wake()
   }
   const store = withAnnouncements(opened, announce, (postings) => runLog.posted(postings))

@@ -73,7 +73,7 @@ export function readAhead(tx: Transaction, expected: Expected, credential?: Cred
   const { partyId, key } = expected
   const locked = tx.lockParty(partyId)
   const rows = commandRows(tx, { partyId, key: sha256(key), credential })
-  return leftBehind({ partyId, locked, rows, keys: tx.shared(rootKeys) })
+  return ignoreFailures({ partyId, locked, rows, keys: tx.shared(rootKeys) })
 }
 
 /** Begins the reads that need no earlier result: the time, and the rows that the command most likely needs. */
@@ -87,14 +87,14 @@ export function readFirst(
   }
   const { partyId, key } = expected
   const { times, rows } = readTimesAndRows(tx, { partyId, key: sha256(key), credential })
-  const early = leftBehind({ partyId, locked: tx.lockParty(partyId), rows, keys: tx.shared(rootKeys) })
+  const early = ignoreFailures({ partyId, locked: tx.lockParty(partyId), rows, keys: tx.shared(rootKeys) })
   return { reading: times.then(momentOf), early }
 }
 
 /**
  * Ignores failures of reads that a refused request no longer needs. Code that awaits such a read still gets its error.
  */
-function leftBehind(ahead: Ahead): Ahead {
+function ignoreFailures(ahead: Ahead): Ahead {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
 }

@@ -149,7 +149,7 @@ interface Selection {
   /** Applies effects due by this time; the default is now. */
   untilMs?: number
   /** Called before each batch. False ends the work. */
-  goesOn?: () => boolean
+  continues?: () => boolean
 }
 
 /**
@@ -157,9 +157,9 @@ interface Selection {
  * the process in between. If several processes do this at the same time, each effect is still applied only once.
  */
 export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
-  const { partyId, goesOn = () => true } = selection
+  const { partyId, continues = () => true } = selection
   const untilMs = selection.untilMs ?? (await opening.store.read(readTimes)).nowMs
-  for (let count = 0; count < maxWindows && goesOn(); count++) {
+  for (let count = 0; count < maxWindows && continues(); count++) {
     if ((await opening.store.settling.take(() => settleWindow(opening, untilMs, partyId))) === 0) return
     await nextTurn()
   }
@@ -206,8 +206,8 @@ async function settleSome(tx: Transaction, system: System, { partyId, nowMs, lim
   await tx.lockParty(partyId)
   return withDueEffects(tx, partyId, async () => {
     let count = 0
-    for (const { happen } of timedEffects) {
-      if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })
+    for (const { apply } of timedEffects) {
+      if (count < limit) count += await apply(tx, system, { partyId, nowMs, limit: limit - count })
     }
     return count
   })

@@ -77,7 +77,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   // The effect is applied as of its original time, not that of the retry.
   if (isRetry) await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
-  const count = await withDueEffects(tx, partyId, () => effect.happen(tx, system, { partyId, nowMs, limit: 1 }))
+  const count = await withDueEffects(tx, partyId, () => effect.apply(tx, system, { partyId, nowMs, limit: 1 }))
   if (count === 0 && (await isStillDue(tx, due, before)))
     throw new Error(`Bug: ${recordId} is due, and nothing happens to it.`)
   if (failed === undefined) return 0

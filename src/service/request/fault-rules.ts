@@ -9,15 +9,15 @@ export const FaultRules = z
   .max(maxRules)
   .superRefine((rules, { issues }) => {
     for (const { index, path, detail } of wrongRules(rules)) {
-      issues.push({ code: 'custom', message: goesOn(path, detail), input: rules, path: [index, path] })
+      issues.push({ code: 'custom', message: phraseAfterField(path, detail), input: rules, path: [index, path] })
     }
   })
 
 /** Returns the API's message about a field, phrased to follow the field's name and value in a file. */
-function goesOn(path: string, detail: string): string {
+function phraseAfterField(path: string, detail: string): string {
   const words = detail.replace(/, got "[^"]*"/, '').replace(/\. Did you mean (\S+)\?$/, ' (did you mean $1?)')
-  const goes = words.startsWith(`${path} `)
+  const phrase = words.startsWith(`${path} `)
     ? words.slice(path.length + 1)
     : `is missing: ${words.charAt(0).toLowerCase()}${words.slice(1)}`
-  return goes.replace(/\.$/, '')
+  return phrase.replace(/\.$/, '')
 }

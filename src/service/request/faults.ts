@@ -75,7 +75,7 @@ export async function requirePlanned(
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
   // Planning needs a separate transaction and a restart. If no rule matches, the request continues without them.
-  if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
+  if (header === null && !(await matchesAnyRule(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)
   throw new UnplannedError({ ...request, actor, requestedFault })
@@ -145,7 +145,7 @@ async function hitBy(
 }
 
 /** Returns whether any current rule matches the request. */
-async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
+async function matchesAnyRule(tx: Transaction, request: Faulted): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }
 
@@ -236,6 +236,6 @@ export async function planAtDoor(
   }
   // The number of rules was read with the time, when the credential was looked up.
   if (store.clock.sandbox.faultRules === 0) return undefined
-  const isAsked = await store.read((tx) => isAskedOf(tx, { ...subject, partyId: actor.partyId }))
-  return isAsked ? (await planFault(dependencies, { ...subject, requestedFault: undefined }))?.fault : undefined
+  const isMatched = await store.read((tx) => matchesAnyRule(tx, { ...subject, partyId: actor.partyId }))
+  return isMatched ? (await planFault(dependencies, { ...subject, requestedFault: undefined }))?.fault : undefined
 }

@@ -35,7 +35,7 @@ export function createLastUses() {
    * Returns whether the epoch is the current one. A later epoch clears all uses, because keys of its world may have the
    * same ids.
    */
-  const isOfNow = (epoch: number) => {
+  const isCurrent = (epoch: number) => {
     if (epoch > inEpoch) {
       for (const cache of [uses, waiting, ofAgents]) cache.clear()
       inEpoch = epoch
@@ -45,7 +45,7 @@ export function createLastUses() {
 
   return {
     note({ keyId, agentId, partyId }: KeyUser, { nowMs: usedAtMs, epoch }: Pick<Times, 'nowMs' | 'epoch'>): void {
-      if (!isOfNow(epoch)) return
+      if (!isCurrent(epoch)) return
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
       waiting.add(keyId)
       const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, maxKeys)
@@ -57,7 +57,7 @@ export function createLastUses() {
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
       const { nowMs, epoch } = await store.read(readTimes)
-      if (!isOfNow(epoch)) return
+      if (!isCurrent(epoch)) return
       const due = [...waiting]
         .flatMap((keyId) => uses.get(keyId) ?? [])
         .filter(({ writtenAtMs }) => writtenAtMs === null || nowMs - writtenAtMs >= intervalMs)

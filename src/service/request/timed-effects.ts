@@ -25,7 +25,7 @@ export interface TimedEffect {
   /** The column that `moments` reads from. */
   place: DueColumn
   /** Applies up to `limit` due effects, oldest first. Returns how many it applied. */
-  happen(tx: Transaction, system: System, due: DueOf): Promise<number>
+  apply(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
 /** All timed effects, in the order in which they apply to a party if several are due at once. */
@@ -35,32 +35,32 @@ export const timedEffects: readonly TimedEffect[] = [
     kind: 'shop',
     moments: shopMoments,
     place: { table: 'shopOrders', column: 'nextEventAtMs' },
-    happen: applyShopEvents,
+    apply: applyShopEvents,
   },
-  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, happen: applyBankEvents },
+  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, apply: applyBankEvents },
   {
     kind: 'hold',
     moments: holdLapses,
     place: { table: 'cardTransactions', column: 'holdExpiresAtMs' },
-    happen: lapseHolds,
+    apply: lapseHolds,
   },
   {
     kind: 'subscription',
     moments: subscriptionEvents,
     place: { table: 'subscriptions', column: 'nextEventAtMs' },
-    happen: billSubscriptions,
+    apply: billSubscriptions,
   },
   {
     kind: 'invitation',
     moments: invitationExpiries,
     place: { table: 'customerInvitations', column: 'pendingUntilMs' },
-    happen: expireInvitations,
+    apply: expireInvitations,
   },
   {
     kind: 'request',
     moments: requestExpiries,
     place: { table: 'paymentRequests', column: 'openUntilMs' },
-    happen: expireRequests,
+    apply: expireRequests,
   },
 ]
 

@@ -32,14 +32,14 @@ export interface Upkeep {
 
 /** How often the service's time is stored. If the process is killed, the time falls back by at most this much. */
 const keepTimeEveryMs = 1000
-const forgetEveryMs = 60_000
+const deleteEveryMs = 60_000
 /** The most rows of one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
 /** The most batches of one kind at a time, half a million rows. The rest is deleted a minute later. */
 const maxBatches = 1000
 
 /** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
-const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
+const deletions: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
   (tx, { nowMs }, limit) => deleteSettledEffects(tx, duePlaces, { nowMs, limit }),
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
@@ -89,18 +89,18 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     warnOnce()
   }
 
-  const forget = async (forgetting: (typeof forgettings)[number]) => {
+  const runDeletion = async (deletion: (typeof deletions)[number]) => {
     for (let count = 0; count < maxBatches && !stopped; count++) {
       const deleted = await store.transaction(async (tx) => {
-        return forgetting(tx, await readTimes(tx), deletedAtOnce)
+        return deletion(tx, await readTimes(tx), deletedAtOnce)
       })
       if (deleted < deletedAtOnce) break
     }
   }
-  const forgetAll = forgettings.map((forgetting) => () => forget(forgetting))
+  const deleteExpired = deletions.map((deletion) => () => runDeletion(deletion))
 
   /** Applies due effects, so that no request has to wait for many of them. */
-  const settleAll = () => settleDue({ store, system, log }, { goesOn: () => !stopped })
+  const settleAll = () => settleDue({ store, system, log }, { continues: () => !stopped })
 
   const steps = [() => lastUses.write(store), keepTime, settleAll]
 
@@ -114,19 +114,19 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     }
   }
 
-  const tick = (sinceForgotMs: number) => {
-    const due = sinceForgotMs >= forgetEveryMs
+  const tick = (sinceDeletionMs: number) => {
+    const due = sinceDeletionMs >= deleteEveryMs
     // A failing step does not stop the others.
-    const all = [...(due ? forgetAll : []), ...steps].map((step) => () => unlessBusy(step))
+    const all = [...(due ? deleteExpired : []), ...steps].map((step) => () => unlessBusy(step))
     running = inOrder(all).then(() => {
       if (!stopped)
-        timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sinceForgotMs + keepTimeEveryMs))
+        timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sinceDeletionMs + keepTimeEveryMs))
     })
   }
 
   return {
-    once: () => inOrder([...forgetAll, ...steps]),
-    start: () => tick(forgetEveryMs),
+    once: () => inOrder([...deleteExpired, ...steps]),
+    start: () => tick(deleteEveryMs),
     stop: async () => {
       stopped = true
       timer?.clear()

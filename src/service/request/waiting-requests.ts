@@ -124,14 +124,14 @@ export class WaitingRequests {
     const same = this.#byResource.get(resourceId)
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
-    oneLess(this.#ofCredential, keyId)
+    decrement(this.#ofCredential, keyId)
     // If others may still follow the party, the watch itself checks whether anyone does.
-    if (oneLess(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
+    if (decrement(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }
 
   /** Wakes requests after changes to these parties in this process, and signals the changes to other processes. */
-  happened(partyIds: ReadonlySet<string>): void {
+  noteChanges(partyIds: ReadonlySet<string>): void {
     this.#signals?.send(changesTopic)
     for (const partyId of partyIds) {
       if (!this.#watch.has(partyId)) continue
@@ -169,7 +169,7 @@ export class WaitingRequests {
 }
 
 /** Decrements a count. Returns the number left. */
-function oneLess(counts: Map<string, number>, key: string): number {
+function decrement(counts: Map<string, number>, key: string): number {
   const left = (counts.get(key) ?? 0) - 1
   if (left > 0) counts.set(key, left)
   else counts.delete(key)

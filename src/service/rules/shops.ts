@@ -92,9 +92,9 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
     failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${extrasText}`)
   }
   const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
-    const goesOn = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
+    const renewal = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
     const selected = chosenExtras === undefined ? ticked : chosenExtras.includes(id)
-    return { extraId: id, name, priceCents: price, selected, subscription: goesOn ?? null }
+    return { extraId: id, name, priceCents: price, selected, subscription: renewal ?? null }
   })
   const subtotalCents = sumOf(lines)
   const taxed = subtotalCents + sumOfExtras(extras)
