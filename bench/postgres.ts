@@ -65,7 +65,7 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
 type Purchases<Who> = { who: Who; cards: string[] }[]
 
 const maxParties = Math.max(...loads.map(({ parties }) => parties))
-/** Returns how many cards a party needs, because the first parties take part in more loads than the others. */
+/** Returns how many cards a party needs. The first parties need more, since they take part in more loads. */
 function cardsOf(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
@@ -128,7 +128,7 @@ function withPlaceholders(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares the slowest calls of a party while another one has 64 calls in flight with its slowest calls alone. */
+/** Compares a party's slowest calls with and without 64 calls of another party in flight. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {

@@ -13,7 +13,7 @@ export const entryPoints = {
   'payments-mcp/catalogue': 'tools/index.ts',
 } as const
 
-/** A JSDoc comment in its parts. */
+/** A JSDoc comment, split into its parts. */
 interface DocComment {
   text: string
   tags: { name: string; text: string }[]

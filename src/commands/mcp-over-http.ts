@@ -41,7 +41,7 @@ export interface McpOverHttp {
   log: Logger
   /** Signals between the processes of one database; without them the processes poll its tables. */
   signals?: Signals | undefined
-  /** Returns whether an operation may be a tool here; if undefined, every one may. */
+  /** Returns whether an operation may be a tool here; if undefined, every operation may. */
   offers?: ToolChoice['allows']
 }
 
@@ -124,7 +124,9 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 
 type ClientFor = ReturnType<typeof clientsOf>
 
-/** Returns a function that tells whether a principal can read an address, which decides if its host is notified. */
+/**
+ * Returns a function that checks whether a principal can read an address. Only then is the principal's host notified.
+ */
 function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
     const caller = principal as Caller

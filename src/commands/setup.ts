@@ -177,7 +177,7 @@ function isAnswered(): boolean {
 let terminal: { questions: Interface; answers: AsyncIterator<string> } | undefined
 
 /**
- * Asks the person a question. One reader serves all of them, so that input typed ahead is not lost. The end of the
+ * Asks the person a question. One reader serves all questions, so that input typed ahead is not lost. The end of the
  * input counts as a refusal.
  */
 async function ask(question: string): Promise<string> {

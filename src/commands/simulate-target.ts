@@ -20,8 +20,8 @@ export interface Place {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the place from the settings, by default a new database for this run. With `processes`, each agent has its own
- * server process.
+ * Returns the world that the settings name, by default one on a new database for this run. With `processes`, each agent
+ * has its own server process.
  */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
@@ -92,7 +92,8 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
     const server = { ...started, env: { ...env, ...envOf(agent) } }
     return connectOverStdio(server, agent, (kill) => void kills.push(kill))
   }
-  // Runs first at an exit: a process that is still starting would recreate the removed folder of the database.
+  // Kills the processes before the database's folder is removed: a process that is still starting would create the
+  // folder again.
   const killAll = () => {
     for (const kill of kills) {
       try {
@@ -115,9 +116,9 @@ function serverSettings({ key, secret, world, logLevel }: Config): Record<string
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // The agents play the card networks, and advance the clock.
+    // The agents also act as the card networks, and advance the clock.
     PAYMENTS_TOOLSETS: 'default,sandbox,payments',
-    // Thousands of refusals are intended here, and each is a line at the level info.
+    // Thousands of refusals are intended here, and each would be logged at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
     // Equal calls are intended as well.

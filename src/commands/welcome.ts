@@ -18,7 +18,7 @@ export interface Welcome {
   company: { url: string; trust: string } | undefined
 }
 
-/** Returns the text for a person at a terminal: the keys each time, and the next step. */
+/** Returns the text for a person at a terminal, with the keys at every start, and the next step. */
 export function welcomeText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link, company } = welcome
   if (credentials.isEmpty) return productionText(welcome)

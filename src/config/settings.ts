@@ -144,7 +144,8 @@ const table = {
     parse: (text) => originOf(parseBaseUrl(text)),
   },
   /**
-   * Origins of web pages that may use the MCP endpoint and sign in from a browser, besides this machine's own.
+   * Origins of web pages that may use the MCP endpoint and sign in from a browser, in addition to this machine's own
+   * origins.
    */
   allowedOrigins: {
     placeholder: 'list',
@@ -172,7 +173,7 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
-  /** Whether a small identity provider also runs, at the next port. */
+  /** Whether a small identity provider also runs, on the port after that of `serve`. */
   withIdp: {
     placeholder: 'boolean',
     meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, at the next port',
@@ -197,7 +198,7 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: oneOf('always', 'production', 'never'),
   },
-  /** In cents: a person confirms a payment or card above it, unless `confirm` turns all questions off. */
+  /** The amount in cents above which a person confirms a payment or card, unless `confirm` turns all questions off. */
   confirmAbove: {
     placeholder: 'cents',
     meaning: 'Amount above which a person confirms payments and cards',
@@ -233,7 +234,7 @@ const table = {
     readBy: ['serve'],
     parse: parseBoolean,
   },
-  /** The port of `/metrics`; if undefined, it is served on the port of `serve`. */
+  /** The port of `/metrics`; if undefined, `/metrics` is served on the port of `serve`. */
   metricsPort: {
     placeholder: 'number',
     meaning: 'Separate port for /metrics, for everyone who can reach it on the host of serve',
@@ -256,8 +257,9 @@ const table = {
 } as const satisfies Record<string, Setting>
 
 /**
- * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>`. Commander
- * names that option `baseUrl`, which is the key. `shown` is the default as it appears in the documents and the help.
+ * Every setting in the order of the documents, with its names, such as `PAYMENTS_BASE_URL` and `--base-url <url>`.
+ * Commander names that option `baseUrl`, which is the key. `shown` is the default as it appears in the documents and
+ * the help.
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {

@@ -218,16 +218,16 @@ export const nothingRemembered: RepeatSettings = {
 export interface CallMemory {
   /** The answers, if they are kept in this process; if undefined, each is stored with its call. */
   answers?: Map<string, string>
-  /** The secret that the names and seals of this credential's calls are derived from. */
+  /** The secret that the ids and seals of this credential's calls are derived from. */
   secret: string
-  /** Returns the call of that name, if it was sent within the window. */
+  /** Returns the call with that id, if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
   /**
    * Stores a call unless an equal one was sent within the window; with a window of 0, always stores it. Returns the
    * stored call, earlier or new.
    */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
-  /** Deletes a call, unless another call of that name was sent since. */
+  /** Deletes a call, unless another call with that id was sent since. */
   forget(id: string, sealed: string): Promise<void>
 }
 

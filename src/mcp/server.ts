@@ -26,8 +26,8 @@ const capabilities = Object.freeze({
 })
 
 /**
- * Creates an MCP server whose tools are the operations of the choice. Each connection has its own server, in both eras.
- * Code that only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
+ * Creates an MCP server whose tools are the chosen operations. Each connection has its own server, in both eras. Code
+ * that only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Listening {
   const { version, choice, people } = options

@@ -3,7 +3,7 @@ import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './world-times.ts'
 
 /**
- * Accepts an id in the form of the service: a prefix and 32 digits. Lists are ordered by id
+ * Accepts an id in the form that the service uses: a prefix and 32 hexadecimal digits. Lists are ordered by id
  * (docs/service.md#identifiers).
  */
 export const FixedId = (prefix: string) =>
@@ -51,7 +51,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Converts a path in the parsed value to the path in the file, where entries of a map have names instead of indexes. */
+/** Converts a path in the parsed value to the path in the file, where map entries have names instead of indexes. */
 export function pathInFile(file: unknown, path: readonly PropertyKey[]): PropertyKey[] {
   let at = file
   return path.map((step) => {

@@ -6,8 +6,8 @@ import { type ShopDefinition, ShopRef } from './shops.ts'
 type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /**
- * The shops of a world: the package's by name, and custom ones. Their names must differ, since cards are charged by
- * name.
+ * The shops of a world: the package's by name, and custom ones. Their names must differ, since a card names its
+ * merchant.
  */
 export const OpenShops = z
   .array(ShopRef)

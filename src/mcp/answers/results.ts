@@ -32,7 +32,8 @@ export interface Repeated {
 }
 
 /**
- * The name, in a result's `_meta`, of the idempotency key. With it a program can repeat the call or find its outcome.
+ * The name of the idempotency key in a result's `_meta`. With this key, a program can repeat the call or find its
+ * outcome.
  */
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 

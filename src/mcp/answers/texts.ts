@@ -78,7 +78,7 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
   ]
 }
 
-/** Returns the paths of the fields with these names, each with its inner fields; '' matches all. */
+/** Returns the paths of the fields with these names, and of their inner fields; '' matches all fields. */
 function pathsOf(names: readonly string[], rows: readonly Fields[]): string[] {
   const paths = [...new Set(rows.flatMap((fields) => [...fields.keys()]))]
   return names.flatMap((name) => paths.filter((path) => name === '' || path === name || path.startsWith(`${name}.`)))

@@ -1,4 +1,6 @@
-/** The largest event of a stream, and the largest answer of any other kind. Our own endpoint stays far below it. */
+/**
+ * The size limit of a stream's event, and of an answer that is no stream. Our own endpoint stays far below this limit.
+ */
 export const largestBytes = 8 * 1024 * 1024
 
 /** How much of a refusal's text is read. Real refusals are far shorter. */

@@ -26,7 +26,7 @@ export class Announcer {
   readonly #dependencies: AnnouncerDependencies
   /** Reads the activity: changes made with credentials, and changes of credentials. */
   readonly #watch: ChangeWatcher<Change>
-  /** Follows the reader of the outbox: changes of records by anyone. */
+  /** Follows the outbox: changes of records by anyone. */
   readonly #following: Following
   /** The queue of announcements, which are sent in sequence. */
   #announcing: Promise<void> = Promise.resolve()

@@ -24,7 +24,7 @@ export const defaultLimits = Object.freeze({
   eventCharactersPerSession: 8 * 1024 * 1024,
   /** How long after an event a stream can be resumed. */
   eventKeptMs: 10 * 60_000,
-  /** Unread messages between processes, and how long one is kept. */
+  /** Unread messages from other processes, and how long each is kept. */
   mailPerSession: 100,
   mailKeptMs: 60_000,
   /** How often the store deletes expired and delivered data. */

@@ -26,7 +26,7 @@ const mailCharacters = 64 * 1024
 export class Mailbox {
   readonly #dependencies: MailboxDependencies
   readonly #tag: string
-  /** The waiting calls with the start of each, longest first. */
+  /** The calls that wait, in the order in which they began to wait. */
   #waiting: readonly { sinceMs: number }[] = []
   #seen: Set<string> | undefined
   #stop: AbortController | undefined

@@ -43,7 +43,7 @@ export class SessionStreams {
     return { stream, response: streamResponse(response.body) }
   }
 
-  /** Serves a GET: a new stream for unrelated messages, or the resumption of an interrupted one. */
+  /** Serves a GET: a new stream for messages that belong to no request, or the resumption of an interrupted stream. */
   async listen(lastEventId: string | null, primed: boolean): Promise<Response> {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
@@ -63,7 +63,10 @@ export class SessionStreams {
     return streamResponse(response.body)
   }
 
-  /** Returns the stream for unrelated messages. With `isRead`, returns only a stream that the host is reading. */
+  /**
+   * Returns the stream for messages that belong to no request. With `isRead`, returns only a stream that the host is
+   * reading.
+   */
   listened(isRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
     return read ?? (isRead ? undefined : this.#listening.at(-1))

@@ -35,7 +35,7 @@ export interface AskedState {
   askedAtMs: number
 }
 
-/** Seals a question that is asked now. */
+/** Seals the state of a question, with the current time as the time of asking. */
 export function seal(
   { people, system }: Dependencies,
   state: Omit<AskedState, 'askedAtMs'>,

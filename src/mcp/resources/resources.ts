@@ -22,7 +22,7 @@ import { readSkill, skillResources, scheme as skillScheme } from './skills.ts'
 /** How many resources of each kind are listed, newest first. Older ones can still be read by their address. */
 const listedOfEach = 10
 
-/** Lists the views, this run's activity, the newest of each kind, and the skills. */
+/** Lists the views, this run's activity, the newest resources of each kind, and the skills. */
 export async function listResources(
   dependencies: Dependencies,
   cursor: string | undefined,
@@ -153,7 +153,9 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((inner, name) => (inner as Record<string, unknown> | null | undefined)?.[name], value)
 }
 
-/** Renders a line for each value, `attributes.status: "used"`. Texts stay quoted, so that none can add a line. */
+/**
+ * Renders a line for each value, such as `attributes.status: "used"`. Texts stay quoted, so that none can add a line.
+ */
 function linesOf(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [`${path}: ${JSON.stringify(value)}`]
   return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))

@@ -21,7 +21,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const { _meta, signal } = mcpReq
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
-  // A call that continues after a person verified may still be the same request, whose progress must not decrease.
+  // After each round of verification, the call may continue within the same request, whose progress must not decrease.
   let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
   const report = (message: string) => {
     if (signal.aborted) return

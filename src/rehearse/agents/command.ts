@@ -12,7 +12,7 @@ import { type Ended, ProcessGroups } from './process-group.ts'
 export interface CommandOptions {
   /** Environment variables besides the trial's: a host needs its own keys. */
   env: Readonly<Record<string, string | undefined>>
-  /** The command that starts this package, for hosts that only start servers. */
+  /** The command that starts this package, for hosts that can only start local servers. */
   start: Start
   system: Pick<System, 'sleep'>
 }

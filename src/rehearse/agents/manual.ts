@@ -8,7 +8,7 @@ interface ManualOptions {
   /** The person's answers: lines, ended by an empty one. */
   input: Readable
   output: Writable
-  /** The command that starts this package, for hosts that only start servers. */
+  /** The command that starts this package, for hosts that can only start local servers. */
   start: Start
 }
 

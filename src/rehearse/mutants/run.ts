@@ -95,7 +95,7 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
   return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedOf(trial) }
 }
 
-/** Judges careful's trial with a false answer. No new trial is needed. */
+/** Judges the careful agent's trial with a false answer. No new trial is needed. */
 function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
   const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
   const { answer: truth, effects, state } = control

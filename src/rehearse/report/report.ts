@@ -54,7 +54,9 @@ ${families.flatMap((family) => family.scenarios.map((one) => scenarioPart(one, f
   })
 }
 
-/** Renders controls that narrow the scenarios. The script shows them, since they need it. */
+/**
+ * Renders the filters of the scenarios. They need the page's script, so they are hidden until the script shows them.
+ */
 function filters(families: readonly Family[]): Html {
   const options = families.map(({ id, name }) => html`<option value="${id}">${name}</option>`)
   const choice = html`<label>Family <select><option value="">All</option>${options}</select></label>`

@@ -39,8 +39,9 @@ const maxEvents = 10
 const maxReads = 3
 
 /**
- * Works like a careful shopper: buys from exactly the right shop, pays the total of the task and nothing more, retries under the
- * same key, asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the ledger says.
+ * Works like a careful shopper. Buys from exactly the right shop, pays no more than the task says, and retries under
+ * the same key. Asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the
+ * ledger says.
  */
 export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> {
   const surely = persistent(tools)
@@ -132,7 +133,7 @@ interface Purchase {
   payer: Payer
 }
 
-/** Starts a cart with no extras but those that are wanted, and a total that the task allows. @throws NotDone */
+/** Starts a cart with only the wanted extras, and a total that the task allows. @throws NotDone */
 async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
   const checkoutInput = { shopId: shop.id, items, ...payer }
@@ -172,7 +173,7 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
   throw new NotDone(`${goal.shop} took no card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`)
 }
 
-/** Follows an order until everything that the task waits for has happened. */
+/** Follows an order until it has reached the status that the task requires. */
 async function followOrder(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
   let isReturned = goal.until !== 'returned'

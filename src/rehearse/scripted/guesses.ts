@@ -4,7 +4,10 @@ import { missingIn } from '../questions.ts'
 import { answeredData, isSame, openShops } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** Completes a step as agents do that never ask: with the first thing that fits, and with the latest payment. */
+/**
+ * Completes a step like an agent that never asks: with the first shop and products that fit, or with the latest
+ * payment.
+ */
 export async function guessStep(tools: Tools, step: Step): Promise<Step> {
   if (missingIn(step).length === 0) return step
   if (step.do === 'buy') return guessedPurchase(tools, step)
@@ -42,7 +45,7 @@ const placeholder = /\{[a-z]\w*\}/
 
 const hasPlaceholder = (text: string) => placeholder.test(text)
 
-/** Returns whether a name begins like a pattern, up to what the pattern lacks. */
+/** Returns whether a name begins like a pattern, up to the pattern's first placeholder. */
 function isNameLike(name: string, pattern: string): boolean {
   return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

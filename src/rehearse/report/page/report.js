@@ -18,7 +18,7 @@ const createFilters = () => {
     }),
   )
 
-  /** Shows only the scenarios of the chosen family that contain the written words. */
+  /** Shows only the scenarios of the chosen family that contain the typed text. */
   const filter = () => {
     const [wanted, chosen] = [words?.value.trim().toLowerCase() ?? '', family?.value ?? '']
     const shown = scenarios.filter((one) => {
@@ -47,19 +47,19 @@ const createFilters = () => {
 
   filters?.removeAttribute('hidden')
   filters?.addEventListener('input', filter)
-  // A browser that navigates back restores the chosen values.
+  // Applies values that the browser restored after a navigation back.
   filter()
   return showAll
 }
 
-// Opens the trials that an address names or that are printed.
+// Opens the trial that the page's address names, and trials that are printed.
 ;(() => {
   const showAll = createFilters()
 
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Opens the trial that the address, or its step, names, in browsers that do not do so themselves. */
+  /** Opens the trial that the address names, directly or by one of its steps. Some browsers do this by themselves. */
   const openNamed = () => {
     const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (named === null) return
@@ -78,7 +78,7 @@ const createFilters = () => {
     })
   }
 
-  // Printed pages show failed trials in full, and those that the reader opened.
+  // Printed pages show failed trials in full, and the trials that the reader opened.
   /** @type {HTMLDetailsElement[]} */
   let openedForPaper = []
   addEventListener('beforeprint', () => {
