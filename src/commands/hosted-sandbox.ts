@@ -54,13 +54,13 @@ export async function openHostedSandbox({
       credentials,
       publicUrl,
       fetch: (request: Request) => fetch(request),
-      /** Starts to listen; `door` answers the requests. */
-      listen: async (port: number, door: Site['fetch'] = fetch) => {
-        const serveOptions = { fetch: door, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
+      /** Starts to listen; `answer` serves the requests. */
+      listen: async (port: number, answer: Site['fetch'] = fetch) => {
+        const serveOptions = { fetch: answer, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
         listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
-        // First answers the requests that are waiting for a status.
+        // First ends the requests that wait for a record to reach a status.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

@@ -10,7 +10,7 @@ interface McpLoad {
   streams: number
 }
 
-/** The buckets, from the time of an answer out of memory to the time after which clients give up. */
+/** The buckets, from the time of an answer from memory to the time after which clients give up. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
@@ -62,7 +62,7 @@ export function createMetrics() {
       gauge('store_connections', 'Connections to the database that a transaction uses now.', loadReader('connections'))
       counter(
         'store_groups',
-        'Database transactions, each of which carries out one or more transactions.',
+        'Database transactions. Several requests that arrive together can share one.',
         loadReader('groups'),
       )
       counter(

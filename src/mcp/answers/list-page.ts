@@ -27,6 +27,6 @@ function indexAfter<T>(items: readonly T[], name: (item: T) => string, cursor: s
   if (index !== -1) return index + 1
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `cursor must be the nextCursor of the page before; got ${show(cursor)}.`,
+    `cursor must be the nextCursor of the previous page; got ${show(cursor)}.`,
   )
 }

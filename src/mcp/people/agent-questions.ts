@@ -121,7 +121,7 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
       ...(jwksUri === undefined ? [] : [`Its keys: ${quoted(jwksUri)}`]),
       ...(agents === undefined ? [] : [agentsFact(agents)]),
     ],
-    effect: 'Tokens issued through it end at once. From now on it can sign in only as these agents.',
+    effect: 'Tokens issued through it end at once. New sign-ins follow these terms.',
     tick: 'Yes, change it',
   }
 }

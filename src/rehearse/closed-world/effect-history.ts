@@ -1,7 +1,7 @@
 import type { Effect } from '../results.ts'
 
 /** Returns whether an effect cancels a payment. A payment that a person denied still counts as requested. */
-const isBack = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
+const cancels = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, with their relations to each other. */
 export class EffectHistory {
@@ -26,7 +26,7 @@ export class EffectHistory {
   /** Returns the money that went out in the end, without released holds and canceled payments. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
-    if (what !== 'purchase') return later.some(isBack) ? 0 : cents
+    if (what !== 'purchase') return later.some(cancels) ? 0 : cents
     return later.filter((one) => one.what === 'release').reduce((left, one) => left - (one.cents ?? 0), cents)
   }
 
@@ -36,7 +36,7 @@ export class EffectHistory {
     )
   }
 
-  /** Returns the agent's purchases at a merchant that it did not return. */
+  /** Returns the purchases at a merchant that the agent made and did not return. */
   keptAt({ at, of }: Effect): Effect[] {
     const atMerchant = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
     const returned = new Set(atMerchant.filter(({ what }) => what === 'return').map(({ id }) => id))
