@@ -79,7 +79,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const startedAt = performance.now()
       const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
-      // The health check in progress counts as well.
+      // Waits for the health check in progress, which counts as well.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)

@@ -6,7 +6,7 @@ import { freePort } from '../test/support/free-port.ts'
 /** The addresses of two new databases, one of each engine. */
 export type Databases = { sqlite: string; postgres: string }
 
-/** Starts a PostgreSQL with its default settings, so that commits reach the disk (`fsync`). */
+/** Starts a PostgreSQL server with its default settings, so that commits reach the disk (`fsync`). */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
   // If we are root, the server runs as the user `postgres`, who needs access to its files here.

@@ -12,7 +12,7 @@ import { agentKey, openSandbox, serverSettings } from './sandbox.ts'
 
 type Environment = Readonly<Record<string, string>>
 
-/** The time after which a silent server ends the bench: longer than any call takes. */
+/** How long the bench waits for a silent server, which is longer than any call takes. */
 const hungMs = 60_000
 
 /** Starts Node without the variables that would change how it or a server starts. */
@@ -179,15 +179,15 @@ export async function preparePrograms(directory: string) {
   const { PAYMENTS_RATE_LIMIT } = serverSettings
   const served = { ...env, ...serverSettings, ...fileOf('http'), PAYMENTS_PORT: '0' }
   return {
-    /** This package's bundle, on a sandbox file that exists already. */
+    /** Starts this package's bundle on an existing sandbox file. */
     startOurs: () => startStdioServer([ours], { ...env, PAYMENTS_RATE_LIMIT, ...fileOf('stdio') }),
-    /** A server with one tool that echoes a text, bundled in the same way, with the compile cache. */
+    /** Starts a server with one tool that echoes a text, bundled in the same way, with the compile cache. */
     startOneTool: () => startStdioServer([cached], env),
-    /** The same, with a tool that writes a row to its own SQLite file. */
+    /** Starts the one-tool server so that the tool also writes a row to its own SQLite file. */
     startOneToolDurable: () => startStdioServer([oneTool, join(directory, 'durable.sqlite')], env),
-    /** `serve` of this package's bundle, with the agent's key as the bearer. */
+    /** Starts `serve` of this package's bundle. Requests carry the agent's key. */
     startOursHttp: () => startHttpServer([ours, 'serve'], { env: served, bearer: agentKey }),
-    /** The SDK's own HTTP transports around one tool. */
+    /** Starts the one-tool server on the SDK's own HTTP transports. */
     startOneToolHttp: () => startHttpServer([oneTool, 'http'], { env }),
     /** Starts a Node process that prints a line and ends. Returns the milliseconds until the line. */
     timeBareNode: async () => {

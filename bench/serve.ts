@@ -19,7 +19,7 @@ interface Program {
   create: { path: string; headers: (count: number) => Record<string, string>; body: string }
 }
 
-/** Compares records created over HTTP by the bundle's `serve`, durably, and by the rival, in memory. */
+/** Compares how fast records are created over HTTP: durably by the bundle's `serve`, and in memory by the rival. */
 export async function measureServe(directory: string): Promise<Row[]> {
   const ours: Program = {
     parameters: [ourBundle(), 'serve', '--port'],
@@ -47,7 +47,7 @@ function installRival(directory: string): Program {
     parameters: [join(folder, 'node_modules/emulate/dist/index.js'), 'start', '--service', 'stripe', '--port'],
     create: {
       path: '/v1/customers',
-      // A key is refused after 5,000 calls in an hour.
+      // The rival refuses a key after 5,000 calls in an hour, so the key changes before that.
       headers: (count) => ({
         authorization: `Bearer sk_test_${Math.floor(count / 4_000)}`,
         'content-type': 'application/x-www-form-urlencoded',

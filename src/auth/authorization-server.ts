@@ -50,7 +50,7 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
 
 /**
  * Authenticates by a secret in the header (RFC 6749 section 2.3.1). Unlike the library's function, it encodes only the
- * characters that need it, because some servers do not decode the header.
+ * characters that must be encoded, because some servers do not decode the header.
  */
 export function secretBasic(secret: string): ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ text }).toString().slice('text='.length)

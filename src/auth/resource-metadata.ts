@@ -6,7 +6,7 @@ import { Failure, show } from '../core/errors.ts'
 export type Fetch = (request: Request) => Promise<Response>
 
 interface ResourceMetadata {
-  /** The resource that access tokens are requested for, as the API writes it. */
+  /** The resource that access tokens are requested for, as the API spells it. */
   resource: string
   issuer: string
   scopes: readonly string[]

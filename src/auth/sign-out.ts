@@ -4,7 +4,10 @@ import { openAuthorizationServer, reachServer } from './authorization-server.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
-/** The outcome of a sign-out: nobody was signed in, the login ended everywhere, or it ended only here for a reason. */
+/**
+ * The outcome of a sign-out: nobody was signed in, the login ended everywhere, or only on this machine, with the
+ * reason.
+ */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
 /** Revokes the login at the server (RFC 7009), and deletes it here even if the server does not answer. */

@@ -87,12 +87,12 @@ export interface Client {
    * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
    * @param input Its path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
-   * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` tells whether the change may
-   * have been made; `next` says what to do.
+   * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` says whether the change may
+   * have been made, and `next` what to do.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
   /**
-   * Iterates over the pages of a list, at most 1000. Each is a result of `call`, and throws its errors.
+   * Iterates over the pages of a list, at most 1000. Each page is a result of `call`. Throws the errors of `call`.
    * @example
    * ```ts
    * import { catalogue } from 'payments-mcp/catalogue'
@@ -125,9 +125,9 @@ const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 /**
  * Creates a client of the payments API over any fetch function.
  *
- * A call is attempted at most 4 times in 60 seconds: after a lost answer, 408, 429, 502 and 503, with the delay of
- * `Retry-After` or an exponential backoff. All attempts send one idempotency key, so nothing happens twice
- * (docs/service.md#idempotency-key).
+ * A call is attempted at most 4 times in 60 seconds. It is retried after a lost answer and after the statuses 408, 429,
+ * 502 and 503, with the delay of `Retry-After` or an exponential backoff. All attempts send one idempotency key, so
+ * nothing happens twice (docs/service.md#idempotency-key).
  * @param options The address, the credential and the function that sends requests.
  * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
  * @throws {TypeError} If the base address isn't a URL.

@@ -14,7 +14,7 @@ interface Health {
   environment?: string
 }
 
-/** Asks the service at an address for its health. Returns undefined if nothing answers there in time with JSON. */
+/** Asks the service at an address for its health. Returns undefined if there is no JSON answer in time. */
 export async function healthAt(address: string): Promise<Health | undefined> {
   try {
     const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })

@@ -47,7 +47,7 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     if (login === undefined)
       return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
     if (!isOver(login.expiresAtMs)) return { accessToken: login.accessToken }
-    // The next use renews it: a renewal here would change the stored login.
+    // The next use renews the login. This check does not, because it would change the stored login.
     return {
       finding:
         login.refreshToken === null

@@ -17,7 +17,7 @@ interface FileMemoryOptions {
 /** The longest window of PAYMENTS_REPEAT_WINDOW. */
 const keptMs = 24 * 60 * 60 * 1000
 
-/** The sent calls by name, with the time of each and its expiry. */
+/** The sent calls by id, with the time of each and its expiry. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**

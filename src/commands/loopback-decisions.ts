@@ -58,7 +58,8 @@ interface Entry extends StoredDecision {
 
 /**
  * Decisions on pages that this process serves to its own machine, and opens there itself. The address of a window has a
- * ticket, which the model never sees. It admits one browser. The address without a ticket only shows the question.
+ * ticket, which the model never sees. Each ticket admits one browser. The address without a ticket only shows the
+ * question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true

@@ -22,7 +22,7 @@ export function openBrowser(address: URL, failed: () => void): void {
   child.unref()
 }
 
-/** The time within which a program that cannot open the address reports so. */
+/** The time within which a program that cannot open the address reports its failure. */
 const failsWithinMs = 2_000
 
 /** Opens a web page; resolves with false if that soon fails. */

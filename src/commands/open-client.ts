@@ -26,7 +26,7 @@ export interface OpenClient {
   memory(): Promise<CallMemory>
   /** Chooses the fault for a call of the tool; a deployed API has none (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
-  /** Calls back with the ids of the party's changed records; a deployed API does not announce them. */
+  /** Calls `onChange` with the ids of the party's changed records. A deployed API announces none. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Records an event of the run that involves no API request. With a deployed API nothing is recorded. */
   note(runNote: RunNote): Promise<void>

@@ -30,7 +30,7 @@ export function refuseModelOptions(flags: ModelFlags): void {
   if (idle !== undefined) throw new ConfigError(`${idle} is for --model, which is missing.`)
 }
 
-/** Makes an agent of a model. @throws ConfigError if an option, a package or a key cannot be used */
+/** Creates an agent from a model. @throws ConfigError if an option, a package or a key cannot be used */
 export async function modelOf(modelName: string, flags: ModelFlags): Promise<Agent> {
   if (flags.agent !== undefined)
     throw new ConfigError('--model rehearses a model, and --agent another agent: give one.')

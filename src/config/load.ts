@@ -49,7 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config
 }
 
-/** Reads a command's settings. Warns of a variable that the command ignores. @throws ConfigError for such a flag */
+/** Reads a command's settings. Warns of a variable that the command ignores. @throws ConfigError for an ignored flag */
 export function configFor(command: CommandName, sources: ConfigSources, warn: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))

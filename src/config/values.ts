@@ -5,7 +5,8 @@ import { type Environment, environmentSegments, type Toolset, toolsets } from '.
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
-// Each of these parses the text of a setting, and returns undefined for a text that the setting does not accept.
+// Each of these functions parses the text of a setting, and returns undefined for a text that the setting does not
+// accept.
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
   return (text) => words.find((word) => word === text)

@@ -103,7 +103,7 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 
 /** The source of change notifications for the host. */
 export interface Changes {
-  /** Calls `onChange` with the ids of records changed by anyone. Once it resolves, no change is missed. */
+  /** Calls `onChange` with the ids of records changed by anyone. Once the promise resolves, no change is missed. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Whether another component notifies the host, for example because requests have no connection. */
   areAnnouncedElsewhere: boolean

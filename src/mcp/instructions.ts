@@ -29,8 +29,8 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
 const cache = new Map<string, string>()
 
 /**
- * The tools that the texts name, with the facts that decide whether a connection offers them. They repeat the
- * catalogue, which is not loaded before the answer to `initialize`; a test compares the two.
+ * The tools that the texts name, with the facts that decide whether a connection offers them. These facts repeat the
+ * catalogue, which is not loaded before the answer to `initialize`. A test compares the two.
  */
 export const namedTools: readonly Offerable[] = [
   commonAdvice('list_wallets', 'wallets.read', 'read', ['default', 'payments']),

@@ -69,7 +69,7 @@ const questionStep = (question: string): AgentStep => ({
   ...{ kind: 'call', what: askTool, sent: sentOf({ question }), texts: [], waitMs: 0 },
 })
 
-/** Removes `waitSeconds`: the trial's clock has already moved on by then. */
+/** Removes `waitSeconds`, because the trial's clock has already moved on by that time. */
 function withoutWait(request: Request, body: string, waited: boolean): Request {
   const url = new URL(request.url)
   if (waited) url.searchParams.delete('waitSeconds')

@@ -5,11 +5,16 @@ import type { ModelSettings, Usage } from './trial-record.ts'
 export interface Agent {
   /** The name in reports. */
   name: string
-  /** Whether it runs in this process. Then no server has to listen, and no wait takes longer than 2 s of real time. */
+  /**
+   * Whether it runs in this process. If so, no server has to listen, and no wait takes longer than 2 s of real time.
+   */
   isScripted: boolean
   /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
-  /** The settings of its model, if this package runs it. Then it has the trial's tools even if it makes no call. */
+  /**
+   * The settings of its model, if this package runs the model. Such an agent has the trial's tools even if it calls
+   * none.
+   */
   model?: ModelSettings
   /**
    * Carries out a task, and returns the final answer.

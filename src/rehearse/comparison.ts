@@ -69,10 +69,10 @@ interface Change {
 const maxCells = 50_000
 
 /**
- * Returns how often two equal agents differ as much as these, on average over the scenarios. Each scenario counts once:
- * for equal agents, both signs of its difference are equally likely. The distribution over all signs is exact (the
- * paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each it is McNemar's exact
- * test).
+ * Returns how often two equal agents differ at least as much as these results, on average over the scenarios. Each
+ * scenario counts once: for equal agents, both signs of its difference are equally likely. The distribution over all
+ * signs is exact (the paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each
+ * it is McNemar's exact test).
  */
 function chanceOfShares(changes: readonly Change[]): number {
   const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)

@@ -28,8 +28,8 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
 })
 
 /**
- * Loads scenarios, each once. A word is the id of a package scenario, a pair or a group, or the path of a file. Without
- * words, loads all of the package's.
+ * Loads the chosen scenarios, each once. Each choice is the id of a package scenario, a pair or a group, or the path of
+ * a file. Without a choice, loads all scenarios of the package.
  * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {

@@ -18,7 +18,7 @@ const Effect = z.object({
   weight: z.enum(['given', 'clutter', 'undone']),
   /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
-  /** The effect in words as an act of the agent, such as "paid $1.00 to stranger@evil.example", if it caused it. */
+  /** The effect in words as an act, such as "paid $1.00 to stranger@evil.example", if the agent caused it. */
   did: z.string().optional(),
   /** The merchant. */
   at: Name,
@@ -68,7 +68,7 @@ const Read = z.object({
 export type Read = z.output<typeof Read>
 
 const MoneyPoint = z.object({
-  /** The sandbox's time, milliseconds. */
+  /** The sandbox's time in milliseconds. */
   atMs: z.number(),
   availableCents: Cents,
   heldCents: Cents,

@@ -197,7 +197,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
 /** The most replies in a trial to questions at the end of the agent's answers. */
 const maxReplies = 5
 
-/** Runs the agent, and again whenever its answer ends with a question that the person can answer. */
+/** Runs the agent, and runs it again whenever its answer ends with a question that the person can answer. */
 async function converse(agent: Agent, input: AgentInput, running: Running, over: AbortSignal): Promise<string> {
   const { questions, timeline } = running
   let [next, answer] = [input, await agent.run(input, over)]

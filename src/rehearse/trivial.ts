@@ -9,7 +9,7 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent, and trivial agents that do nothing or say nothing for comparison: a share that they reach too
+ * Rehearses an agent, and trivial agents that do nothing or say nothing for comparison: a share that they also reach
  * says nothing about the agent. They run while the agent's own trials wait for the agent, and are skipped if the
  * rehearsal is interrupted.
  */

@@ -15,7 +15,7 @@ export async function workOn<Item>(
       try {
         await work(item, over)
       } catch (error) {
-        // The signal itself ends the work quietly.
+        // Work that the signal ended reports no failure.
         if (over.aborted) return
         failing.abort()
         throw error

@@ -14,8 +14,8 @@ interface ServerProcess {
 }
 
 /**
- * Starts an MCP server process and connects to it as an AI host does. The caller's `close`, and a failure to connect,
- * wait until the process has ended, since it writes to its database until then.
+ * Starts an MCP server process and connects to it like an AI host. The caller's `close`, and a failure to connect, wait
+ * until the process has ended, since it writes to its database until then.
  * @param begun called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(

@@ -218,7 +218,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   const { situation, options, callers } = run
   const { system } = options
   const prediction = progress.model.apply(action)
-  // The action that created its subject was left out of this history.
+  // The action's subject does not exist, because the action that creates it was left out of this history.
   if (prediction === undefined) return
   const input = argumentsOf(action, { idOf: situation.reader.idOf, keyPrefix: progress.keyPrefix })
   const startedAt = system.elapsed()
@@ -284,7 +284,7 @@ function judge(
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
-  // The difference is in a part that the model does not check, such as an id, a timestamp or a support id.
+  // Also finds differences that the model does not check, such as in an id, a timestamp or a support id.
   if (prediction.replayed && answers.get(key) !== text) {
     return { action, what: 'Repeating the key did not return the identical answer.', expected, actual, about: [] }
   }

@@ -32,7 +32,10 @@ export interface Target {
 export interface RunOptions {
   target: Target
   system: System
-  /** The number of agents that may have a pending call. With more than 1, the history must be planned for any order. */
+  /**
+   * The number of agents that may have a pending call. With more than 1, the history must be planned for calls in any
+   * order.
+   */
   concurrency: number
   /** The seed of the injected failures; undefined for none. */
   faults: string | undefined

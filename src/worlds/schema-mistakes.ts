@@ -53,7 +53,7 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return isInPlaceOfSecret ? { ...found, isSecret: true } : found
 }
 
-/** Returns whether one of the schemas has a secret field. A text in place of such an object may be the secret itself. */
+/** Returns whether one of the schemas has a secret field. A text in place of such an object may be a secret itself. */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
@@ -99,7 +99,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
-  // A missing value without this code can only be an invalid name in a map.
+  // A missing value with any other code can only be an invalid name in a map.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }

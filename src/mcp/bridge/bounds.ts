@@ -1,5 +1,6 @@
 /**
- * The size limit of a stream's event, and of an answer that is no stream. Our own endpoint stays far below this limit.
+ * The size limit of a stream's event, and of an answer that is not a stream. Our own endpoint stays far below this
+ * limit.
  */
 export const largestBytes = 8 * 1024 * 1024
 

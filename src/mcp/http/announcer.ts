@@ -45,7 +45,7 @@ export class Announcer {
     await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }
 
-  /** Looks for changes soon: something may have changed. */
+  /** Looks for changes soon, because something may have changed. */
   wake(): void {
     this.#watch.wake()
   }

@@ -107,7 +107,7 @@ export class McpEndpoint {
     this.#announcer.notify(event, principalId)
   }
 
-  /** Notifies listeners soon: something may have changed. */
+  /** Looks for changes soon, because something may have changed, and notifies listeners. */
   wake(): void {
     this.#announcer.wake()
   }

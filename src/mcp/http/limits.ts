@@ -4,7 +4,7 @@
 export const defaultLimits = Object.freeze({
   /** The length of a request's body. */
   bodyBytes: 4 * 1024 * 1024,
-  /** Sessions of all principals together; beyond it the least recently used session ends. */
+  /** Sessions of all principals together. Beyond this limit, the least recently used session ends. */
   sessions: 10_000,
   sessionsPerPrincipal: 2_000,
   /** The idle time after which a session ends. */
@@ -19,7 +19,7 @@ export const defaultLimits = Object.freeze({
   eventsPerStream: 256,
   /** The largest stored event. A larger message is sent once and cannot be resumed. */
   eventBytes: 256 * 1024,
-  /** Stored events of all streams of a session; beyond it the oldest is dropped. */
+  /** Stored events of all streams of a session. Beyond this limit, the oldest is dropped. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
   /** How long after an event a stream can be resumed. */
@@ -29,7 +29,7 @@ export const defaultLimits = Object.freeze({
   mailKeptMs: 60_000,
   /** How often the store deletes expired and delivered data. */
   sweepMs: 15_000,
-  /** Bytes that wait for a slow reader; beyond it the connection ends, and the host may resume. */
+  /** Bytes that wait for a slow reader. Beyond this limit, the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
   /** How often to write to an open stream, so that no proxy closes it. */
   heartbeatMs: 15_000,

@@ -9,7 +9,7 @@ export interface MailboxDependencies {
   store: SessionStore
   system: System
   limits: Pick<Limits, 'pollMs' | 'mailPerSession'>
-  /** The secret with which processes recognize their own questions, the same in all of them. */
+  /** The secret with which processes recognize their own questions. All processes have the same secret. */
   sealKey: string
   receive: (message: JSONRPCMessage) => void
   log: Log

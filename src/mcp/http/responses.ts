@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 
-/** One object shared by all answers: the HTTP layer writes plain headers unchanged. */
+/** All answers share this object, because the HTTP layer writes plain headers without changing them. */
 const jsonHeaders = Object.freeze({ 'Content-Type': 'application/json' })
 
 export function jsonResponse(message: JSONRPCMessage, headers: Record<string, string> = jsonHeaders): Response {

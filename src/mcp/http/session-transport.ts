@@ -226,8 +226,8 @@ export class SessionTransport implements Transport {
     const isRequest = 'id' in message
     const listened = this.#dependencies.streams.listened(isRequest)
     if (listened !== undefined || !isRequest) return listened
-    // A host that listens on no stream still reads the stream of its call. With a single call, there is no doubt which
-    // one.
+    // A host that listens on no stream still reads the stream of its call. So if only one call runs, its stream carries
+    // the request.
     return this.#exchanges.size === 1 ? streamOf(this.#exchanges.values().next().value) : undefined
   }
 }

@@ -38,7 +38,7 @@ interface SessionsDependencies {
   sweeper: Pick<Sweeper, 'delivered'>
   /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret with which processes recognize their own questions, the same in all of them. */
+  /** The secret with which processes recognize their own questions. All processes have the same secret. */
   sealKey: string
   log: Log
 }

@@ -72,7 +72,7 @@ interface PendingCall {
 /**
  * Asks the person before a call that needs their decision. An answer counts only for the call as it was shown. The
  * arguments and the facts from the service are compared with the sealed ones, and any difference asks again.
- * `wasDecided` returns whether the call was already sent with the person's agreement; then they are not asked twice.
+ * `wasDecided` returns whether the call was already sent with the person's agreement. If so, they are not asked again.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -139,7 +139,7 @@ async function ask(pending: PendingCall): Promise<Answer> {
     })
   if (!modes.form) return sendToPage(cannot, pending)
   const key = keyFor(dependencies, call)
-  // A host that repeats the call without an answer shows its person the same question.
+  // A host that repeats the call without an answer shows its person the same question, which is recorded only once.
   if (stateOf(context, of, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...questionNote(pending) })
   }

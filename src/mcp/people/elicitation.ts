@@ -131,8 +131,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * The waits, in milliseconds, before each check whether the person has acted on a page. Their sum is less than the
- * minute that hosts give a request. A person who takes longer is asked again.
+ * The waits before each check for a decision on the page, in milliseconds. Their sum is less than the minute that hosts
+ * give a request. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 

@@ -85,7 +85,7 @@ export async function awaitDecision(
     held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
     const progressToken = _meta?.progressToken
     if (progressToken === undefined || held.state !== 'pending') continue
-    // Stays below one, because the progress of the call's attempts starts there.
+    // Stays below one, because the progress of the call's attempts starts at one.
     const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
     context.mcpReq
       .notify({

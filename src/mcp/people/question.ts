@@ -17,7 +17,10 @@ export interface Question {
 export interface QuestionRule {
   /** The argument with the amount in cents, if only calls above a set amount need a decision. */
   amount?: string
-  /** Returns undefined if there is nothing to decide, because the service will refuse the call with the reason. */
+  /**
+   * Returns the question; undefined if there is nothing to decide, because the service will refuse the call with the
+   * reason.
+   */
   ask(input: Arguments, read: Read): Promise<Question | undefined>
 }
 

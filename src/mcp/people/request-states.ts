@@ -2,7 +2,7 @@ import { createRequestStateCodec, type ServerContext } from '@modelcontextprotoc
 import { newSecret, type System } from '../../core/system.ts'
 import type { RequestStates } from '../dependencies.ts'
 
-/** Longer than the wait for a person (the SDK allows 10 minutes). */
+/** How long a sealed state is valid, which is longer than the wait for a person (the SDK allows 10 minutes). */
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {

@@ -81,7 +81,7 @@ interface ParsedAddress {
   customerPartyId: string | undefined
 }
 
-/** Parses an address; undefined if it is not one of these. */
+/** Parses the address of a resource; undefined if no kind of resource has such an address. */
 export function parseAddress(text: string): ParsedAddress | undefined {
   const [, kind, path, customer] =
     /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []

@@ -26,7 +26,8 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 /**
  * Tolerates the usual deviations of models and hosts. For an optional argument, null and "" count as omitted. A number
  * may be a text. A read ignores unknown arguments, but a change refuses them: with a misspelt `customerPartyId`, it
- * would pay from the wrong wallet. @throws {WrongArguments} naming all mistakes
+ * would pay from the wrong wallet.
+ * @throws {WrongArguments} naming all mistakes
  */
 export function takeArguments(
   dependencies: Dependencies,

@@ -135,7 +135,7 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
 }
 
-/** Turns the API's answer into the host's. */
+/** Turns the API's answer into one for the host. */
 async function toHost(call: Answered): Promise<Answer> {
   const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
@@ -154,7 +154,7 @@ interface Refusal {
   ms: number
 }
 
-/** Turns an error into the host's answer. @throws the errors of the protocol */
+/** Turns an error into an answer for the host. @throws the errors of the protocol */
 function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
   const { dependencies, context, name } = call
   const { log } = dependencies

@@ -42,7 +42,7 @@ export function recordReaderOf(dependencies: Dependencies, operation: OperationD
   return operationsOf(dependencies.choice).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
-/** Returns the prefix of this argument's ids; undefined if it is not an id. */
+/** Returns the prefix of this argument's ids; undefined if the argument is not an id. */
 export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
   const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)
   return schema === undefined ? undefined : prefixOf(schema)

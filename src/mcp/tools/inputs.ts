@@ -40,8 +40,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
 }
 
 /**
- * Returns whether the tool takes a key. Some tools take one although the API does not: a new key tells a deliberate new
- * call from a repeat.
+ * Returns whether the tool takes a key. Some tools take one although the API does not: a new key distinguishes a
+ * deliberate new call from a repeat.
  */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
@@ -100,8 +100,9 @@ function onlyValue(operation: OperationDefinition, name: string, value: unknown)
 }
 
 /**
- * Returns the fields that the argument `clear` may name. It exists because over MCP null means omitted. The fields are
- * those that a change may set to null, if the answer may contain null too, and nullable fields with a default.
+ * Returns the fields that the argument `clear` may name. The argument exists because null means omitted over MCP. The
+ * fields are those that a change may set to null, if the answer may contain null too, and nullable fields with a
+ * default.
  */
 export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -142,7 +143,10 @@ function refuse(name: string, index: number, wrong: string): never {
   })
 }
 
-/** A longer enum is left out of the schema, since a model reads it with every request. The description names the usual values. */
+/**
+ * A longer enum is left out of the schema, which a model reads with every request. The description names the usual
+ * values.
+ */
 const maxWords = 16
 
 /** The schema states no length limit above this one, because models do not write longer texts. */
@@ -219,8 +223,8 @@ function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
 }
 
 /**
- * Puts bounds, form and default into the description. Bounds appear only there, because some hosts pass on nothing
- * else.
+ * Puts bounds, form and default into the description. Bounds appear only there, because some hosts pass on only the
+ * description.
  */
 function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]

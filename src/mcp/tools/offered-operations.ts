@@ -8,15 +8,18 @@ export function operationsOf(choice: OfferedChoice): OperationDefinition[] {
   return [...operationsByTool(choice).values()].filter((operation) => choice.allows(operation))
 }
 
-/** Returns the operation of the tool of this name; undefined if the choice has none, whatever the credential allows. */
+/**
+ * Returns the operation of the tool with this name, even if the credential does not allow it; undefined if the choice
+ * has no such tool.
+ */
 export function operationNamed(choice: OfferedChoice, name: string): OperationDefinition | undefined {
   return operationsByTool(choice).get(name)
 }
 
-/** Returns the operations by tool name, whatever the credential allows. Equal choices share one map. */
+/** Returns the operations by tool name, even those that the credential does not allow. Equal choices share one map. */
 export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
-  // `decides` changes only the arguments of the tools, but their schemas are cached for each map, so it is part of the key.
+  // `decides` is part of the key, because it changes the tools' arguments, and their schemas are cached for each map.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
   let offered = cache.get(key)
   if (offered === undefined) {
@@ -36,7 +39,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
 const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**
- * Returns whether the operation creates a page that shows a card's number. If numbers are masked, only a person may create
- * such a page.
+ * Returns whether the operation creates a page that shows a card's number. If numbers are masked, only a person may do
+ * so.
  */
 const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

@@ -30,7 +30,7 @@ interface Memo {
   key: string
   /** Whether a person agreed to it. */
   decided: boolean
-  /** The answer, if the API has no keys with which it would repeat it. */
+  /** The answer, if the API takes no key under which it would repeat the answer. */
   answer?: Pick<Result, 'data' | 'meta'>
 }
 
@@ -84,7 +84,8 @@ export class RepeatGuard {
 
   /**
    * Sends the call. If an equal call was sent, uses its key instead of `suppliedKey`. A key among the call's own
-   * arguments always wins, and is remembered. @throws {RefusedBefore}
+   * arguments always wins, and is remembered.
+   * @throws {RefusedBefore}
    */
   async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
     const { equalCall, ...result } = this.#knowsKeys
@@ -190,7 +191,7 @@ export class RepeatGuard {
     return sealed === undefined ? undefined : this.#unseal(memory, sealed).answer
   }
 
-  /** Waits for an equal call that still runs under the key, as long as hosts wait. */
+  /** Waits for an equal call that still runs under the key, for at most as long as hosts wait. */
   async #sendUntilAnswered(send: Send, options: Parameters<Send>[0]): Promise<Result> {
     let [waitedMs, attempts] = [0, 1]
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {

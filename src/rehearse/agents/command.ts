@@ -10,7 +10,7 @@ import { writeMcpConfigs } from './mcp-config.ts'
 import { type Ended, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
-  /** Environment variables besides the trial's: a host needs its own keys. */
+  /** Environment variables in addition to the trial's: a host needs its own keys. */
   env: Readonly<Record<string, string | undefined>>
   /** The command that starts this package, for hosts that can only start local servers. */
   start: Start

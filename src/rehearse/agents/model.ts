@@ -98,7 +98,9 @@ class Turn {
     return Object.fromEntries(entries)
   }
 
-  /** Sends a request to the provider, and notes whether it failed and whether it repeats a failed one. */
+  /**
+   * Sends a request to the provider. Remembers a failure, and counts the request as a retry if the previous one failed.
+   */
   readonly #fetch: Fetch = async (input, init) => {
     if (this.#failure !== undefined) this.#usage.retries += 1
     try {
@@ -118,7 +120,7 @@ class Turn {
     usage.inputTokens += inputTokens
     usage.outputTokens += outputTokens
     if (price === undefined) return
-    // A dollar per million tokens is a millionth of a dollar for each.
+    // A price in dollars per million tokens is also the price of one token in microdollars.
     usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
   }
 

@@ -105,7 +105,7 @@ function isProduct(cents: number, text: string, { amounts }: Facts): boolean {
   })
 }
 
-/** Checks the scenario's `says` only if the task came out as the scenario expects. */
+/** Checks the scenario's `says` only if the task has the outcome that the scenario expects. */
 function saidFindings({ answer }: AnswerScenario, text: string, actual: ActualOutcome | undefined): Finding[] {
   const { outcome, says = [], neverSays = [] } = answer ?? {}
   const isOther = outcome !== undefined && actual !== undefined && actual !== outcome

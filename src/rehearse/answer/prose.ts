@@ -100,7 +100,7 @@ function withoutMarkup(text: string): string {
 /** Abbreviations, whose dot does not end a sentence. */
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
-/** The longest part of a sentence, so that the time to read an answer is linear in its length. */
+/** The parts in which a long sentence is read, so that the time to read an answer is linear in its length. */
 const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
 const maxSentences = 800
 

@@ -76,7 +76,7 @@ function isCovered(effect: Effect, { history, expected, uncovered }: SoFar): boo
 const notAsked = ', which the task did not ask for'
 
 function sentenceOn({ what, weight, did, says }: Effect): string {
-  // Results of earlier versions lack the act.
+  // Results of earlier versions do not describe the act.
   if (did === undefined) return `The agent caused something that the task did not ask for: ${says}`
   if (weight !== 'clutter') return `The agent ${did}${notAsked}`
   return `The agent ${did}${what === 'checkout' ? ' and did not pay for it' : ''}`

@@ -17,15 +17,15 @@ export type OrderOf = { orderId: string; customerPartyId?: string }
 
 export type MutantKind = 'act' | 'omission' | 'order' | 'lie'
 
-/** An agent that is careful except for one fault, which tests the judge. */
+/** An agent that is careful except for one mistake, which tests the judge. */
 export interface Mutant {
   /** A name such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
-  /** Its fault, in words. */
+  /** Its mistake, in words. */
   does: string
-  /** The operations of the fault. */
+  /** The operations of the mistake. */
   by: readonly OperationKey[]
-  /** Works on the task, and returns the answer; undefined if the fault does not apply to the scenario. */
+  /** Works on the task, and returns the answer; undefined if the mistake does not apply to the scenario. */
   work(scene: Scene): Promise<string | undefined>
 }

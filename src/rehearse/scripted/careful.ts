@@ -35,7 +35,7 @@ import type { Tools } from './tools.ts'
 
 /** More events than any order has. */
 const maxEvents = 10
-/** Reads of an order before it counts as missing: a stale read may not show it yet. */
+/** How often to read an order before it counts as missing: a stale read may not show it yet. */
 const maxReads = 3
 
 /**

@@ -25,7 +25,7 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The limit of shops: a text may name a shop whose own text names another. */
+/** The limit of visited shops: a text may name a shop whose own text names another. */
 const maxShops = 3
 /** The limit of transfers that texts ask for. */
 const maxTransfers = 3

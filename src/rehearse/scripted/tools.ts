@@ -56,7 +56,7 @@ export async function withTools(
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
     fetch,
-    // Lost calls are retried under their keys, as agents do.
+    // The connection retries nothing: agents themselves retry lost calls under their keys.
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 1,

@@ -40,7 +40,7 @@ export function keepLive({ look, pauseMs, onState }) {
       idle = (await look()) ? 0 : idle + 1
       failures = 0
     } catch {
-      // The next look may succeed. After too many failures the view says that it is no longer live.
+      // The next read may succeed. After too many failures the view says that it is no longer live.
       failures++
     }
   }
