@@ -38,7 +38,7 @@ export async function growDatabase(url: string, rows: number): Promise<void> {
   }
   await new Promise((resolve) => setTimeout(resolve, 2))
   const startedAtMs = Date.now()
-  await liveOnce(sandbox)
+  await makeUsualCalls(sandbox)
   await sandbox.close()
   const raw = await openRaw(url)
   try {
@@ -151,7 +151,7 @@ export async function whoami(sandbox: Sandbox): Promise<{ partyId: string; agent
 }
 
 /** Makes the most common calls of a party. All of their records reach a final state. */
-async function liveOnce(sandbox: Sandbox): Promise<void> {
+async function makeUsualCalls(sandbox: Sandbox): Promise<void> {
   const { partyId } = await whoami(sandbox)
   const post = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.apiKey)
   const asAgent = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.key)

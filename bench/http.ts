@@ -58,7 +58,7 @@ const limit = 64
 
 /** Measures calls over HTTP. Each of ours is authorized and durably issues a card; the SDK's server echoes a text. */
 export function measureHttp(programs: Programs): Promise<Row[]> {
-  return inEachEra(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
+  return measureEras(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
     const works = [issue, echo].map((call) => () => rateOf(calls, limit, call))
     const [ours, other] = await inTurns(5, works)
     const measurement = `tool calls over HTTP, ${name}, 64 in flight: issue_agent_card against echo`
@@ -68,7 +68,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
 
 /** Measures the CPU time of a call over MCP and over REST in the serving process. The caller's time does not count. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
-  return inEachEra(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
+  return measureEras(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)
     const [mine = [], other, sdk] = await inTurns(7, [
       () => processorMsOf(ours, issue),
@@ -92,7 +92,7 @@ export function measureProcessor(programs: Programs): Promise<Row[]> {
 
 type Called = { ours: HttpServer; oneTool: HttpServer; issue: Call; echo: Call }
 
-async function inEachEra(programs: Programs, measure: (era: Era, called: Called) => Promise<Row[]>): Promise<Row[]> {
+async function measureEras(programs: Programs, measure: (era: Era, called: Called) => Promise<Row[]>): Promise<Row[]> {
   const [ours, oneTool] = [await programs.startOursHttp(), await programs.startOneToolHttp()]
   try {
     const rows: Row[] = []

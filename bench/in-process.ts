@@ -20,7 +20,7 @@ export async function measureReset(directory: string): Promise<Row[]> {
     const reset = async () => {
       const tookMs: number[] = []
       for (let one = 0; one < resetsOfRound; one++) {
-        await use(reused)
+        await createRecords(reused)
         tookMs.push(await measureMs(() => reused.reset()))
       }
       return median(tookMs)
@@ -37,7 +37,7 @@ async function requestOnce(database: string): Promise<void> {
 }
 
 /** Creates records for the reset to remove: a card and its purchase. */
-async function use({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox>>): Promise<void> {
+async function createRecords({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox>>): Promise<void> {
   const credential = () => keys.agent
   const client = createClient({ baseUrl: url, fetch, credential, instanceId: 'bench', system: realSystem })
   const { data } = await client.operations.issueAgentCard(cardAttributes)

@@ -8,12 +8,12 @@ export function oauthFailure(error: unknown, issuer: string): Failure {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause instanceof Failure) return cause
     if (cause instanceof ResponseBodyError || cause instanceof AuthorizationResponseError) {
-      const description = cause.error_description === undefined ? '' : ` (${printable(cause.error_description)})`
+      const description = cause.error_description === undefined ? '' : ` (${printableText(cause.error_description)})`
       const meaning = meanings[cause.error] ?? `${host} refused the sign-in`
-      return new Failure('unauthenticated', { detail: `${meaning}: ${printable(cause.error)}${description}.` })
+      return new Failure('unauthenticated', { detail: `${meaning}: ${printableText(cause.error)}${description}.` })
     }
   }
-  const reason = error instanceof Error ? printable(reasonOf(error)) : 'the reason is unknown'
+  const reason = error instanceof Error ? printableText(reasonOf(error)) : 'the reason is unknown'
   return new Failure('bad_gateway', { detail: `${host} did not answer as an authorization server does: ${reason}.` })
 }
 
@@ -41,6 +41,6 @@ function reasonOf({ message, cause }: Error): string {
 }
 
 /** Prepares a text of the server for a terminal: on one line, short, without control characters. */
-function printable(text: string): string {
+function printableText(text: string): string {
   return maskSecrets(text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200)).replace(/\.$/, '')
 }

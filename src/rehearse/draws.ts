@@ -146,9 +146,9 @@ const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
 /** Replaces placeholders. A text that is one placeholder becomes its value, which may be a number. */
 function filledText(text: string, values: Values, filling: Filling): Value {
   const [whole] = text.matchAll(placeholder)
-  if (whole?.[0] === text) return resolved(whole[1] ?? '', values, filling) ?? text
+  if (whole?.[0] === text) return resolveName(whole[1] ?? '', values, filling) ?? text
   return text.replace(placeholder, (found, expression: string) =>
-    String(resolved(expression, values, filling) ?? found),
+    String(resolveName(expression, values, filling) ?? found),
   )
 }
 
@@ -161,7 +161,7 @@ const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
 /** Evaluates the text in braces: a name, one of its fields or a sum, perhaps with a format. */
-function resolved(source: string, values: Values, filling: Filling): Value | undefined {
+function resolveName(source: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(source.trim())
   const read = sum.exec(expression)
   if (read === null)

@@ -53,7 +53,7 @@ export class Person {
   /** Finds new approvals and questions. */
   async look(): Promise<void> {
     const { store } = this.#options.stage
-    for (const found of await store.transaction(waitingIn)) {
+    for (const found of await store.transaction(pendingIn)) {
       if (this.#known.has(found.id)) continue
       this.#known.add(found.id)
       if (this.#answerTo(found) !== 'never') this.#waiting.set(found.id, found)
@@ -134,7 +134,7 @@ function outcomeOf(status: number, body: string): string {
   return (JSON.parse(body) as { errors: { code: string }[] }).errors[0]?.code ?? String(status)
 }
 
-async function waitingIn(tx: Transaction): Promise<Waiting[]> {
+async function pendingIn(tx: Transaction): Promise<Waiting[]> {
   const { nowMs, realNowMs } = await readTimes(tx)
   const pending = await tx.db
     .selectFrom('approvals')

@@ -89,7 +89,7 @@ export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], {
       current,
       trials.map((trial): Trial => {
         const whole = withParts(trial)
-        const { asked, trialFields } = askedIn(current, scenario, whole, recorded.seed)
+        const { asked, trialFields } = judgedPartsOf(current, scenario, whole, recorded.seed)
         return { ...whole, ...trialFields, ...judge({ ...current, ...asked }, whole, { isStrict }) }
       }),
     )
@@ -101,7 +101,7 @@ export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], {
  * Returns the parts of a scenario that a trial is judged by. If the scenario has `draw`, it draws them again. If it no
  * longer draws the same task, the recorded parts are used.
  */
-function askedIn(
+function judgedPartsOf(
   current: Scenario,
   recorded: RecordedScenario,
   { asked, number }: Pick<Trial, 'asked' | 'number'>,

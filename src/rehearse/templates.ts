@@ -36,7 +36,7 @@ export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: 
         for (const issue of draws.error.issues) addIssue(issue, ['draw'])
         return one
       }
-      const { mistakes, first } = checked(template, draws.data)
+      const { mistakes, first } = fillAll(template, draws.data)
       for (const { path, message } of mistakes) context.addIssue({ code: 'custom', path: [at, ...path], message })
       if (mistakes.length === 0) for (const issue of first.issues) addIssue(issue, [])
       return { ...first.filled, draw: draws.data }
@@ -47,7 +47,7 @@ export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: 
 const isTemplate = (value: unknown): value is Template => typeof value === 'object' && value !== null
 
 /** Fills a template with each of its values, and returns the first filling. */
-function checked(template: Template, draws: Draws) {
+function fillAll(template: Template, draws: Draws) {
   const mistakes = new Map<string, TemplateMistake>()
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
   const fill = (choose: Choose) =>

@@ -177,7 +177,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
       timer = deadline(bounds.ms, () =>
         ending.abort(new BoundError('timed_out', `It did not answer within ${bounds.ms / 1000} s.`)),
       )
-    const run = converse(agent, givenTo(rehearsed, running, folder?.path ?? '', over), running, over)
+    const run = converse(agent, inputOf(rehearsed, running, folder?.path ?? '', over), running, over)
     const answer = await Promise.race([
       run,
       endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
@@ -236,7 +236,7 @@ async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promi
   throw over.reason
 }
 
-function givenTo(
+function inputOf(
   { scenario, stage, seed }: Rehearsed,
   { gateway, notes }: Running,
   folder: string,

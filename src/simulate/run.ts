@@ -182,7 +182,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
   }
   const startedAt = system.elapsed()
   options.onStage?.('calls', history.length)
-  const queues = concurrency === 1 ? [history] : perAgent(history)
+  const queues = concurrency === 1 ? [history] : groupByAgent(history)
   const waiting = [...queues]
   const worker = async () => {
     for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
@@ -210,7 +210,7 @@ function wrongStart(start: Start): Mismatch | undefined {
   return { action: undefined, what: 'A new sandbox does not have the seeded balances.', expected, actual, about: [] }
 }
 
-function perAgent(history: readonly Action[]): readonly Action[][] {
+function groupByAgent(history: readonly Action[]): readonly Action[][] {
   return [...Map.groupBy(history, ({ agent }) => agent).values()]
 }
 

@@ -36,7 +36,7 @@ export async function shrink<F>(
   // Most failures concern one card, so a single try often reduces thousands of actions to ten.
   const last = best.history.at(-1)
   const names = about.length > 0 ? about : last === undefined ? [] : namesIn(last)
-  await attempt(related(best.history, names))
+  await attempt(relatedActions(best.history, names))
   if (new Set(best.history.map(({ agent }) => agent)).size > 1) {
     await attempt(best.history.map((action) => ({ ...action, agent: 1 })))
   }
@@ -64,7 +64,7 @@ async function leaveOutOne(
 }
 
 /** Selects the actions on the same cards, card transactions and keys, and all clock jumps. */
-function related(history: readonly Action[], about: readonly string[]): Action[] {
+function relatedActions(history: readonly Action[], about: readonly string[]): Action[] {
   const names = new Set(about)
   for (let before = -1; before !== names.size; ) {
     before = names.size

@@ -48,7 +48,7 @@ export function missingAnswerError(found: MissingAnswer): RpcError {
   const refusal = found.reason === undefined ? refusalIn(found.error) : undefined
   if (refusal !== undefined)
     return found.status === 401 ? { ...refusal, message: `${refusal.message} ${next(found)}` } : refusal
-  return { code: missingAnswerCode, message: `${outcomeText(found)} ${carriedOut(found)} ${next(found)}` }
+  return { code: missingAnswerCode, message: `${outcomeText(found)} ${effectText(found)} ${next(found)}` }
 }
 
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
@@ -100,7 +100,7 @@ function noAnswer(reason: string): string {
   return `No answer came from the endpoint (${reason}).`
 }
 
-function carriedOut(found: MissingAnswer): string {
+function effectText(found: MissingAnswer): string {
   if (isCertain(found)) return 'Nothing was carried out.'
   if (reading.test(found.request.method)) return 'The request only reads.'
   return 'It is not known whether the call was carried out.'

@@ -25,7 +25,7 @@ import type { HostContext, Principal } from './host-context.ts'
 import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
-import { methodNotAllowed, notAcceptable, refusedNow, refusedVersion, tooMany } from './refusals.ts'
+import { methodNotAllowed, notAcceptable, refusedVersion, stoppingResponse, tooMany } from './refusals.ts'
 import { refusalResponse, rpc, sessionNotFound } from './responses.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
@@ -142,7 +142,7 @@ export class McpEndpoint {
 
   async #serve(request: Request, arriving: ArrivingBody | undefined): Promise<Response> {
     const { authorize, limit, challenge } = this.#dependencies
-    if (this.#closing) return refusedNow()
+    if (this.#closing) return stoppingResponse()
     const surface = surfaceOf(pathOf(request.url), request.headers)
     if ('problem' in surface) {
       return refusalResponse({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })

@@ -26,7 +26,7 @@ export function methodNotAllowed(allow = 'GET, POST, DELETE'): Response {
   return refusalResponse({ status: 405, code: rpc.server, message, headers: { Allow: allow } })
 }
 
-export function refusedNow(): Response {
+export function stoppingResponse(): Response {
   const message = 'The server is stopping. Send the request again in a moment.'
   return refusalResponse({
     status: 503,

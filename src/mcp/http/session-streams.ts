@@ -55,7 +55,7 @@ export class SessionStreams {
       return tooManyStreams(limits.streamsPerSession)
     }
     if (after !== undefined && interrupted === undefined && after.streamId.startsWith('p')) {
-      return (await resumeFromStore(() => this.#open(), after, this.#dependencies)) ?? nothingMore()
+      return (await resumeFromStore(() => this.#open(), after, this.#dependencies)) ?? noContentResponse()
     }
     const response = this.#open()
     if (after !== undefined && interrupted !== undefined) interrupted.attach(response, after.sequence)
@@ -169,7 +169,7 @@ async function follow(
 }
 
 /** Tells a host to stop resuming (HTML, server-sent events: 204). */
-function nothingMore(): Response {
+function noContentResponse(): Response {
   return new Response(null, { status: 204 })
 }
 

@@ -91,7 +91,7 @@ export class Sessions {
       createdAtMs: nowMs,
       usedAtMs: nowMs,
     }
-    if (record.state.length > stateLimit) return tooMuch(message)
+    if (record.state.length > stateLimit) return tooLargeResponse(message)
     const live = await connect(this.#dependencies, record, state, principal)
     const answer = await live.transport.ask(message)
     if (isJSONRPCErrorResponse(answer)) {
@@ -246,7 +246,7 @@ function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, ru
   return { ...run, toolsets: toolsets ?? null, readOnly, initialize: { protocolVersion, capabilities, clientInfo } }
 }
 
-function tooMuch({ id }: JSONRPCRequest): Response {
+function tooLargeResponse({ id }: JSONRPCRequest): Response {
   const message = `The initialize request is too large: send at most ${stateLimit} characters of capabilities and clientInfo.`
   return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id })
 }

@@ -28,7 +28,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   }
   // A blank header counts as missing: hosts send one for a setting that their user left empty.
   const isGiven = list.trim() !== ''
-  const toolsets = isGiven ? parseToolsets(decoded(list)) : undefined
+  const toolsets = isGiven ? parseToolsets(decode(list)) : undefined
   if (isGiven && toolsets === undefined) {
     const where = inPath === undefined ? 'X-MCP-Toolsets' : 'The path'
     const problem = `${where} got ${show(list)}; it accepts ${acceptedToolsets}.`
@@ -38,6 +38,6 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
 }
 
 /** Decodes percent-encoded commas and spaces of a path. No toolset contains any other encoded character. */
-function decoded(list: string): string {
+function decode(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

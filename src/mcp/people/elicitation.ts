@@ -119,14 +119,14 @@ export function fingerprint(tool: string, input: unknown, questionText: string):
 
 /** Serializes a value so that equal values give equal texts. */
 export function canonical(value: unknown): string {
-  return JSON.stringify(sorted(value))
+  return JSON.stringify(sortKeys(value))
 }
 
 /** Sorts the keys of objects: a host may send the arguments in another order when it answers. */
-function sorted(value: unknown): unknown {
+function sortKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const entries = Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const)
+  if (Array.isArray(value)) return value.map(sortKeys)
+  const entries = Object.entries(value).map(([name, inner]) => [name, sortKeys(inner)] as const)
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 

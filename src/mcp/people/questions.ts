@@ -92,7 +92,7 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
       wire === null
         ? await payee(data, read)
         : `To: ${quotedWhole(wire.beneficiaryName)}, account ${quoted(wire.accountDisplayMask)}`,
-      initiator === null ? undefined : `Requested by: ${asker(initiator)}`,
+      initiator === null ? undefined : `Requested by: ${requester(initiator)}`,
       customer === null ? undefined : `On behalf of: ${quoted(customer.name ?? 'a customer')} (${word(customer.id)})`,
       limits.length === 0 ? undefined : `Held because it exceeds: ${limits.join(', ')}`,
       `Approval: ${word(approvalId)}`,
@@ -113,7 +113,7 @@ async function payee({ attributes: { target, customer } }: z.output<typeof Appro
   return `To: ${payeeWords} (payment ${word(target.id)})${note(found.data.attributes.description)}`
 }
 
-function asker({ actorType, agent }: NonNullable<z.output<typeof Approval>['attributes']['initiator']>): string {
+function requester({ actorType, agent }: NonNullable<z.output<typeof Approval>['attributes']['initiator']>): string {
   return agent === null ? word(actorType) : `agent ${quoted(agent.name ?? 'without a name')} (${word(agent.id)})`
 }
 

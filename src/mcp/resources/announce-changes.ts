@@ -20,7 +20,7 @@ export function announceChanges(
 ): void {
   // Most hosts watch nothing. For them, finding the changed addresses would waste 4 % of the call's CPU.
   if (changes.areAnnouncedElsewhere || subscriptions.isEmpty) return
-  const touched = touchedBy(data, customerPartyId)
+  const touched = touchedAddresses(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
   // In the 2025 era, only subscribed addresses are sent. In the 2026 era, the router of notifications applies the
@@ -39,7 +39,7 @@ export function announceChanges(
  * Returns the addresses of the resources in an answer and of those that they refer to. For example, a purchase uses up
  * its card.
  */
-function touchedBy(data: unknown, customerPartyId: unknown): string[] {
+function touchedAddresses(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as Answered[]
   const references = answered.flatMap((resource) => [
     resource,

@@ -85,12 +85,12 @@ interface ParsedAddress {
 export function parseAddress(text: string): ParsedAddress | undefined {
   const [, kind, path, customer] =
     /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []
-  const id = path === undefined ? undefined : decoded(path)
+  const id = path === undefined ? undefined : decode(path)
   if (kind === undefined || id === undefined) return undefined
-  return { kind, id, customerPartyId: customer === undefined ? undefined : decoded(customer) }
+  return { kind, id, customerPartyId: customer === undefined ? undefined : decode(customer) }
 }
 
-function decoded(text: string): string | undefined {
+function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -50,7 +50,7 @@ export function takeArguments(
   const input: Values = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
   for (const [name, value] of Object.entries(onlyValues(operation))) if (isNothing(input[name])) input[name] = value
   const problems: WrongArguments[] = []
-  const take = tryingAll(problems)
+  const take = collectMistakes(problems)
   const emptied = take(() => clearFields(operation, clear, input))
   const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...emptied }
   const [first, ...others] = wrongArguments(operation, taken)
@@ -70,7 +70,7 @@ export function takeArguments(
 }
 
 /** Returns a function that runs a step, and collects a mistake instead of throwing it. */
-function tryingAll(problems: WrongArguments[]) {
+function collectMistakes(problems: WrongArguments[]) {
   return <Value>(work: () => Value): Value | undefined => {
     try {
       return work()

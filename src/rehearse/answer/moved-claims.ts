@@ -54,7 +54,7 @@ function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Mov
   const tried = isSoft ? [...now, ...facts.waiting, ...facts.failed] : now
   switch (deed) {
     case 'refund':
-      return facts.moves.filter((move) => givenBack(move, facts).size > 0)
+      return facts.moves.filter((move) => returnedAmounts(move, facts).size > 0)
     case 'hold':
       return [...facts.moves, ...(isSoft ? facts.failed : [])]
     case 'buy': {
@@ -86,7 +86,7 @@ function strictAmounts(text: string): number[] {
 
 function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readonly Move[], facts: Facts): boolean {
   const isIn = (cents: number) => {
-    if (deed === 'refund') return moves.some((move) => givenBack(move, facts).has(cents))
+    if (deed === 'refund') return moves.some((move) => returnedAmounts(move, facts).has(cents))
     if (deed === 'charge' || deed === 'pay') return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
     return moves.some((move) => movedAmounts(move, facts).has(cents))
   }
@@ -106,7 +106,7 @@ function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readon
 }
 
 /** Returns the amounts that came back, by a refund or a released hold. */
-function givenBack(
+function returnedAmounts(
   { kind, isNew, cents, heldCents, capturedCents, refundedCents }: Move,
   { read }: Facts,
 ): Set<number> {

@@ -26,9 +26,9 @@ const longestAnswer = 20_000
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
-  let text = unified(answer.slice(-longestAnswer))
+  let text = normalizedText(answer.slice(-longestAnswer))
   for (const foreignText of [...foreign].toSorted((one, other) => other.length - one.length)) {
-    const pattern = unified(foreignText).trim()
+    const pattern = normalizedText(foreignText).trim()
     if (pattern.length < 12) continue
     while (text.includes(pattern)) {
       quotes.push(pattern)
@@ -48,7 +48,7 @@ export const wordSet = (list: string): ReadonlySet<string> => new Set(list.split
 
 const words = (text: string) => (text.replace(/\(quoted\)/g, '').match(/[\p{L}\p{N}]+/gu) ?? []).length
 
-function unified(text: string): string {
+function normalizedText(text: string): string {
   return text
     .normalize('NFKC')
     .replace(/[\u200b-\u200f\u2060\ufeff\u00ad]/g, '')

@@ -2,9 +2,9 @@ import { type Action, walletName } from '../action.ts'
 import type { CardFacts, Facts, TransactionFacts } from '../facts.ts'
 import {
   conflict,
+  createdName,
   type ModelCard,
   type ModelTransaction,
-  madeBy,
   notFound,
   pageOf,
   type Rule,
@@ -46,7 +46,7 @@ export const cardRules: Readonly<Record<string, Rule>> = {
 
 function issue(state: State, action: Action): Facts {
   const { minutes = defaultMinutes, merchant = '', maximum = 0, party } = action
-  const name = madeBy(action)
+  const name = createdName(action)
   const expiresAtMs = state.nowMs + minutes * 60_000
   const card = { name, party, merchant, maximum, minutes, expiresAtMs, used: false, frozen: false, transactions: [] }
   state.cards.set(name, card)
@@ -60,7 +60,7 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   const decline = declineOf(card, amount, wallet.available, state.nowMs)
   const approved = decline === null
   const purchase: ModelTransaction = {
-    name: madeBy(action),
+    name: createdName(action),
     party: card.party,
     kind: 'purchase',
     status: approved ? 'authorized' : 'declined',
@@ -124,7 +124,7 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   const wallet = state.wallets[purchase.party]
   wallet.available += amount
   wallet.total += amount
-  const name = madeBy(action)
+  const name = createdName(action)
   const refundFields = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
   const transaction: ModelTransaction = { ...purchase, ...refundFields, purchase: purchase.name }
   add(state, transaction)

@@ -44,7 +44,7 @@ export interface State {
 
 export type Rule = (state: State, action: Action) => Facts
 
-export function madeBy({ makes, tool }: Action): string {
+export function createdName({ makes, tool }: Action): string {
   if (makes === undefined) throw new Error(`Bug: ${tool} has no name for the record that it creates.`)
   return makes
 }
