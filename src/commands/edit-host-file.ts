@@ -39,7 +39,7 @@ export function mergedEntry(before: Table | undefined, entry: Table): Table {
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /**
- * Returns the file's text with this entry. The rest stays as it was, comments and spaces too.
+ * Returns the file's text with this entry. The rest stays as it was, including comments and spaces.
  * @throws UnreadableFile
  */
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {

@@ -52,7 +52,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
   }
 }
 
-/** Wraps the service to report after each request, from any entry point, that something may have changed. */
+/** Wraps the service to call `changed` after each request that may have changed something, from any entry point. */
 function reportChanges(service: Service, changed: () => void): Service {
   return {
     ...service,

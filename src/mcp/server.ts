@@ -105,7 +105,7 @@ const loaded = {
 
 /**
  * Opens the client once the list of tools is sent. A host that lists the tools is about to call them, and loading the
- * sandbox takes longer than some hosts wait for the list. If it fails, the call fails too and reports the reason.
+ * sandbox takes longer than some hosts wait for the list. If loading fails, the call fails too and reports the reason.
  */
 async function openSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()

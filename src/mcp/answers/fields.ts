@@ -21,7 +21,7 @@ export interface Sent {
   relationships?: unknown
 }
 
-/** The kinds of an answer's fields, by name, as the operation declares them. */
+/** The names of an answer's fields by their kind, according to the operation's schemas. */
 interface Kinds {
   /** Fields that hold cents. */
   amounts: ReadonlySet<string>

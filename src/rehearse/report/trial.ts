@@ -52,7 +52,7 @@ function reason(trial: Trial): Html | string {
   return first === undefined ? '' : html`${line(first, 160)} `
 }
 
-/** Renders a verdict. If it does not count against the trial, it either passed or is about harmless clutter. */
+/** Renders a verdict. A verdict that does not count against the trial is a pass, or is about harmless clutter. */
 function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Verdict): Html {
   const isUnclear = failed && kind === 'answer' && trial.toldTruth === 'unclear'
   const [className, state] = isUnclear
