@@ -186,7 +186,7 @@ function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: num
 }
 
 /** The last line if trials failed, because people may expect a failing exit code. */
-const notRequired = 'Failed trials do not fail this command: --require SHARE does that.\n'
+const notRequired = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
 
 /** Grades the answers. After an interruption, the remaining answers get no opinion. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {

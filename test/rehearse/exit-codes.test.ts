@@ -78,7 +78,7 @@ describe('payments-mcp rehearse', () => {
     expect(stdout).toMatch(/refuses-everything: 2 scenarios x 1 trial/)
     expect(stdout).toMatch(/number of payments must be exactly 1; it is 0/)
     expect(stdout).toMatch(
-      /Report: out\/report\.html\nFailed trials do not fail this command: --require SHARE does that\.\n$/,
+      /Report: out\/report\.html\nFailed trials do not change the exit code, unless --require SHARE is given\.\n$/,
     )
     expect(readdirSync(join(folder, 'out')).toSorted()).toEqual([
       'junit.xml',
