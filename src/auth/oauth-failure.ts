@@ -31,8 +31,8 @@ export function oauthErrorCode(error: unknown): string | undefined {
 }
 
 /**
- * Returns the most specific description. The library wraps a more specific error, or the response itself, in general
- * words.
+ * Returns the most specific description of a failure. The library's own message is general, and its cause is a more
+ * specific error, or the response.
  */
 function reasonOf({ message, cause }: Error): string {
   if (cause instanceof Error) return cause.message

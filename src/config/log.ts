@@ -94,7 +94,7 @@ async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
   )
 }
 
-/** Bounds on a logged value, because a log line is not a dump: its depth, and the entries at each level. */
+/** Bounds on a logged value: its depth, and the entries at each level. A log line is not a dump. */
 const depthLimit = 6
 const entriesLimit = 100
 

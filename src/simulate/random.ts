@@ -10,7 +10,10 @@ export interface Random {
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K
 }
 
-/** Chris Doty-Humphrey's sfc32, seeded from a hash: `System.randomBytes` cannot be repeated. */
+/**
+ * Creates numbers with Chris Doty-Humphrey's sfc32, seeded from a hash, because `System.randomBytes` cannot be
+ * repeated.
+ */
 export function randomFrom(seed: string): Random {
   const hash = Buffer.from(sha256(seed), 'hex')
   let [a, b, c, counter] = [hash.readInt32LE(0), hash.readInt32LE(4), hash.readInt32LE(8), 1]

@@ -40,7 +40,7 @@ export function configOf({ world, port, database, logLevel, ...unknown }: Sandbo
     port: String(port || 0),
     databaseUrl: database ?? 'sqlite::memory:',
     logLevel: logLevel ?? 'silent',
-    // A test suite is faster than any agent. To test the limit, use the fault `error` with the code `rate_limited`.
+    // No limit that a test suite could reach. To test the limit, use the fault `error` with the code `rate_limited`.
     rateLimit: '1000000000',
   }
   return loadConfig({ env: {}, flags })

@@ -16,7 +16,7 @@ export interface Move {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** Whether the trial's purchase cost nothing because its hold was released. */
+  /** Whether a purchase of this trial cost nothing because its hold was released. */
   isReleased?: boolean
 }
 

@@ -12,7 +12,7 @@ export interface Clause {
 export interface Prose {
   clauses: Clause[]
   sentences: string[]
-  /** Texts in quotation marks, and lines that quote. */
+  /** Texts in quotation marks, and lines that begin with `>`. */
   quotes: string[]
 }
 

@@ -29,7 +29,7 @@ export function issue(context: Context): Choice {
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // More than the wallet has, so an authorization is declined for insufficient funds.
+  // A huge maximum is more than the wallet has, so that an authorization can be declined for insufficient funds.
   const amount = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && amount !== undefined
   const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
