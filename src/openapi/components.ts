@@ -1,4 +1,4 @@
-/** A JSON Schema (2020-12). The named keywords are those that this code reads. */
+/** A JSON Schema (2020-12). Only the keywords that this code reads are named. */
 export interface JsonSchema {
   [keyword: string]: unknown
   type?: string | string[]

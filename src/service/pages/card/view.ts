@@ -3,7 +3,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
-/** Renders the page while it does not show the number. It has no script: the browser sends the form. */
+/** Renders the page without the number. It has no script: the browser sends the form. */
 export function cardPage(words: CardWords, form: PageForm): Html {
   return page(
     words.heading,

@@ -46,7 +46,7 @@ export type PaymentResult = {
 /** The secret that opens a subscription without a credential. */
 export type Opener = { clientSecret: string } | { manageToken: string }
 
-/** The payer's access to a subscription, by a secret instead of a credential. */
+/** The payer's access to a subscription. A secret replaces a credential. */
 export interface Checkout {
   /** Returns the service's time. */
   now(): Promise<number>
@@ -61,7 +61,7 @@ export interface Checkout {
    * @throws 404, 409 if the checkout has ended, 422 for an invalid field, 429.
    */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
-  /** Ends the agreement for the payer: all future payments stop. @throws 404, 409. */
+  /** Ends the agreement on behalf of the payer, which stops all future payments. @throws 404, 409. */
   stop(manageToken: string): Promise<CheckoutSession>
 }
 

@@ -69,7 +69,7 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 `
 }
 
-/** Returns why the application is trusted. */
+/** Describes how the application was registered or verified. */
 function standingText({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
   if (vouchedBy !== null) return html`Registered here; its agents sign in through <bdi>${vouchedBy}</bdi>`
   if (signsInItself) return 'Registered here; signs in by itself'

@@ -8,9 +8,9 @@ import { momentOf } from '../frame/texts.ts'
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** Whether it signs in by itself, without a user. Its name was then entered by a user of the party. */
+  /** Whether the application signs in by itself, without a user. If so, a user of the party entered its name. */
   signsInItself: boolean
-  /** The identity provider that signs its agents in; null for all other connections. */
+  /** The identity provider that signs the application's agents in; null for all other connections. */
   vouchedBy: string | null
   /** The agent's name; null if the application acts as the user. */
   actsAs: string | null

@@ -70,7 +70,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    /** Decides a call; false if it is already decided, expired or unknown. */
+    /** Records the user's answer to a call. Returns false if the call is already decided, expired or unknown. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
       const entry = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
@@ -90,7 +90,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
   }
 }
 
-/** The event and the activity's operation for each answer. */
+/** For each answer, the event to record and the name of the operation in the activity. */
 const records = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },

@@ -16,7 +16,7 @@ interface PageState {
   /** Shown below the question. */
   after: Html | ''
   problem: string | null
-  /** Whether the site has no console, so that ids are no links. */
+  /** Whether the site has no console. Ids are then plain text instead of links. */
   isWithoutConsole?: boolean
 }
 

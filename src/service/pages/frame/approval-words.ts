@@ -26,7 +26,7 @@ export interface ApprovalWords {
   requestedAt: string
   /** The reason given by the person who denied it. */
   denialReason: string | null
-  /** The state of the person's verification; null if none is needed or nothing can be decided. */
+  /** The state of the person's verification; null if no verification is needed or the payment cannot be decided. */
   check: string | null
 }
 

@@ -28,7 +28,7 @@ export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/part
 /** Browsers may cache the logo for one day, because it seldom changes and each page requests it. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
-/** Serves the files. Each is read once, at its first request. */
+/** Serves the files. Each file is read once, when it is first requested. */
 export function mountAssets(app: Hono): void {
   app.get('/styles/base.css', (c) => c.body(baseStyle(), 200, css))
   app.get('/styles/parts.css', (c) => c.body(partsStyle(), 200, css))

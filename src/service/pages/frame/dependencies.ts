@@ -5,6 +5,6 @@ import type { ToolResultOf } from '../../rules/runs.ts'
 /** The dependencies of every page. */
 export interface PageDependencies extends Pick<Dependencies, 'environment' | 'publicUrl' | 'store' | 'system' | 'log'> {
   signIn: SignIn
-  /** Renders what the model saw; only the MCP server knows how. */
+  /** Renders the tool result that the model saw. Only the MCP server can provide this function. */
   toolResultOf?: ToolResultOf | undefined
 }

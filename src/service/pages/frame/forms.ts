@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 
-/** The size limit of a form in bytes. All forms here are far smaller. */
+/** The default size limit of a form in bytes. Forms with this limit are far smaller. */
 export const maxFormBytes = 4 * 1024
 
 /** Returns whether the browser's headers state that a page of this site sent the form. */
@@ -13,8 +13,8 @@ export function isOwnForm(c: Context, publicUrl: string): boolean {
 }
 
 /**
- * Returns whether the browser's headers state that another site sent the form. Other programs send no such headers, so
- * their forms are accepted. Use this only for forms that rely on a secret, not on a cookie.
+ * Returns whether the browser's headers state that another site sent the form. Programs that are not browsers send no
+ * such headers, so their forms are accepted. Use this only for forms that rely on a secret, not on a cookie.
  */
 export function isForeignForm(c: Context, publicUrl: string): boolean {
   const isSilent = c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined

@@ -1,6 +1,6 @@
 /**
- * A policy that allows only the service's own files, and no inline scripts or styles. Forms have no target: scripts
- * send them.
+ * A policy that allows only the service's own files, and no inline scripts or styles. It forbids the browser to submit
+ * forms, because scripts send their values.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

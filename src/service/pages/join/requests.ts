@@ -1,7 +1,7 @@
 import { foreignText } from '../../../core/foreign-text.ts'
 
 export const longestName = 100
-/** The same limits as for the sandbox's owner (docs/configuration.md). */
+/** The limits of a password are the same as for the sandbox's owner (docs/configuration.md). */
 export const shortestPassword = 12
 export const longestPassword = 128
 

@@ -22,7 +22,7 @@ ${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Veri
 
 interface EnrolmentShown extends PageState {
   problem: string | null
-  /** The secret of the app; null if no setup was started or it was already shown. */
+  /** The secret for the app; null if no setup was started or the secret was already shown. */
   secret: AppSecret | null
   begun: boolean
 }
