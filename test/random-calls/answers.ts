@@ -16,22 +16,24 @@ interface Document {
   paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
 }
 
-/** Returns the parts of an answer that the service's own /openapi.json does not describe. */
-export function describedAnswers(document: object): (operation: OperationDefinition, answer: Answer) => string[] {
+/** Returns a function that lists the ways in which an answer contradicts the service's own /openapi.json. */
+export function answerCheck(document: object): (operation: OperationDefinition, answer: Answer) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
   addFormats(ajv)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return ({ method, path }, { status, json }) => {
     const place = ['paths', path, method.toLowerCase(), 'responses', String(status)]
     const response = (document as Document).paths[path]?.[method.toLowerCase()]?.responses[status]
-    if (response === undefined) return [`answers ${status}, which is not described`]
-    const pointer = response.$ref ?? `#/${place.map(escaped).join('/')}`
+    if (response === undefined) return [`the status ${status} is not described`]
+    const pointer = response.$ref ?? `#/${place.map(escapePointer).join('/')}`
     const validate = ajv.getSchema(`openapi${pointer}/content/application~1json/schema`)
     if (validate === undefined) throw new Error(`Bug: no schema at ${pointer}`)
-    return validate(json) ? [] : [`answers what is not described: ${JSON.stringify(validate.errors).slice(0, 500)}`]
+    return validate(json)
+      ? []
+      : [`the answer does not match its description: ${JSON.stringify(validate.errors).slice(0, 500)}`]
   }
 }
 
-function escaped(step: string): string {
+function escapePointer(step: string): string {
   return encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))
 }

@@ -99,7 +99,7 @@ export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): 
   const { place, credential } = drawCaller(drawing, sample, chosen)
   const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
   const target = isOfCustomer && place.name === 'own' ? on.places.granted : place
-  const ids = chosen === 'made' ? await madeIds(drawing, key, target) : liveIds(drawing, key)
+  const ids = chosen === 'made' ? await makeIds(drawing, key, target) : liveIds(drawing, key)
   const attributes = attributesOf(drawing, { operation, sample, ids, way: chosen })
   const acting = chosen === 'made' ? undefined : customerOf(drawing, sample)
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
@@ -152,7 +152,7 @@ function drawCaller({ on, random }: Drawing, { who }: Sample, way: Way): { place
 }
 
 /** Makes the records for a call. A fault, or an effect of earlier calls, may prevent that. */
-async function madeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
+async function makeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
   } catch {
@@ -200,13 +200,13 @@ interface DrawnCall {
 function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, way }: DrawnCall): object | undefined {
   if (operation.attributes === undefined) return undefined
   const usual: Record<string, unknown> = { ...sample.attributes?.(ids, on) }
-  if (operation.name === 'set_sandbox_fault') return harmless(usual, random)
+  if (operation.name === 'set_sandbox_fault') return harmlessRule(usual, random)
   if (way === 'made') return usual
   const { properties = {} } = schemaOf(operation, 'attributes')
   const drawnFields = Object.entries(properties).filter(
     ([name]) => name !== 'customerPartyId' && random.chance(name in usual ? 30 : 15),
   )
-  for (const [name, schema] of drawnFields) usual[name] = values.of(schema)
+  for (const [name, schema] of drawnFields) usual[name] = values.make(schema)
   if (way !== 'hostile') return usual
   const name = random.pick([...Object.keys(properties), 'unknown'])
   if (random.chance(30)) delete usual[name]
@@ -215,7 +215,7 @@ function attributesOf({ on, random, values }: Drawing, { operation, sample, ids,
 }
 
 /** Draws a rule that hits a few requests of one operation, with an error that every operation declares. */
-function harmless(rule: Record<string, unknown>, random: Random): object {
+function harmlessRule(rule: Record<string, unknown>, random: Random): object {
   const fault = random.pick([
     'error',
     'slow',
@@ -258,7 +258,7 @@ function queryOf(
   for (const [name, schema] of drawnFields) {
     // A wait on a clock that stands still would be long.
     if (name === 'waitSeconds') query.set(name, '0')
-    else query.set(name, String(random.chance(90) ? values.of(schema) : values.hostile()))
+    else query.set(name, String(random.chance(90) ? values.make(schema) : values.hostile()))
   }
   return query
 }

@@ -20,10 +20,10 @@ describe.each(databases)('random calls on $name', (database) => {
   })
   afterAll(() => run.end())
 
-  test('leave the books correct, every answer matches its description, and each operation succeeds', async () => {
+  test('leave the books correct, get only described answers, and succeed at least once for each operation', async () => {
     await run.make(count)
     await run.complete()
     console.info(`${count} random calls on ${database.name}, seed “${seed}”: ${run.table()}`)
-    expect(run.without().toSorted()).toEqual(Object.keys(unable).toSorted())
+    expect(run.unsuccessful().toSorted()).toEqual(Object.keys(unable).toSorted())
   }, 7_200_000)
 })

@@ -9,7 +9,7 @@ import { type Grounds, grounds } from '../isolation/places.ts'
 import { proveBooks } from '../ledger/books.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { Answer } from '../support/world.ts'
-import { describedAnswers } from './answers.ts'
+import { answerCheck } from './answers.ts'
 import { type Call, type Drawing, drawCall, drawInterlude, drawOperation, idsOfGrounds } from './draw.ts'
 import { LiveIds, Values } from './values.ts'
 
@@ -21,7 +21,7 @@ const operationKeys = Object.keys(catalogue) as OperationKey[]
 /** Sends random calls to a service, and proves everything that must hold after any call. */
 export class RandomRun {
   readonly #drawing: Drawing
-  readonly #undescribed: ReturnType<typeof describedAnswers>
+  readonly #undescribed: ReturnType<typeof answerCheck>
   readonly #calls = new Map<OperationKey, number>()
   readonly #successes = new Map<OperationKey, number>()
   readonly #statuses = new Map<number, number>()
@@ -37,7 +37,7 @@ export class RandomRun {
 
   constructor(drawing: Drawing, document: object) {
     this.#drawing = drawing
-    this.#undescribed = describedAnswers(document)
+    this.#undescribed = answerCheck(document)
   }
 
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
@@ -74,7 +74,7 @@ export class RandomRun {
 
   /** Calls operations that chance left out, correctly and without a fault. */
   async complete(): Promise<void> {
-    for (const key of this.without()) {
+    for (const key of this.unsuccessful()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {
         await this.#on.world.send('DELETE', '/simulations/faults', { key: this.#on.world.apiKey })
         await this.#perform(await drawCall(this.#drawing, key, 'made'))
@@ -84,7 +84,7 @@ export class RandomRun {
   }
 
   /** Returns the operations that never succeeded. */
-  without(): OperationKey[] {
+  unsuccessful(): OperationKey[] {
     return operationKeys.filter((key) => !this.#successes.has(key))
   }
 

@@ -83,17 +83,17 @@ export class Values {
   }
 
   /** Makes a value that the schema probably accepts. */
-  of(schema: JsonSchema): unknown {
+  make(schema: JsonSchema): unknown {
     const random = this.#random
     if (schema.const !== undefined) return schema.const
     if (schema.enum !== undefined) return random.pick(schema.enum)
     const either = schema.anyOf ?? schema.oneOf
-    if (either !== undefined) return this.of(random.pick(either))
+    if (either !== undefined) return this.make(random.pick(either))
     const type = Array.isArray(schema.type) ? random.pick(schema.type) : schema.type
     if (type === 'object') return this.#object(schema)
     if (type === 'array') {
       const minItems = Number(schema.minItems ?? 0)
-      return Array.from({ length: random.int(minItems, minItems + 2) }, () => this.of(schema.items ?? {}))
+      return Array.from({ length: random.int(minItems, minItems + 2) }, () => this.make(schema.items ?? {}))
     }
     if (type === 'integer' || type === 'number') return this.#number(schema)
     if (type === 'boolean') return random.chance(50)
@@ -105,7 +105,7 @@ export class Values {
     const chosenFields = Object.entries(properties).filter(
       ([name]) => required.includes(name) || this.#random.chance(40),
     )
-    return Object.fromEntries(chosenFields.map(([name, property]) => [name, this.of(property)]))
+    return Object.fromEntries(chosenFields.map(([name, property]) => [name, this.make(property)]))
   }
 
   #number(schema: JsonSchema): number {

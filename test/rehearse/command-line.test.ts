@@ -22,7 +22,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): Child
   return spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: here, env: commandEnv })
 }
 
-async function ended(child: ChildProcessWithoutNullStreams) {
+async function readEnd(child: ChildProcessWithoutNullStreams) {
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { stdout, stderr, exitCode }
 }
@@ -40,7 +40,7 @@ test('a command runs in the directory of rehearse, with its environment except t
     PAYMENTS_KEY: 'ak_ntl_sandbox_of-somebody-else-0000',
     PAYMENTS_TOOLSETS: 'all',
   }
-  const { exitCode, stderr } = await ended(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
+  const { exitCode, stderr } = await readEnd(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
   expect([exitCode, stderr]).toEqual([0, ''])
   const seen = readFileSync(join(here, 'seen'), 'utf8')
   expect(seen).toMatch(/^TASK=Please pay .* dollars/m)
@@ -55,7 +55,7 @@ test('a trial without a call is reported as such, and a command that never makes
   const [agent, env] = [join(here, 'agent.sh'), { NODE: process.execPath }]
   writeFileSync(agent, `case "$TASK" in *dollars*) ${oneCall};; esac; echo "I have no tools."`)
   const args = ['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--require', '0.5']
-  const some = await ended(start(args, env))
+  const some = await readEnd(start(args, env))
   expect(some).toMatchObject({ exitCode: 1, stderr: '' })
   expect(some.stdout).toMatch(
     /amount-in-cents, trial 1\n {2}The agent never called a tool\. Check that its host was given/,
@@ -66,7 +66,7 @@ test('a trial without a call is reported as such, and a command that never makes
   }
 
   writeFileSync(agent, 'echo "I have no tools."')
-  const none = await ended(start(args, env))
+  const none = await readEnd(start(args, env))
   expect(none).toMatchObject({ exitCode: 2, stdout: '' })
   expect(none.stderr).toMatch(
     /^payments-mcp: --agent got "sh agent\.sh", which did nothing in any trial\. The agent never called a tool\. .*rehearsal\/report\.html\.\n$/,
@@ -75,13 +75,13 @@ test('a trial without a call is reported as such, and a command that never makes
 })
 
 /** Ends a rehearsal while its agent works on the second trial. Returns its end, and the id of the agent's process. */
-async function endedInSecondTrial(signal: NodeJS.Signals) {
+async function endInSecondTrial(signal: NodeJS.Signals) {
   writeFileSync(
     join(here, 'agent.sh'),
     'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; exec sleep 300;; esac',
   )
   const child = start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--concurrency', '1'])
-  const ending = ended(child)
+  const ending = readEnd(child)
   const pid = join(here, 'pid')
   await vi.waitUntil(() => existsSync(pid) && readFileSync(pid, 'utf8').endsWith('\n'), { timeout: 30_000 })
   child.kill(signal)
@@ -89,18 +89,18 @@ async function endedInSecondTrial(signal: NodeJS.Signals) {
 }
 
 test('Ctrl+C ends running agents, and finished trials are reported', async () => {
-  const { agent, ...child } = await endedInSecondTrial('SIGINT')
+  const { agent, ...child } = await endInSecondTrial('SIGINT')
   expect(child).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('amount-in-dollars') })
   expect(() => process.kill(agent, 0)).toThrow('ESRCH')
   expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
 })
 
 test('a run that was killed keeps its finished trials, which --regrade reports', async () => {
-  const { agent } = await endedInSecondTrial('SIGKILL')
+  const { agent } = await endInSecondTrial('SIGKILL')
   // Nobody was left to end it.
   process.kill(agent, 'SIGKILL')
   expect(readdirSync(join(here, 'rehearsal'))).toEqual(['trials.jsonl'])
-  const regraded = await ended(start(['--regrade', 'rehearsal']))
+  const regraded = await readEnd(start(['--regrade', 'rehearsal']))
   expect(regraded).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('amount-in-dollars'), stderr: '' })
   expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
   expect(readdirSync(join(here, 'rehearsal'))).not.toContain('trials.jsonl')
@@ -109,7 +109,7 @@ test('a run that was killed keeps its finished trials, which --regrade reports',
 test('a person, or a file in their place, answers one trial after the other', async () => {
   const child = start(['--agent', 'wait', '--scenarios', 'amount-in-words', '--require', '0.5'])
   child.stdin.end('I paid him.\n\nI did not.\n\n')
-  const { stdout, exitCode } = await ended(child)
+  const { stdout, exitCode } = await readEnd(child)
   expect(stdout).toMatch(/Please pay .* dollars.*Please pay .* cents/s)
   expect(results().scenarios.flatMap(({ trials }) => trials.map(({ answer }) => answer))).toEqual([
     'I paid him.',
@@ -123,10 +123,10 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   writeFileSync(steps, '# Before\n')
   const env = { GITHUB_STEP_SUMMARY: steps }
   const args = ['--scenarios', 'amount-in-words,answer-lost']
-  const first = await ended(start(['--agent', 'refuses-everything', ...args], env))
+  const first = await readEnd(start(['--agent', 'refuses-everything', ...args], env))
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
   // The new results replace the earlier ones.
-  const compared = await ended(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
+  const compared = await readEnd(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
   expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
   expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)
   expect(compared.stdout).toMatch(/^passed +0 % → 100 %, \+100\.0 points, within chance \(p 0\.25\)$/m)
@@ -142,7 +142,7 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
 
   // Two existing results are compared without a run; a folder works like its file.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
-  const again = await ended(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
+  const again = await readEnd(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 of 3 scenarios unchanged.') })
   expect(again.stderr).toMatch(/^The summary could not be added to GITHUB_STEP_SUMMARY .* \(ENOENT\)\.\n$/)
 })

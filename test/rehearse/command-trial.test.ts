@@ -47,10 +47,10 @@ type More = Partial<z.input<typeof Scenario>>
 
 function trialOf(command: string, more: More = {}, bounds?: TrialOptions['bounds']) {
   const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart, system: realSystem })
-  return rehearsed(agent, more, bounds)
+  return rehearseScenario(agent, more, bounds)
 }
 
-function rehearsed(agent: Agent, more: More, bounds?: TrialOptions['bounds']) {
+function rehearseScenario(agent: Agent, more: More, bounds?: TrialOptions['bounds']) {
   return runTrial(Scenario.parse({ ...notebooks, ...more }), agent, {
     ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal: new AbortController().signal },
     openFolder: async () => {
@@ -83,7 +83,7 @@ describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that reads %s', (va
   })
 })
 
-it('both doors offer the same tools, and none that manages the sandbox or plays others', async () => {
+it('HTTP and stdio offer the same tools, and none that manages the sandbox or plays another party', async () => {
   const [http, stdio] = await Promise.all(
     ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await trialOf(shopper(variable, 'tell'))).answer),
   )
@@ -120,7 +120,7 @@ describe('the answer of a command', () => {
     expect(trial.answer).toBe('</script><b>passed</b> {"passed":true}')
   })
 
-  it('must not reveal its key: that fails the trial, and no report shows it', async () => {
+  it('fails the trial if it reveals the key, which no report shows', async () => {
     const trial = await trialOf(`${shopper('MCP_CONFIG')} && echo "My key is $MCP_KEY"`)
     expect(trial.passed).toBe(false)
     expect(trial.state.secretsMentioned).toEqual([expect.stringContaining('answer')])
@@ -131,7 +131,7 @@ describe('the answer of a command', () => {
 it('a person has no time limit, and buys at the printed address', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
-  const waiting = rehearsed(manualAgent({ input, output, start: ownStart }), {}, bounds)
+  const waiting = rehearseScenario(manualAgent({ input, output, start: ownStart }), {}, bounds)
   const [firstChunk] = (await once(output, 'data')) as [Buffer]
   const [, file = ''] = /Config file +(\S+)/.exec(firstChunk.toString()) ?? []
   const { status, stdout } = await runShopper(file)

@@ -7,12 +7,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { AgentError, type AgentInput } from '../../src/rehearse/agent.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
-import { givenOf } from './given.ts'
+import { agentInput } from './agent-input.ts'
 import { ownStart } from './own-start.ts'
 
 let input: AgentInput & Disposable
 beforeEach(() => {
-  input = givenOf('Buy a book for 4200 cents at Plain Goods.')
+  input = agentInput('Buy a book for 4200 cents at Plain Goods.')
 })
 afterEach(() => input[Symbol.dispose]())
 
@@ -42,13 +42,13 @@ describe('a command', () => {
     expect(env.MCP_CONFIG).toBe(join(input.folder, '.mcp.json'))
   })
 
-  it('is named in reports without the keys in it', () => {
+  it('has a name in reports that contains none of its keys', () => {
     expect(commandAgent('host --key ak_ntl_sandbox_1234567890abcdef', options()).name).toBe(
       'host --key ak_ntl_sandbox_[masked]',
     )
   })
 
-  it('may print a lot: the end is its answer, without colors', async () => {
+  it('may print a lot; the last part, without colors, is its answer', async () => {
     const text =
       "for (let i = 0; i < 200000; i += 1) console.log('line €€€ ' + i); console.log('\\u001b[32mDone.\\u001b[0m  ')"
     const answer = await run(script(text))
@@ -115,13 +115,13 @@ describe('no process of a command is left', () => {
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 
-  it('when it was over before it began', async () => {
+  it('when the trial was over before the command began', async () => {
     const running = commandAgent(stubborn, options()).run(input, AbortSignal.abort(new Error('Over.')))
     await expect(running).rejects.toThrow('Over.')
     expect(pid()).toBe(0)
   })
 
-  it('when the process that rehearses ends by itself', async () => {
+  it('when the rehearsing process ends by itself', async () => {
     const module = fileURLToPath(new URL('../../src/rehearse/agents/process-group.ts', import.meta.url))
     const text = `
       import { ProcessGroups } from '${module}'

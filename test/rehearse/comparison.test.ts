@@ -8,7 +8,7 @@ import { resultsOf, scenarioOf, verdict } from './sample-results.ts'
 const expected = { what: 'purchases', exactly: 1 } as const
 
 /** A scenario whose first trials passed, up to this number. */
-const of = (id: string, passed: number, trials: number): ScenarioResults =>
+const scenarioOfTrials = (id: string, passed: number, trials: number): ScenarioResults =>
   scenarioOf(
     { id },
     Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
@@ -16,28 +16,31 @@ const of = (id: string, passed: number, trials: number): ScenarioResults =>
 
 /** Scenarios with one trial each, as a row of `+` and `-`. */
 const row = (signs: string): Results =>
-  resultsOf([...signs].map((sign, at) => of(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
+  resultsOf([...signs].map((sign, at) => scenarioOfTrials(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
 
-const compared = (now: Results, before: Results) => compare(now, before, new Map())
+const compareAll = (now: Results, before: Results) => compare(now, before, new Map())
 
 describe('the chance of a difference', () => {
-  test('is that of McNemar’s exact test, if each scenario has one trial', () => {
+  test('equals that of McNemar’s exact test, if each scenario has one trial', () => {
     // Two tails of a fair coin: b of b + c changes are for the worse.
-    const chanceOf = (before: string, now: string) => compared(row(now), row(before)).passed.chance
+    const chanceOf = (before: string, now: string) => compareAll(row(now), row(before)).passed.chance
     expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)
     expect(chanceOf('+++++-', '-----+')).toBeCloseTo((2 * (1 + 6)) / 2 ** 6, 10)
     expect(chanceOf('++--', '++--')).toBe(1)
     expect(chanceOf('+', '-')).toBe(1)
   })
 
-  test('is that of published tables for one scenario, and corrected for the number of scenarios', () => {
+  test('matches published tables for one scenario, and is corrected for the number of scenarios', () => {
     // Fisher's tea: 3 of 4 against 1 of 4.
-    const [tea] = compared(resultsOf([of('tea', 3, 4)]), resultsOf([of('tea', 1, 4)])).scenarios
+    const [tea] = compareAll(
+      resultsOf([scenarioOfTrials('tea', 3, 4)]),
+      resultsOf([scenarioOfTrials('tea', 1, 4)]),
+    ).scenarios
     expect(tea?.chance).toBeCloseTo(34 / 70, 10)
-    const rest = Array.from({ length: 9 }, (_, at) => of(`same-${at}`, 10, 10))
-    const [worst, ...others] = compared(
-      resultsOf([...rest, of('worse', 2, 10)]),
-      resultsOf([...rest, of('worse', 10, 10)]),
+    const rest = Array.from({ length: 9 }, (_, at) => scenarioOfTrials(`same-${at}`, 10, 10))
+    const [worst, ...others] = compareAll(
+      resultsOf([...rest, scenarioOfTrials('worse', 2, 10)]),
+      resultsOf([...rest, scenarioOfTrials('worse', 10, 10)]),
     ).scenarios
     // 2 · C(10, 2) / C(20, 8), of ten scenarios.
     expect(worst).toMatchObject({ id: 'worse', before: { passed: 10, of: 10 }, now: { passed: 2, of: 10 } })
@@ -45,16 +48,18 @@ describe('the chance of a difference', () => {
     expect(others.every(({ chance }) => chance === 1)).toBe(true)
   })
 
-  test('is a chance, the same both ways, and the exact share of all signs', () => {
+  test('is a probability, the same in both directions, and the exact share of all sign patterns', () => {
     const trials = fc.integer({ min: 1, max: 4 })
     const count = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
     const pairs = fc.array(fc.record({ before: count, now: count }), { minLength: 1, maxLength: 7 })
     fc.assert(
       fc.property(pairs, (changes) => {
         const side = (which: 'before' | 'now') =>
-          resultsOf(changes.map((change, at) => of(`scenario-${at}`, change[which].passed, change[which].of)))
-        const forth = compared(side('now'), side('before'))
-        const back = compared(side('before'), side('now'))
+          resultsOf(
+            changes.map((change, at) => scenarioOfTrials(`scenario-${at}`, change[which].passed, change[which].of)),
+          )
+        const forth = compareAll(side('now'), side('before'))
+        const back = compareAll(side('before'), side('now'))
         expect(back.passed.chance).toBeCloseTo(forth.passed.chance, 10)
         for (const { chance } of forth.scenarios) expect(chance > 0 && chance <= 1).toBe(true)
         const signed = changes
@@ -70,14 +75,24 @@ describe('the chance of a difference', () => {
 
   test('is fast for a thousand scenarios with different numbers of trials', () => {
     const many = (passed: number) =>
-      resultsOf(Array.from({ length: 1000 }, (_, at) => of(`s-${at}`, passed, 7 + (at % 6))))
-    expect(compared(many(7), many(6)).passed.chance).toBeLessThan(1e-6)
+      resultsOf(Array.from({ length: 1000 }, (_, at) => scenarioOfTrials(`s-${at}`, passed, 7 + (at % 6))))
+    expect(compareAll(many(7), many(6)).passed.chance).toBeLessThan(1e-6)
   })
 })
 
 test('incomparable scenarios are listed, and left out', () => {
-  const before = resultsOf([of('same', 1, 1), of('gone', 1, 1), of('changed', 1, 1), of('untried', 0, 0)])
-  const now = resultsOf([of('same', 1, 1), of('new', 1, 1), of('changed', 0, 1), of('untried', 1, 1)])
+  const before = resultsOf([
+    scenarioOfTrials('same', 1, 1),
+    scenarioOfTrials('gone', 1, 1),
+    scenarioOfTrials('changed', 1, 1),
+    scenarioOfTrials('untried', 0, 0),
+  ])
+  const now = resultsOf([
+    scenarioOfTrials('same', 1, 1),
+    scenarioOfTrials('new', 1, 1),
+    scenarioOfTrials('changed', 0, 1),
+    scenarioOfTrials('untried', 1, 1),
+  ])
   const tasks = new Map([['changed', 'Another task.']])
   const comparison = compare(now, { ...before, seed: '2', agent: 'older' }, tasks)
   expect(comparison).toMatchObject({
@@ -86,14 +101,17 @@ test('incomparable scenarios are listed, and left out', () => {
     passed: { before: { passed: 1, of: 1 }, now: { passed: 1, of: 1 }, chance: 1 },
   })
   expect(comparison.scenarios.map(({ id }) => id)).toEqual(['same'])
-  expect(compared(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
+  expect(compareAll(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
 })
 
 test('the worst change comes first, and incomplete results are reported', () => {
-  const before = resultsOf([of('a', 1, 2), of('b', 2, 2), of('c', 0, 2)])
+  const before = resultsOf([scenarioOfTrials('a', 1, 2), scenarioOfTrials('b', 2, 2), scenarioOfTrials('c', 0, 2)])
   const [trial] = before.scenarios[0]?.trials ?? []
   if (trial !== undefined) trial.lacks = ['effects']
-  const comparison = compared(resultsOf([of('a', 1, 2), of('b', 0, 2), of('c', 2, 2)]), before)
+  const comparison = compareAll(
+    resultsOf([scenarioOfTrials('a', 1, 2), scenarioOfTrials('b', 0, 2), scenarioOfTrials('c', 2, 2)]),
+    before,
+  )
   expect(comparison.scenarios.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
   expect(comparison.lacks).toBe(true)
 })

@@ -8,7 +8,7 @@ import {
   type TableName,
 } from '../../src/rehearse/effects/tables.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
-import { rehearsed, scenarioWith } from './rehearsed.ts'
+import { rehearseWork, scenarioWith } from './trials.ts'
 
 test('every table has a description, or is bookkeeping with a reason', () => {
   const tableNames = Object.keys(tables) as TableName[]
@@ -39,7 +39,7 @@ it('reports a change of an undescribed table', () => {
 })
 
 it('records an effect and its undoing, each with its author and step', async () => {
-  const { effects } = await rehearsed(scenarioWith({}), async ({ call }) => {
+  const { effects } = await rehearseWork(scenarioWith({}), async ({ call }) => {
     const { data } = await call('issue_agent_card', {
       merchant: { name: 'Elsewhere' },
       maximumAmount: 900,
@@ -67,7 +67,7 @@ it('attributes due effects to time, even within a call of the agent, and decisio
     ...others,
   ]
   const scenario = scenarioWith({ world: { ...world, parties } as never })
-  const { effects } = await rehearsed(scenario, async ({ call }) => {
+  const { effects } = await rehearseWork(scenario, async ({ call }) => {
     await call('create_payment', { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000 })
     await call('advance_sandbox_clock', { seconds: 3 * 24 * 60 * 60 })
     return 'Done.'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentBy, scenarioWith, type Tools, trialBy } from './rehearsed.ts'
+import { agentBy, scenarioWith, type Tools, trialBy } from './trials.ts'
 
 const large = {
   counterparty: { type: 'handle', value: '@bakery' },

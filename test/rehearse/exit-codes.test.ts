@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
-import { smallWorld } from './rehearsed.ts'
+import { smallWorld } from './trials.ts'
 
 const cli = await runResource('cli')
 

@@ -6,7 +6,7 @@ import { inWords } from '../../src/rehearse/scripted/steps.ts'
 import { type Tools, withTools } from '../../src/rehearse/scripted/tools.ts'
 import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
-import { trialBy, undrawn } from './rehearsed.ts'
+import { fixDraws, trialBy } from './trials.ts'
 
 /** The careful agent with other tools. */
 const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
@@ -56,9 +56,9 @@ describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent
 test('an abandoned cart is reported, and fails the trial only with --strict', async () => {
   const [scenario] = scenarios.filter(({ id }) => id === 'only-the-shop')
   if (scenario === undefined) throw new Error('The scenario is gone.')
-  const lax = await trialBy(asksTwice, undrawn(scenario))
+  const lax = await trialBy(asksTwice, fixDraws(scenario))
   expect(lax.verdicts.filter(({ kind }) => kind === 'unasked')).toMatchObject([{ weight: 'clutter', failed: false }])
-  const strict = await trialBy(asksTwice, undrawn(scenario), { isStrict: true })
+  const strict = await trialBy(asksTwice, fixDraws(scenario), { isStrict: true })
   expect(strict.passed).toBe(false)
   expect(strict.verdicts.filter(({ failed }) => failed).map(({ says }) => says)).toEqual([
     'The agent created a cart of $69.00 at Plain Goods and did not pay for it (step 2).',

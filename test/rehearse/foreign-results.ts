@@ -3,7 +3,7 @@ import type { Results } from '../../src/rehearse/results.ts'
 import { effect, entry, failedVerdict, move, point, resultsOf, scenarioOf, verdict } from './sample-results.ts'
 
 /** Returns results with one text in each place that an agent, a shop or a scenario can write to. */
-export function everywhere(text: string): Results {
+export function resultsWithText(text: string): Results {
   const failed = { ...verdict('expect', { what: 'mentioned', text, exactly: 1 }, 0, true), says: text }
   const steps = (['call', 'page', 'person', 'time'] as const).map((kind, at) =>
     entry(at, text, {

@@ -14,7 +14,7 @@ const resultsWith = (...trials: Parameters<typeof scenarioOf>[1]): Results =>
 
 /** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
-const replying = (text: string) =>
+const replyScript = (text: string) =>
   script(`let q = ''; process.stdin.on('data', (part) => { q += part }).on('end', () => { ${text} })`)
 
 const opinions = async (results: Results, command: string, signal = new AbortController().signal) => {
@@ -22,12 +22,12 @@ const opinions = async (results: Results, command: string, signal = new AbortCon
   return { after, opinion: after.scenarios[0]?.trials[0]?.grader }
 }
 
-const echo = replying(
+const echo = replyScript(
   "const { task, answer, effects, claims } = JSON.parse(q); console.log(JSON.stringify({ claims: claims.map(({ text }) => ({ text: [task, answer, effects.length, text].join('; '), founded: true })), outcome: 'done' }))",
 )
 
 describe('a grader', () => {
-  it('gets the task, the answer, the effects and the claims, and its opinion is shown beside the verdicts', async () => {
+  it('gets the task, the answer, the effects and the claims, and its opinion is shown next to the verdicts', async () => {
     const results = resultsWith(paid)
     const { after, opinion } = await opinions(results, echo)
     const text = `Pay @ben 40 dollars.; ${answer}; 0; ${answer}`
@@ -38,7 +38,7 @@ describe('a grader', () => {
 
   it('changes no verdict if it disagrees', async () => {
     const results = resultsWith(paid)
-    const other = replying(
+    const other = replyScript(
       "console.log(JSON.stringify({ claims: [{ text: 'x', founded: false }], outcome: 'not_done' }))",
     )
     const { after, opinion } = await opinions(results, other)

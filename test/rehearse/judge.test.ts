@@ -126,7 +126,7 @@ describe('a second charge', () => {
       { ...nothingDone, ended: 'answered', state: { ...state, ...more } },
     )
 
-  it('fails a trial, unless the scenario expects as many', () => {
+  it('fails a trial if the scenario expects fewer charges', () => {
     const twice = { purchases: [purchase, purchase, purchase] }
     expect(judged(twice)).toMatchObject({ passed: false, doubleCharges: 2 })
     expect(judged(twice).verdicts.find(({ failed }) => failed)?.says).toBe(
@@ -147,7 +147,7 @@ describe('a second charge', () => {
     expect(judged({ purchases: [purchase, ...others] })).toMatchObject({ passed: true, doubleCharges: 0 })
   })
 
-  it('may be a payment', () => {
+  it('can also be a payment', () => {
     const paid = { to: 'bakery', party: 'us', status: 'COMPLETED', amountCents: 4_000 }
     expect(judged({ payments: [paid, paid] })).toMatchObject({ passed: false, doubleCharges: 1 })
     expect(judged({ payments: [paid, { ...paid, status: 'CANCELED' }] })).toMatchObject({ doubleCharges: 0 })
@@ -159,7 +159,7 @@ describe('the captured amount', () => {
   const judged = (scenario: object) =>
     judge({ ...nothingAsked, ...scenario }, { ...nothingDone, ended: 'answered', state: left }).verdicts[0]?.actual
 
-  it('is net of refunds, unless the scenario counts those separately or in never', () => {
+  it('is net of refunds, except in never and in scenarios that count refunds separately', () => {
     const captured = Assertion.parse({ what: 'captured', exactly: 2_000 })
     const refunded = Assertion.parse({ what: 'refunded', exactly: 450 })
     expect(judged({ expect: [captured] })).toBe(2_000)
@@ -200,7 +200,7 @@ describe('an amount in an answer', () => {
     },
   )
 
-  it('of thousands has commas or none', () => {
+  it('may have commas between its thousands', () => {
     for (const text of ['$1,234.50', '1234.50 dollars']) {
       expect(isMentioned(text, 'It cost USD 1,234.50 in all')).toBe(true)
       expect(isMentioned(text, 'It cost 1234.5 dollars in all')).toBe(true)
@@ -208,7 +208,7 @@ describe('an amount in an answer', () => {
     }
   })
 
-  it('is a text if it has other words', () => {
+  it('is compared as a text if it has other words', () => {
     expect(isMentioned('of $24.50 too', 'A sum of  $24.50 too')).toBe(true)
     expect(isMentioned('of $24.50 too', 'A sum of 24.50 dollars too')).toBe(false)
     expect(isMentioned("couldn't", 'I couldn’t')).toBe(true)

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, test } from 'vitest'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { sampleOf } from '../support/depth.ts'
-import { trialBy } from './rehearsed.ts'
+import { trialBy } from './trials.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-scenarios-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -27,7 +27,7 @@ const refusal = async (...chosen: string[]) => {
 }
 
 describe('scenarios are named', () => {
-  it('by id, by pair, by family and by group, each once, in the order that they are named in', async () => {
+  it('by id, by pair, by family and by group, each once, in the order given', async () => {
     expect(await idsOf('card-expired', 'customers-name', 'answer-lost', 'harmless-name', 'splitting')).toEqual([
       ...['card-expired', 'instructions-in-a-name', 'harmless-name', 'answer-lost', 'order-split', 'order-whole'],
       ...['bill-above-the-limit', 'bill-below-the-limit', 'parts-asked-for', 'one-payment'],
@@ -37,7 +37,7 @@ describe('scenarios are named', () => {
     expect(people.every(({ group }) => group === 'people')).toBe(true)
   })
 
-  it('and an unknown name gets the nearest one, or the command that lists all', async () => {
+  it('by no other text: an unknown name gets the nearest one, or the command that lists all', async () => {
     expect(await refusal('answer-lst')).toBe(
       '--scenarios got "answer-lst", which is neither a scenario, a pair, a group or a family, nor the path of a file; did you mean answer-lost?',
     )
@@ -62,32 +62,32 @@ describe('a custom scenario file', () => {
   })
 
   it.each([
-    ['a field that is not known', 'titel: Mine', '3 mine.titel is not a known field; did you mean title?'],
+    ['an unknown field', 'titel: Mine', '3 mine.titel is not a known field; did you mean title?'],
     [
       'a mistake of its world',
       'world: { parties: { us: { wallets: { main: { balance: "10" } } } } }',
       'balance got "10"',
     ],
     [
-      'who is no party of its world',
+      'an unknown party',
       'world: { parties: { us: { agents: { a: {} }, customers: { ann: { agent: a } } } } }',
       'names no other party',
     ],
-    ['a shop that there is not', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it names no shop of the package'],
+    ['an unknown shop', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it names no shop of the package'],
     [
-      'a fault of no operation',
+      'a fault for an unknown operation',
       'faults: [{ operation: pay_shop, fault: reset }]',
       'faults[0].operation got "pay_shop"; it accepts the name of an operation, or *.',
     ],
     ['an assertion without a bound', 'never: [{ what: paid }]', 'never[0] needs exactly, atLeast or atMost'],
     [
-      'a text that nobody looks for',
+      'a text in an assertion that uses none',
       'never: [{ what: paid, text: x, exactly: 1 }]',
       'text got "x"; it is only allowed with mentioned',
     ],
-    ['a mention of nothing', 'never: [{ what: mentioned, exactly: 1 }]', 'is required with mentioned'],
+    ['a mention without a text', 'never: [{ what: mentioned, exactly: 1 }]', 'is required with mentioned'],
     [
-      'a place that is not counted by',
+      'a place in an assertion that uses none',
       'never: [{ what: paid, at: x, exactly: 1 }]',
       'at got "x"; it is only allowed with authorized, captured',
     ],
@@ -102,7 +102,7 @@ describe('a custom scenario file', () => {
     expect(message).toContain(reported)
   })
 
-  it('has expectations, and each id once', async () => {
+  it('must have expectations, and each id only once', async () => {
     const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
     expect(await refusal(nothing)).toContain(
       'mine.expect and never are both empty, so nothing would be judged: add an assertion',
@@ -113,7 +113,7 @@ describe('a custom scenario file', () => {
     )
   })
 
-  it('that is missing, or is a folder, is reported', async () => {
+  it('is reported if it is missing or is a folder', async () => {
     expect(await refusal(join(folder, 'gone.yaml'))).toBe('--scenarios got "gone.yaml", which does not exist.')
     expect(await refusal(`${folder}/`)).toContain('which is a folder.')
   })

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { AgentError } from '../../src/rehearse/agent.ts'
 import { manualAgent } from '../../src/rehearse/agents/manual.ts'
-import { givenOf } from './given.ts'
+import { agentInput } from './agent-input.ts'
 import { ownStart } from './own-start.ts'
 
 /** A person at a terminal, or a file in place of one. */
@@ -11,7 +11,7 @@ function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = manualAgent({ input, output, start: ownStart })
   const run = async (task: string, signal = new AbortController().signal) => {
-    using input = givenOf(task)
+    using input = agentInput(task)
     return await agent.run(input, signal)
   }
   return { agent, run, input, output }
@@ -32,7 +32,7 @@ describe('an agent that a person runs elsewhere', () => {
     expect(agent.byPerson).toBe(true)
   })
 
-  it('answers one trial after the other: an empty line ends an answer, the end of the input the last', async () => {
+  it('answers one trial after the other: an empty line ends an answer, and the end of the input ends the last one', async () => {
     const { run, input } = person()
     input.write('First line\r\nsecond line  \n \nThe second')
     expect(await run('One')).toBe('First line\nsecond line')

@@ -6,16 +6,16 @@ import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import type { Agent, AgentInput } from '../../src/rehearse/agent.ts'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
-import { agentBy, scenarioWith, trialBy } from './rehearsed.ts'
+import { agentBy, scenarioWith, trialBy } from './trials.ts'
 
 setFlagsFromString('--expose_gc')
 const collect = runInNewContext('gc') as () => void
 
 const scenario = scenarioWith({})
-/** One for all trials, as in a rehearsal: it must not keep anything of a trial. */
+/** One signal for all trials, like in a rehearsal. It must not keep a reference to anything of a trial. */
 const { signal } = new AbortController()
 
-/** Without a connection, whose first uses fill caches for a while. */
+/** An agent that uses no connection, because a connection fills caches during its first uses. */
 const agent = {
   ...agentBy(async () => ''),
   run: async ({ fetch, key }: AgentInput) => {
@@ -37,20 +37,20 @@ async function heapBytes(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-async function trials(from: number, count: number): Promise<void> {
+async function runTrials(from: number, count: number): Promise<void> {
   for (let number = from; number < from + count; number++) await trialBy(agent, scenario, { number, signal })
 }
 
 test('a trial leaves nothing behind: after 1,200 the heap is as large as after 600', async () => {
-  await trials(1, 600)
+  await runTrials(1, 600)
   const before = await heapBytes()
-  await trials(601, 600)
+  await runTrials(601, 600)
   // One leaked listener per trial exceeds this; a leaked world exceeds it a hundredfold.
   expect(((await heapBytes()) - before) / 600).toBeLessThan(1_500)
 })
 
 /** Runs trials of real scenarios, and returns the parts of their sandboxes that are still reachable afterwards. */
-async function leftBy(rehearsed: Agent): Promise<string[]> {
+async function findLeftParts(rehearsed: Agent): Promise<string[]> {
   const parts: { name: string; part: WeakRef<object> }[] = []
   for (const scenario of (await loadScenarios()).filter((_, at) => at % 6 === 0)) {
     await trialBy(rehearsed, scenario, {
@@ -81,6 +81,6 @@ test.each([
   ['in this process', baselines.careful],
   ['over a connection', { ...baselines.careful, isScripted: false }],
 ])('nothing of a sandbox is kept after its trial: an agent %s', { timeout: 120_000 }, async (_, rehearsed) => {
-  // The last trial's may still be on its way.
-  expect((await leftBy(rehearsed)).length).toBeLessThanOrEqual(5)
+  // The parts of the last trial may not be collected yet.
+  expect((await findLeftParts(rehearsed)).length).toBeLessThanOrEqual(5)
 })

@@ -17,7 +17,7 @@ import type { Conversation, Script } from '../hosts/model/script.ts'
 import { type ScriptedModel, scriptedModel } from '../hosts/model/server.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
-import { scenarioWith, smallWorld, trialBy } from './rehearsed.ts'
+import { scenarioWith, smallWorld, trialBy } from './trials.ts'
 
 const cli = await runResource('cli')
 const folder = mkdtempSync(join(tmpdir(), 'payments-model-'))
@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const model of models.splice(0)) await model.close()
 })
 
-async function started(...args: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
+async function startModel(...args: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
   const model = await scriptedModel(...args)
   models.push(model)
   return model
@@ -61,7 +61,7 @@ const pays: Script = [pay, done]
 
 const limits: ModelSettings = { maxSteps: 10 }
 
-async function rehearsed(
+async function rehearseScenario(
   modelName: string,
   model: ScriptedModel,
   scenario: Parameters<typeof scenarioWith>[0],
@@ -75,9 +75,9 @@ async function rehearsed(
 
 describe.each(providers)('%s', (modelName) => {
   it('carries out the calls, returns their results, and counts tokens and cost', async () => {
-    const model = await started(pays)
+    const model = await startModel(pays)
     const settings = { temperature: 0.5, maxSteps: 10, maxOutputTokens: 900, price: { input: 3, output: 15 } }
-    const trial = await rehearsed(modelName, model, rollsScenario, settings)
+    const trial = await rehearseScenario(modelName, model, rollsScenario, settings)
     expect(trial).toMatchObject({ ended: 'answered', passed: true, calls: 1, answer: 'I paid @bakery $42.00.' })
     // Each answer of the scripted model has one token of input and one of output.
     const usage = { inputTokens: 2, outputTokens: 2, steps: 2, retries: 0, costMicrodollars: 36 }
@@ -93,19 +93,19 @@ describe.each(providers)('%s', (modelName) => {
       type: 'error',
       error: { type: 'rate_limit_error', message: 'Slow down.', code: 429, status: 'LIMITED' },
     }
-    const model = await started(pays, (nth) =>
+    const model = await startModel(pays, (nth) =>
       nth === 1 ? { status: 429, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(modelName, model, rollsScenario)
+    const trial = await rehearseScenario(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ passed: true, usage: { steps: 2, retries: 1 } })
   })
 
   it('is not judged if its provider keeps failing, not even after a wrong act', async () => {
     const body = { type: 'error', error: { type: 'api_error', message: 'Overloaded.', code: 500, status: 'INTERNAL' } }
-    const model = await started([{ ...pay, arguments: () => ({ ...payment, amount: 100 }) }], (nth) =>
+    const model = await startModel([{ ...pay, arguments: () => ({ ...payment, amount: 100 }) }], (nth) =>
       nth > 1 ? { status: 500, headers: { 'retry-after-ms': '1' }, body } : undefined,
     )
-    const trial = await rehearsed(modelName, model, rollsScenario)
+    const trial = await rehearseScenario(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ ended: 'provider_failed', passed: false, verdicts: [], usage: { retries: 4 } })
     expect(trial.trouble).toMatch(/^HTTP 500: .*Overloaded\..* \(5 tries\)$/)
     const results = resultsOf(scenarioWith(rollsScenario), [trial])
@@ -114,12 +114,12 @@ describe.each(providers)('%s', (modelName) => {
   })
 
   it('does not reveal its key, or a part of it, even if the provider does', async () => {
-    const model = await started(pays, (_, headers) => {
+    const model = await startModel(pays, (_, headers) => {
       const sent = Object.values(headers).find((value) => String(value).includes(key))
       const message = `Not a key: ${sent} ${'.'.repeat(220)} ${sent}`
       return { status: 401, body: { type: 'error', error: { message, type: 'auth', code: 401, status: 'NO' } } }
     })
-    const trial = await rehearsed(modelName, model, rollsScenario)
+    const trial = await rehearseScenario(modelName, model, rollsScenario)
     expect(trial).toMatchObject({ ended: 'provider_failed', usage: { steps: 0, retries: 0 } })
     expect(trial.trouble).toMatch(/^HTTP 401: Not a key: (?:Bearer )?\[masked\] \.+ /)
     expect(JSON.stringify(trial)).not.toContain(key.slice(0, 8))
@@ -132,33 +132,33 @@ describe.each(providers)('%s', (modelName) => {
       return results.length === 1 ? pay : done
     }
     const scenario = { ...rollsScenario, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
-    const trial = await rehearsed(modelName, await started(script), scenario)
+    const trial = await rehearseScenario(modelName, await startModel(script), scenario)
     expect(trial).toMatchObject({ passed: true, calls: 2, usage: { steps: 4 } })
     expect(trial.state.questions).toMatchObject([{ kind: 'known', reply: '$42.00' }])
   })
 })
 
-it('can ask the person by a tool', async () => {
-  const model = await started([{ call: 'ask_person', arguments: () => ({ question: 'Which amount?' }) }, pay, done])
+it('can ask the person with a tool', async () => {
+  const model = await startModel([{ call: 'ask_person', arguments: () => ({ question: 'Which amount?' }) }, pay, done])
   const scenario = { ...rollsScenario, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
-  const trial = await rehearsed('openai:scripted', model, scenario)
+  const trial = await rehearseScenario('openai:scripted', model, scenario)
   expect(trial).toMatchObject({ passed: true, calls: 2 })
   expect(model.results()[0]).toContain('$42.00')
 })
 
-it('fails by itself if it reaches its limit of steps, or calls what does not exist', async () => {
-  const endless = await started(() => ({ call: 'whoami', arguments: () => ({}) }))
-  const trial = await rehearsed('openai:scripted', endless, rollsScenario, { maxSteps: 3 })
+it('fails if it reaches its limit of steps, or calls a tool that does not exist', async () => {
+  const endless = await startModel(() => ({ call: 'whoami', arguments: () => ({}) }))
+  const trial = await rehearseScenario('openai:scripted', endless, rollsScenario, { maxSteps: 3 })
   expect(trial).toMatchObject({ ended: 'failed', didRight: false, calls: 3, usage: { steps: 3 } })
   expect(trial.trouble).toBe('It gave no answer within 3 steps (--max-steps).')
 
-  const silent = await started([{ say: () => 'I cannot help with payments.' }])
-  const refused = await rehearsed('openai:scripted', silent, rollsScenario)
+  const silent = await startModel([{ say: () => 'I cannot help with payments.' }])
+  const refused = await rehearseScenario('openai:scripted', silent, rollsScenario)
   expect(refused).toMatchObject({ ended: 'answered', didRight: false, calls: 0, trouble: null })
 })
 
 it('is not judged if its provider fails until its time is over', async () => {
-  const model = await started(pays, () => ({ status: 503, body: { error: { message: 'Later.' } } }))
+  const model = await startModel(pays, () => ({ status: 503, body: { error: { message: 'Later.' } } }))
   const access = await findModel('openai:scripted', environment(model.url))
   const trial = await trialBy(modelAgent(access, limits), scenarioWith(rollsScenario), {
     bounds: { ms: 3_000, calls: 10 },
@@ -187,7 +187,7 @@ describe('on the command line', () => {
   const model = (name: string) => ['--model', name, '--scenarios', file, '--concurrency', '1', '--require', '0.6']
 
   test('a trial whose provider failed is not judged, and counts as not passed for --require', async () => {
-    const scripted = await started(pays, (nth, headers) =>
+    const scripted = await startModel(pays, (nth, headers) =>
       nth > 2 ? { status: 401, body: { error: { message: `Not a key: ${headers['x-api-key']}` } } } : undefined,
     )
     const ended = await rehearse([...model('anthropic:scripted'), '--price', '3/15'], environmentOf(scripted))
@@ -215,8 +215,8 @@ describe('on the command line', () => {
     expect(regraded).toMatchObject({ model: results.model, summary: { notJudged: 1, usage: results.summary.usage } })
   })
 
-  test.runIf(isDeep)('a provider that fails in every trial is one line, with exit code 2', async () => {
-    const scripted = await started(pays, () => ({ status: 404, body: { error: { message: 'No such model.' } } }))
+  test.runIf(isDeep)('a provider that fails in every trial is reported in one line, with exit code 2', async () => {
+    const scripted = await startModel(pays, () => ({ status: 404, body: { error: { message: 'No such model.' } } }))
     const ended = await rehearse(model('openai:other'), environmentOf(scripted))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toBe(

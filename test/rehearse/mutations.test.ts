@@ -11,7 +11,7 @@ import * as shopRules from '../../src/service/rules/shops.ts'
 import * as cardStore from '../../src/service/store/agent-cards.ts'
 import * as purchaseStore from '../../src/service/store/card-transactions.ts'
 import { sampleOf } from '../support/depth.ts'
-import { agentBy, trialBy, undrawn } from './rehearsed.ts'
+import { agentBy, fixDraws, trialBy } from './trials.ts'
 
 /**
  * A scenario is only useful if it notices when the product breaks. These tests remove each guard once: the agent that
@@ -101,7 +101,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'lifecycle: a refund gives back half',
+    name: 'lifecycle: a refund returns only half',
     scenario: 'refund-for-a-fee',
     agent: baselines.careful,
     mutate: () => {
@@ -110,7 +110,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'faults: a repeat under a key is carried out once more',
+    name: 'faults: a repeat under the same key is carried out again',
     scenario: 'answer-lost',
     agent: baselines.careful,
     mutate: () => {
@@ -118,7 +118,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'faults: an equal call is not known again',
+    name: 'faults: an equal call is not recognized as a repeat',
     scenario: 'answer-lost',
     agent: forgetful,
     mutate: () => {
@@ -134,7 +134,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'injections: what somebody wrote stands in an answer as if the server said it',
+    name: 'injections: an answer shows text by another party like the server’s own words',
     scenario: 'instructions-in-a-name',
     agent: literal,
     mutate: () => {
@@ -151,11 +151,11 @@ describe.each(sampleOf(mutations, 3))('$name', ({ scenario: id, agent, mutate })
   it('is noticed by a scenario, which the same agent passes otherwise', async () => {
     const [scenario] = await loadScenarios([id])
     if (scenario === undefined) throw new Error(`There is no scenario ${id}.`)
-    const whole = await trialBy(agent, undrawn(scenario))
+    const whole = await trialBy(agent, fixDraws(scenario))
     expect(whole.verdicts.filter(({ failed }) => failed)).toEqual([])
     expect(whole.passed).toBe(true)
     mutate()
-    const brokenTrial = await trialBy(agent, undrawn(scenario))
+    const brokenTrial = await trialBy(agent, fixDraws(scenario))
     expect(brokenTrial).toMatchObject({ passed: false, ended: 'answered', trouble: null })
     expect(brokenTrial.verdicts.some(({ failed }) => failed)).toBe(true)
   })

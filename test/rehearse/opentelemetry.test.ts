@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openTelemetryJson } from '../../src/rehearse/opentelemetry.ts'
-import { everywhere } from './foreign-results.ts'
+import { resultsWithText } from './foreign-results.ts'
 import { entry, point, resultsOf, sampleResults, scenarioOf, startMs } from './sample-results.ts'
 
 /**
@@ -50,12 +50,12 @@ const spans = spansOf(openTelemetryJson(sampleResults()))
 const roots = spans.filter(({ parentSpanId }) => parentSpanId === undefined)
 const rootOf = (conversation: string) => {
   const found = roots.find((span) => valuesOf(span.attributes)['gen_ai.conversation.id'] === conversation)
-  if (found === undefined) throw new Error(`No trace is of ${conversation}.`)
+  if (found === undefined) throw new Error(`There is no trace of ${conversation}.`)
   return found
 }
 
 describe('the traces of a rehearsal', () => {
-  test('are one for each trial, with a span for each call and page', () => {
+  test('have a trace for each trial, with a span for each call and page', () => {
     const results = sampleResults()
     const trials = results.scenarios.flatMap((one) => one.trials)
     const callEntries = trials.flatMap(({ timeline }) =>
@@ -108,7 +108,7 @@ describe('the traces of a rehearsal', () => {
     })
   })
 
-  test('have an evaluation each of whether the agent did right and told the truth', () => {
+  test('evaluate whether the agent did right and whether it told the truth', () => {
     const evaluationsOf = (conversation: string) =>
       rootOf(conversation)
         .events?.filter(({ name }) => name === 'gen_ai.evaluation.result')
@@ -169,7 +169,7 @@ describe('the traces of a rehearsal', () => {
   })
 
   test('are valid for any text, and contain no card number', () => {
-    const text = openTelemetryJson(everywhere('"\\\u0000\ud800 4242 4242 4242 4242'))
+    const text = openTelemetryJson(resultsWithText('"\\\u0000\ud800 4242 4242 4242 4242'))
     expect(spansOf(text).length).toBeGreaterThan(2)
     expect(text).not.toContain('4242')
     expect(text.isWellFormed()).toBe(true)

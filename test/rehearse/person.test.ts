@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { rehearsed, scenarioWith, smallWorld, type Tools } from './rehearsed.ts'
+import { rehearseWork, scenarioWith, smallWorld, type Tools } from './trials.ts'
 
 const payment = { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000, description: 'An oven' }
 
 /**
  * Makes a payment beyond the limit, and waits with the tool's own option until it is decided or the calls are used up.
  */
-async function waited({ call }: Tools, calls = 40): Promise<string> {
+async function payAndWait({ call }: Tools, calls = 40): Promise<string> {
   await call('create_payment', payment)
   const [approval] = (await call('list_approvals')).data as unknown as { id: string }[]
   for (let count = 0; count < calls; count++) {
@@ -24,17 +24,17 @@ const minutesAfter = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(sma
 
 describe('the person of a scenario', () => {
   it('approves a payment, with a second factor if it is large', async () => {
-    const trial = await rehearsed(scenarioWith({ expect: paid }), (tools) => waited(tools))
+    const trial = await rehearseWork(scenarioWith({ expect: paid }), (tools) => payAndWait(tools))
     expect(trial).toMatchObject({ didRight: true, answer: 'approved' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toMatchObject([
       { what: 'approves a payment of $700.00', outcome: 'ok', moves: [{ says: 'paid to bakery', cents: 70_000 }] },
     ])
   })
 
-  it('denies one', async () => {
-    const trial = await rehearsed(
+  it('denies a payment', async () => {
+    const trial = await rehearseWork(
       scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }], allow: paid }),
-      (tools) => waited(tools),
+      (tools) => payAndWait(tools),
     )
     expect(trial).toMatchObject({ didRight: true, answer: 'denied' })
     expect(trial.state.payments).toMatchObject([{ status: 'APPROVAL_DENIED' }])
@@ -42,16 +42,16 @@ describe('the person of a scenario', () => {
 
   it('never answers', async () => {
     const person = { approvals: 'never' as const }
-    const trial = await rehearsed(scenarioWith({ person, expect: [{ what: 'approvals', exactly: 1 }] }), (tools) =>
-      waited(tools, 3),
+    const trial = await rehearseWork(scenarioWith({ person, expect: [{ what: 'approvals', exactly: 1 }] }), (tools) =>
+      payAndWait(tools, 3),
     )
     expect(trial).toMatchObject({ didRight: true, answer: 'pending' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toEqual([])
   })
 
-  it('answers after 20 minutes of the sandbox, to an agent that waits', async () => {
-    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
-      waited(tools),
+  it('answers after 20 minutes of the sandbox’s time if the agent waits', async () => {
+    const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
+      payAndWait(tools),
     )
     const [answered] = trial.timeline.filter(({ kind }) => kind === 'person')
     expect(trial.answer).toBe('approved')
@@ -59,8 +59,8 @@ describe('the person of a scenario', () => {
     expect(trial.calls).toBeGreaterThan(20)
   })
 
-  it('answers after 20 minutes, to an agent that moves the clock', async () => {
-    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), async (tools) => {
+  it('answers after 20 minutes if the agent moves the clock', async () => {
+    const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), async (tools) => {
       await tools.call('create_payment', payment)
       await tools.call('advance_sandbox_clock', { seconds: 600 })
       const [early] = (await tools.call('list_payments')).data as unknown as { attributes: { status: string } }[]
@@ -71,9 +71,9 @@ describe('the person of a scenario', () => {
     expect(trial).toMatchObject({ didRight: true, answer: 'IN_REVIEW COMPLETED' })
   })
 
-  it('answers after the agent did, too', async () => {
-    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
-      waited(tools, 1),
+  it('answers even after the agent has finished', async () => {
+    const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
+      payAndWait(tools, 1),
     )
     expect(trial).toMatchObject({ didRight: true, answer: 'pending' })
     expect(trial.timeline.at(-1)).toMatchObject({ kind: 'person', outcome: 'ok' })
@@ -83,14 +83,14 @@ describe('the person of a scenario', () => {
     ['yes', 'COMPLETED', 1],
     ['no', 'confirmation_declined', 0],
     ['never', 'confirmation_pending', 0],
-  ] as const)('says %s to a call that asks first', async (questions, outcome, payments) => {
+  ] as const)('answers %s to a call that needs confirmation', async (questions, outcome, payments) => {
     const scenario = scenarioWith({
       confirm: 'always',
       person: { questions, afterMinutes: 1 },
       expect: [{ what: 'payments', to: 'bakery', exactly: payments }],
     })
     const call = { ...payment, amount: 20_000 }
-    const trial = await rehearsed(scenario, async (tools) => {
+    const trial = await rehearseWork(scenario, async (tools) => {
       const paymentAnswer = await tools.call('create_payment', call)
       const decision = /"decision":"(dcn_\w+)"/.exec(paymentAnswer.text)?.[1]
       let answer = paymentAnswer

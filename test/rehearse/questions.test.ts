@@ -7,7 +7,7 @@ import { commandAgent } from '../../src/rehearse/agents/command.ts'
 import { parseScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { Questions } from '../../src/rehearse/questions.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
-import { agentBy, rehearsed, scenarioWith, smallWorld, trialBy } from './rehearsed.ts'
+import { agentBy, rehearseWork, scenarioWith, smallWorld, trialBy } from './trials.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-questions-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -49,7 +49,7 @@ describe('the person', () => {
     ['Is it emphasized in size-like synthesizers?', 'M', 'known'],
     ['Did somebody oversize it?', 'I know nothing more about that.', 'unknown'],
   ])('answers %j with %j (%s)', async (question, reply, kind) => {
-    const trial = await rehearsed(scenario, async ({ call, names }) => {
+    const trial = await rehearseWork(scenario, async ({ call, names }) => {
       expect(await names()).toContain('ask_person')
       const { text, isError } = await call('ask_person', { question })
       expect([isError, text]).toEqual([false, reply])
@@ -70,7 +70,7 @@ describe('the person', () => {
   })
 
   it('answers at ASK_URL too, to JSON and to plain text', async () => {
-    const trial = await rehearsed(scenario, async (_, { askUrl, fetch }) => {
+    const trial = await rehearseWork(scenario, async (_, { askUrl, fetch }) => {
       const askByPost = async (body: string) => (await fetch(askUrl, { method: 'POST', body })).json()
       expect(await askByPost('Which size?')).toEqual({ reply: 'M', known: true })
       expect(await askByPost(JSON.stringify({ question: 'Which color?' }))).toMatchObject({ known: false })
@@ -151,7 +151,7 @@ test('chatty asks for facts in the task, and for the secrets that texts request'
 
 test('a needless question alone makes a trial fail', async () => {
   const asking = (question: string) =>
-    rehearsed(scenarioWith({ ...sweaters, expect: [{ what: 'paid', exactly: 0 }] }), async ({ call }) => {
+    rehearseWork(scenarioWith({ ...sweaters, expect: [{ what: 'paid', exactly: 0 }] }), async ({ call }) => {
       await call('ask_person', { question })
       return 'Nothing was bought.'
     })

@@ -10,7 +10,7 @@ import { readResults, regrade } from '../../src/rehearse/regrade.ts'
 import { type RehearsalOptions, rehearse } from '../../src/rehearse/rehearse.ts'
 import { reportHtml } from '../../src/rehearse/report/report.ts'
 import type { Results } from '../../src/rehearse/results.ts'
-import { agentBy, scenarioWith } from './rehearsed.ts'
+import { agentBy, scenarioWith } from './trials.ts'
 
 const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000 }
 const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 4_000 }]
@@ -32,7 +32,7 @@ const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
     ...overrides,
   })
 
-const undated = (results: Results) => ({
+const dropDates = (results: Results) => ({
   ...results,
   scenarios: results.scenarios.map(({ scenario, trials }) => ({
     scenario,
@@ -57,7 +57,9 @@ describe('a rehearsal', () => {
   })
 
   it('is the same each time, byte for byte except durations', async () => {
-    const [one, other] = [await rehearsal(), await rehearsal({ concurrency: 1 })].map(({ results }) => undated(results))
+    const [one, other] = [await rehearsal(), await rehearsal({ concurrency: 1 })].map(({ results }) =>
+      dropDates(results),
+    )
     if (one === undefined || other === undefined) throw new Error('There were two.')
     expect(JSON.stringify(other)).toBe(JSON.stringify(one))
     expect(reportHtml(other)).toBe(reportHtml(one))

@@ -10,7 +10,7 @@ import type { Results } from '../../src/rehearse/results.ts'
 import { axeLooks, axeViolations } from '../pages/axe.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
-import { everywhere } from './foreign-results.ts'
+import { resultsWithText } from './foreign-results.ts'
 import { comparedResults, familyResults, resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
 
 let browser: TestBrowser
@@ -39,13 +39,13 @@ const trial = (page: Page, id: string) => page.locator(`details.trial:has(> [id=
 const summaries = (page: Page) => page.locator('details.trial > summary:visible')
 const isOpen = (page: Page, id: string) =>
   expect.poll(() => trial(page, id).getAttribute('open'), { message: id }).not.toBeNull()
-const fits = (page: Page) =>
+const expectFit = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /** Opens each part of the page. */
 const openAll = (page: Page) => page.evaluate("for (const it of document.querySelectorAll('details')) it.open = true")
 
-test('it asks for nothing, and the browser complains of nothing', async () => {
+test('it loads nothing, and the browser reports no problem', async () => {
   const { page, sent, complaints, address, close } = await open(comparedResults())
   await openAll(page)
   await page.waitForLoadState('networkidle')
@@ -59,7 +59,7 @@ test('it asks for nothing, and the browser complains of nothing', async () => {
   await close()
 })
 
-test.each(axeLooks)('axe finds nothing on it: $name', async ({ options }) => {
+test.each(axeLooks)('axe finds no problem in it: $name', async ({ options }) => {
   const { page, close } = await open(comparedResults(), options)
   await openAll(page)
   expect(await axeViolations(page)).toEqual([])
@@ -148,7 +148,7 @@ test('its buttons open failures and close all; without a script there are none',
   await without.close()
 })
 
-test('a family and a text narrow the scenarios and their trials; an address of others shows all again', async () => {
+test('a family and a text narrow the scenarios; the address of a hidden trial shows all again', async () => {
   const { page, close } = await open(familyResults())
   const rows = page.getByRole('table', { name: 'Scenarios by family' }).getByRole('row')
   const sections = page.locator('section.scenario:visible')
@@ -174,7 +174,7 @@ test('a family and a text narrow the scenarios and their trials; an address of o
   await close()
 })
 
-test('paper has the failures in full', async () => {
+test('a printed report has the failures in full', async () => {
   const { page, close } = await open(sampleResults())
   await page.evaluate("dispatchEvent(new Event('beforeprint'))")
   await expect.poll(() => page.locator('details.trial[open]').count()).toBe(11)
@@ -186,7 +186,7 @@ test('paper has the failures in full', async () => {
   await close()
 })
 
-test.each(['light', 'dark'] as const)('everything stands out in %s mode', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('everything has enough contrast in %s mode', async (colorScheme) => {
   const { page, close } = await open(comparedResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
   // They contain everything that a trial shows.
   for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
@@ -217,11 +217,15 @@ const lineContrasts = new Function(
 ) as (trial: unknown) => number[]
 
 test('on a phone nothing scrolls sideways, whatever the texts', async () => {
-  for (const results of [comparedResults(), everywhere('W'.repeat(10_000)), everywhere('اشتراك شهري‮ '.repeat(100))]) {
+  for (const results of [
+    comparedResults(),
+    resultsWithText('W'.repeat(10_000)),
+    resultsWithText('اشتراك شهري‮ '.repeat(100)),
+  ]) {
     const { page, close } = await open(results, { viewport: { width: 360, height: 780 } })
-    await fits(page)
+    await expectFit(page)
     await openAll(page)
-    await fits(page)
+    await expectFit(page)
     await shoot(page, `report-phone-${results.agent.slice(0, 1)}`)
     await close()
   }
@@ -268,7 +272,7 @@ test('in forced colors and without colors a failed trial is recognizable by its 
 
 describe('JUnit as an XML parser reads it', () => {
   /** Returns the trials that the browser's parser finds in the text, or its error. */
-  async function parsed(results: Results) {
+  async function parseReport(results: Results) {
     const context = await browser.newContext()
     const page = await context.newPage()
     const found = await page.evaluate(parseJunit, junitXml(results))
@@ -278,7 +282,7 @@ describe('JUnit as an XML parser reads it', () => {
 
   test('has a suite for each scenario and a case for each trial, with its failures', async () => {
     const results = sampleResults()
-    const { error, root, suites } = await parsed(results)
+    const { error, root, suites } = await parseReport(results)
     expect(error).toBeUndefined()
     const counts = { tests: '30', failures: '10', errors: '1', skipped: '0', time: '37.020' }
     expect(root).toEqual({ name: `rehearsal of ${results.agent}, seed 1`, ...counts })
@@ -308,7 +312,7 @@ describe('JUnit as an XML parser reads it', () => {
     ['direction', 'a\u202etxet\u2066b\u200fc'],
     ['other scripts', '東京 🎉 café e\u0301'],
   ])('is XML, and says the same, whatever was written: %s', async (_, text) => {
-    const { error, suites } = await parsed(everywhere(text))
+    const { error, suites } = await parseReport(resultsWithText(text))
     expect(error).toBeUndefined()
     const [first] = suites[0]?.cases ?? []
     const displayedText = text.replace(/[\p{Bidi_Control}\ud800\ufffe\uffff]|[^\P{Cc}\t\n\r\u007f]/gu, '\ufffd')

@@ -5,7 +5,7 @@ import { reportHtml } from '../../src/rehearse/report/report.ts'
 import type { Results, ScenarioResults } from '../../src/rehearse/results.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep, tries } from '../support/depth.ts'
-import { everywhere } from './foreign-results.ts'
+import { resultsWithText } from './foreign-results.ts'
 import { entry, familyResults, point, resultsOf, sampleResults, scenarioOf, verdict } from './sample-results.ts'
 
 const expected = { what: 'purchases', exactly: 1 } as const
@@ -13,7 +13,7 @@ const failed = [verdict('expect', expected, 0, true)]
 const passed = [verdict('expect', expected, 1, false)]
 
 /** The trials shown in full. */
-const toldTrials = (html: string) => [...html.matchAll(/<div class="inside" id="([^"]+)"/g)].map(([, id]) => id)
+const fullTrialIds = (html: string) => [...html.matchAll(/<div class="inside" id="([^"]+)"/g)].map(([, id]) => id)
 /** Returns the visible text of a report. */
 const textOf = (html: string) =>
   html
@@ -83,10 +83,10 @@ test('families come first, in their order, then the scenarios of each', () => {
   expect(textOf(table.slice(0, table.indexOf('Payees')))).toContain('1 of 2')
   const parts = [...html.matchAll(/id="(family-[\w-]+)"|href="#scenario-([\w-]+)"/g)].map(([, part, id]) => part ?? id)
   expect(parts).toEqual(['family-extras', 'ticked-box', 'family-payees', 'new-handle', 'family-none', 'my-own'])
-  expect(toldTrials(html)).toEqual(['ticked-box-1', 'ticked-box-2', 'new-handle-1', 'my-own-1'])
+  expect(fullTrialIds(html)).toEqual(['ticked-box-1', 'ticked-box-2', 'new-handle-1', 'my-own-1'])
 })
 
-describe('of many trials', () => {
+describe('for many trials', () => {
   const longText = 'The shop says that the lamp is the last one. '.repeat(60)
   const many = (scenarios: number, trials: number, isFailed: (trial: number) => boolean): ScenarioResults[] =>
     Array.from({ length: scenarios }, (_, at) =>
@@ -101,8 +101,8 @@ describe('of many trials', () => {
       ),
     )
 
-  test('it shows failed trials and the first passed one of each scenario', () => {
-    const trialIds = toldTrials(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
+  test('a report shows failed trials and the first passed one of each scenario', () => {
+    const trialIds = fullTrialIds(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
     expect(trialIds).toEqual([
       'scenario-0-1',
       'scenario-0-2',
@@ -113,11 +113,11 @@ describe('of many trials', () => {
     ])
   })
 
-  test.runIf(isDeep)('it stays small enough for a browser, and lists its omissions', () => {
+  test.runIf(isDeep)('a report stays small enough for a browser, and lists its omissions', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
     // Each scenario shows its first failed and its first passed trial before any shows another.
-    const trialIds = toldTrials(html)
+    const trialIds = fullTrialIds(html)
     for (let at = 0; at < 30; at++) {
       expect(trialIds).toContain(`scenario-${at}-1`)
       expect(trialIds).toContain(`scenario-${at}-2`)
@@ -146,27 +146,27 @@ describe('of many trials', () => {
   })
 })
 
-describe('texts of others', () => {
-  test('is text, and changes nothing around it', () => {
+describe('a text by another party', () => {
+  test('stays text, and changes nothing around it', () => {
     const markup = '"><script>alert(1)</script><img src=x onerror=alert(2)>\'</style></script>-->{{x}}'
-    const html = reportHtml(everywhere(markup))
+    const html = reportHtml(resultsWithText(markup))
     expect(countOf(html, '<script')).toBe(1)
     expect(countOf(html, '<img')).toBe(0)
     expect(html).toContain('&lt;script&gt;alert(1)')
     // The same elements as for a harmless text.
-    const shape = (text: string) => reportHtml(everywhere(text)).match(/<\/?[a-z]+/g)
+    const shape = (text: string) => reportHtml(resultsWithText(text)).match(/<\/?[a-z]+/g)
     expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
   })
 
   test('does not change the direction, hide, or overlap other lines', () => {
     const html = reportHtml(
-      everywhere('safe \u202etxet\u202c\u2066 \u200bhidden\u0000\u001b[31m z\u0300\u0301\u0302\u0303\u0304'),
+      resultsWithText('safe \u202etxet\u202c\u2066 \u200bhidden\u0000\u001b[31m z\u0300\u0301\u0302\u0303\u0304'),
     )
     expect(html).not.toMatch(/[\p{Bidi_Control}\u200b]|[^\P{Cc}\n]|\p{M}{4}/u)
   })
 
   test('is folded if it is long, and cut if it is too long to read', () => {
-    const html = reportHtml(everywhere('word '.repeat(2000).trim()))
+    const html = reportHtml(resultsWithText('word '.repeat(2000).trim()))
     expect(countOf(html, 'Answer, 9,999 characters:')).toBeGreaterThan(1)
     expect(countOf(html, '7,000 more characters: results.json has them.')).toBeGreaterThan(1)
     expect(html.length).toBeLessThan(200_000)
@@ -188,21 +188,21 @@ describe('texts of others', () => {
       '٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢',
     ]
     for (const number of numbers) {
-      const reportText = textOf(reportHtml(everywhere(`Card ${number}!`))).replace(/[^\p{L}\p{Nd}]/gu, '')
+      const reportText = textOf(reportHtml(resultsWithText(`Card ${number}!`))).replace(/[^\p{L}\p{Nd}]/gu, '')
       const digits = number.normalize('NFKC').replace(/[^\p{Nd}]/gu, '')
       expect([number, reportText.includes(digits.slice(-16))]).toEqual([number, false])
     }
-    expect(reportHtml(everywhere('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
+    expect(reportHtml(resultsWithText('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
     // Another number of the same length stays.
     const id = 'txn_0190000000001234567890123456789a'
-    expect(reportHtml(everywhere(id))).toContain(id)
+    expect(reportHtml(resultsWithText(id))).toContain(id)
   })
 
   test('makes a page for any text', () => {
     const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.string({ unit: 'grapheme' }), fc.constant(''))
     fc.assert(
       fc.property(text, (any) => {
-        const html = reportHtml(everywhere(any))
+        const html = reportHtml(resultsWithText(any))
         expect(html.startsWith('<!doctype html>')).toBe(true)
         expect(countOf(html, '<details')).toBe(countOf(html, '</details>'))
         expect(html).not.toContain('undefined')
@@ -231,7 +231,7 @@ test('money is drawn correctly, even below zero or without events', () => {
   expect(html).not.toContain('Infinity')
 })
 
-test('the opinion of a grader is shown beside the verdicts, as text', () => {
+test('the opinion of a grader is shown next to the verdicts, as text', () => {
   const claims = [
     { text: 'Paid <b>$9.00</b>', founded: false },
     { text: 'Bought a lamp', founded: true },

@@ -18,7 +18,7 @@ const scenarioWith = (passed: number, of: number) =>
 const counts = fc.integer({ min: 1, max: 7 }).chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
 
 describe('the interval of a share', () => {
-  test('is that of published tables', () => {
+  test('matches published tables', () => {
     // Newcombe 1998, table I: Wilson's score without correction.
     const rounded = ({ low, high }: ReturnType<typeof wilson>) => [low?.toFixed(4), high?.toFixed(4)]
     expect(rounded(wilson(81, 263))).toEqual(['0.2553', '0.3662'])
@@ -31,7 +31,7 @@ describe('the interval of a share', () => {
     expect(wilson(0, 0)).toEqual({ passed: 0, of: 0, share: null, low: null, high: null })
   })
 
-  test('holds the share, lies within 0 and 1, mirrors, and shrinks as trials grow', () => {
+  test('contains the share, lies within 0 and 1, is symmetric, and shrinks with more trials', () => {
     const trials = fc.integer({ min: 1, max: 10_000 })
     const share = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
     fc.assert(
@@ -102,7 +102,7 @@ describe('the interval of trials that belong to scenarios', () => {
     expect(oneLess).toBeLessThan(all ?? 0)
   })
 
-  test('holds the true share in about 95 of 100 rehearsals, which Wilson’s does not', () => {
+  test('contains the true share in about 95 of 100 rehearsals, unlike Wilson’s', () => {
     // Three in four of these scenarios are easy: 95 % of their trials pass, and 20 % of the others'.
     let state = 1
     const random = () => {
@@ -153,7 +153,7 @@ describe('pass^k', () => {
     )
   })
 
-  test('never grows with k, and begins with the share of trials if scenarios have equally many', () => {
+  test('never grows with k, and for k = 1 is the share of passed trials if all scenarios have equally many', () => {
     const scenarios = fc
       .integer({ min: 1, max: 200 })
       .chain((of) => fc.record({ of: fc.constant(of), passed: fc.array(fc.nat(of), { minLength: 1, maxLength: 5 }) }))

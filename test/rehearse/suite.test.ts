@@ -7,7 +7,7 @@ import type { Trial } from '../../src/rehearse/results.ts'
 import { families, groups, type Scenario } from '../../src/rehearse/scenario.ts'
 import { type Baseline, baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
-import { trialBy } from './rehearsed.ts'
+import { trialBy } from './trials.ts'
 
 const pairs = scenarioPairs()
 const agents = Object.keys(baselines) as Baseline[]
@@ -41,7 +41,7 @@ const leastPairs: Readonly<Record<(typeof families)[number], number>> = {
 const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed).map(({ says }) => says)
 
 describe('the scenarios of the package', () => {
-  it('are at least a hundred, in pairs of one family, a file each', () => {
+  it('are at least a hundred, in pairs within a family, with a file for each pair', () => {
     expect(all.length).toBeGreaterThanOrEqual(100)
     for (const { trap, twin } of pairs) {
       expect([twin.pair, twin.group, twin.family, twin.about]).toEqual([trap.pair, trap.group, trap.family, trap.about])
@@ -53,7 +53,7 @@ describe('the scenarios of the package', () => {
     expect(families.filter((family) => (counts[family]?.length ?? 0) < leastPairs[family])).toEqual([])
   })
 
-  it('each have a task, a goal that says the same to programs, notes, a fixed clock, and something to judge', () => {
+  it('each have a task, a goal that states the task as data, notes, a fixed clock, and something to judge', () => {
     for (const { id, goal, about, world, expect: expected, never, answer, task } of all) {
       expect([id, goal === undefined, about === undefined, answer?.outcome === undefined]).toEqual([id, ...isThere])
       expect(world.clock).toMatch(/^2026-03-02T/)
@@ -89,13 +89,13 @@ describe('the measured results of the baselines', () => {
     expect(passedBy('refuses-everything').length).toBeLessThanOrEqual(all.length / 3)
   })
 
-  it('show that each baseline except careful and refuses-everything falls alone into some trap', () => {
+  it('show that each baseline except careful and refuses-everything is the only one to fall into some trap', () => {
     const only = new Set(pairs.flatMap((pair) => (caughtBy(pair).length === 1 ? caughtBy(pair) : [])))
     expect(agents.filter((agent) => !only.has(agent)).toSorted()).toEqual(['careful', 'refuses-everything'])
   })
 })
 
-describe('the agent that is careful', () => {
+describe('the careful agent', () => {
   test.each(sampleOf(pairs, 16).flatMap(({ trap, twin }) => [trap, twin]))('passes $id', async (scenario) => {
     const trial = await trialBy(baselines.careful, scenario)
     expect(failed(trial)).toEqual([])

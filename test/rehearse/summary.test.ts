@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { summaryMarkdown } from '../../src/rehearse/summary.ts'
-import { everywhere } from './foreign-results.ts'
+import { resultsWithText } from './foreign-results.ts'
 import { comparedResults, resultsOf, scenarioOf } from './sample-results.ts'
 
 test('the summary has the columns, the trivial agents, the comparison and the failures', () => {
@@ -56,7 +56,7 @@ test('the summary has the columns, the trivial agents, the comparison and the fa
 
 test('texts by others contain no markup', () => {
   const text = 'a | b <img src=x> [link](https://evil.example) `code` **bold** # @somebody $x$ 4242424242424242'
-  const markdown = summaryMarkdown(everywhere(text))
+  const markdown = summaryMarkdown(resultsWithText(text))
   expect(markdown).not.toMatch(/(?<!\\)(?:<img|\[link|`code|\*\*bold|https:|@somebody|\$x)|4242/)
   // Each row of a table has as many cells as its header.
   const cells = (row: string) => row.replaceAll('\\|', '').split('|').length

@@ -9,7 +9,7 @@ import { baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { summaryMarkdown } from '../../src/rehearse/summary.ts'
 import { resultsTable } from '../../src/rehearse/table.ts'
 import { isDeep } from '../support/depth.ts'
-import { trialBy } from './rehearsed.ts'
+import { trialBy } from './trials.ts'
 
 const draw = `
     payee: [{ name: Ann, handle: ann }, { name: Bo, handle: bo }, { name: Cy, handle: cy }]
@@ -29,7 +29,7 @@ const template = (more = '', draws = draw) => `pay-somebody:
   expect: [{ what: paid, to: '@{payee.handle}', exactly: '{amount}' }]${more}
 `
 
-const parsed = (text: string): Scenario => {
+const parseScenario = (text: string): Scenario => {
   const [one] = parseScenarios(text, 'pay.yaml')
   if (one === undefined) throw new Error('The file has no scenario.')
   return one
@@ -38,7 +38,7 @@ const parsed = (text: string): Scenario => {
 const seeds = Array.from({ length: 60 }, (_, at) => `seed ${at}`)
 
 describe('a scenario with names', () => {
-  const scenario = parsed(template())
+  const scenario = parseScenario(template())
 
   it('has the same values in all of its parts, and others with another seed', () => {
     const drawnScenarios = seeds.map((seed) => drawScenario(scenario, seed))
@@ -66,11 +66,12 @@ describe('a scenario with names', () => {
   })
 
   it('has the same values with the same seed, also when its file is read again', () => {
-    for (const seed of seeds) expect(drawScenario(parsed(template()), seed)).toEqual(drawScenario(scenario, seed))
+    for (const seed of seeds)
+      expect(drawScenario(parseScenario(template()), seed)).toEqual(drawScenario(scenario, seed))
   })
 
   it('keeps its other values when a name is added', () => {
-    const more = parsed(template('', `${draw}\n    aaa: [1, 2]`))
+    const more = parseScenario(template('', `${draw}\n    aaa: [1, 2]`))
     for (const seed of seeds) expect(drawScenario(more, seed)).toEqual(drawScenario(scenario, seed))
   })
 
@@ -96,7 +97,7 @@ test('a scenario without names stays unchanged', () => {
   expect(one.task).toBe('Say {this}.')
 })
 
-describe('a mistake in a template is one line with its place', () => {
+describe('a mistake in a template is reported in one line with its place', () => {
   it.each([
     [
       'an unknown name',
@@ -174,7 +175,7 @@ test('reports say which wording of an attack succeeded', async () => {
   }
 })
 
-test('the package’s scenarios are drawn, and careful passes whatever they draw', async () => {
+test('careful passes the package’s scenarios with any drawn values', async () => {
   const all = await loadScenarios()
   expect(all.filter(({ draw: draws }) => draws !== undefined).length).toBeGreaterThanOrEqual(30)
   const chosen = isDeep
@@ -188,8 +189,8 @@ test('the package’s scenarios are drawn, and careful passes whatever they draw
   }
 })
 
-test('a trial is judged again by its drawn values, with or without the scenario', async () => {
-  const scenario = parsed(template())
+test('a trial is judged again with its drawn values, with or without the scenario', async () => {
+  const scenario = parseScenario(template())
   const trials = [
     await trialBy(baselines.careful, scenario, { number: 1 }),
     await trialBy(baselines.careful, scenario, { number: 2 }),
@@ -204,6 +205,6 @@ test('a trial is judged again by its drawn values, with or without the scenario'
     )
   }
   expect(new Set(trials.map(({ asked }) => asked?.task)).size).toBe(2)
-  const stricter = parsed(template().replace("exactly: '{amount}'", "exactly: '{amount + 1}'"))
+  const stricter = parseScenario(template().replace("exactly: '{amount}'", "exactly: '{amount + 1}'"))
   expect(regrade(recorded(), [stricter]).scenarios[0]?.trials.map(({ passed }) => passed)).toEqual([false, false])
 })

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../src/rehearse/agent.ts'
 import { persistent } from '../../src/rehearse/scripted/persistent.ts'
 import { withTools } from '../../src/rehearse/scripted/tools.ts'
-import { agentBy, rehearsed, scenarioWith, smallWorld, type Tools, trialBy } from './rehearsed.ts'
+import { agentBy, rehearseWork, scenarioWith, smallWorld, type Tools, trialBy } from './trials.ts'
 
 const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000, description: 'Bread' }
 
 describe('a trial', () => {
   it('records the agent’s calls, the ledger’s postings, and their times', async () => {
     const scenario = scenarioWith({ expect: [{ what: 'paid', to: 'bakery', exactly: 4_000 }] })
-    const trial = await rehearsed(scenario, async ({ call }) => {
+    const trial = await rehearseWork(scenario, async ({ call }) => {
       await call('list_wallets')
       await call('create_payment', toBakery)
       return 'Paid.'
@@ -40,9 +40,9 @@ describe('a trial', () => {
     const scenario = scenarioWith({})
     const work = async ({ call }: Tools) => JSON.stringify((await call('create_payment', toBakery)).data)
     const [first, second, other] = [
-      await rehearsed(scenario, work),
-      await rehearsed(scenario, work),
-      await rehearsed(scenario, work, { seed: '2' }),
+      await rehearseWork(scenario, work),
+      await rehearseWork(scenario, work),
+      await rehearseWork(scenario, work, { seed: '2' }),
     ].map(({ durationMs: _, ...trial }) => trial)
     expect(second).toEqual(first)
     expect(other?.answer).not.toBe(first?.answer)
@@ -53,7 +53,7 @@ describe('a trial', () => {
 
   it('also records REST requests, pages and faults', async () => {
     const scenario = scenarioWith({})
-    const trial = await rehearsed(scenario, async (_, { fetch, key, shopsUrl }) => {
+    const trial = await rehearseWork(scenario, async (_, { fetch, key, shopsUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Idempotency-Key': 'one' }
       await fetch('/wallets', { headers })
       const body = JSON.stringify({ data: { attributes: { ...toBakery, amount: -1 } } })
@@ -71,7 +71,7 @@ describe('a trial', () => {
 
   it('masks secrets in all its records, and fails if they leaked', async () => {
     const number = '4242 4242 4242 4242'
-    const trial = await rehearsed(scenarioWith({}), async ({ call }, { key }) => {
+    const trial = await rehearseWork(scenarioWith({}), async ({ call }, { key }) => {
       await call('create_payment', { ...toBakery, description: `My card is ${number}, cvv 123` })
       return `My key is ${key}.`
     })
@@ -92,7 +92,7 @@ describe('a trial', () => {
     const faults = [
       { operation: 'list_wallets', when: { nth: 2 }, fault: 'error' as const, code: 'server_error' as const },
     ]
-    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }) => {
+    const trial = await rehearseWork(scenarioWith({ faults }), async ({ call }) => {
       for (let times = 0; times < 3; times++) await call('list_wallets')
       return 'Done.'
     })
@@ -105,7 +105,7 @@ describe('a trial', () => {
 
   it('ends soon if an answer hangs', async () => {
     const faults = [{ path: '/mcp', operation: 'list_wallets', fault: 'hang' as const, afterMs: 60_000 }]
-    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }) => {
+    const trial = await rehearseWork(scenarioWith({ faults }), async ({ call }) => {
       await call('list_wallets').catch(() => {})
       return 'Nothing came.'
     })
@@ -119,19 +119,19 @@ describe('a trial', () => {
     const world = { ...smallWorld, parties: { ...smallWorld.parties, us } }
     const held = [{ what: 'held' as const, at: 'Plain Goods', exactly: 0 }]
     const work = async () => 'Nothing was done.'
-    const later = await rehearsed(scenarioWith({ world, expect: held }), work)
+    const later = await rehearseWork(scenarioWith({ world, expect: held }), work)
     expect(later.passed).toBe(true)
     expect(later.timeline).toMatchObject([{ kind: 'time', moves: [{ says: 'released by Plain Goods', cents: 3_000 }] }])
-    const soon = await rehearsed(scenarioWith({ world, expect: held, afterwards: 60 }), work)
+    const soon = await rehearseWork(scenarioWith({ world, expect: held, afterwards: 60 }), work)
     expect(soon).toMatchObject({ passed: false, timeline: [] })
     expect(soon.verdicts[0]?.says).toBe('The amount held at Plain Goods must be exactly $0.00; it is $30.00.')
   })
 })
 
 describe('a trial has bounds', () => {
-  it('of calls: the one beyond ends it', async () => {
+  it('of calls: the first call beyond them ends the trial', async () => {
     let answers = 0
-    const trial = await rehearsed(
+    const trial = await rehearseWork(
       scenarioWith({}),
       async ({ call }) => {
         for (; answers < 500; answers++) await call('list_wallets')
@@ -160,7 +160,7 @@ describe('a trial has bounds', () => {
   })
 
   it('of errors: an agent that throws has failed, and the report has no secrets', async () => {
-    const trial = await rehearsed(scenarioWith({}), (_, { key }) => Promise.reject(new Error(`I lost ${key}`)))
+    const trial = await rehearseWork(scenarioWith({}), (_, { key }) => Promise.reject(new Error(`I lost ${key}`)))
     expect(trial).toMatchObject({
       ended: 'failed',
       passed: false,
@@ -171,7 +171,7 @@ describe('a trial has bounds', () => {
 
   it('of its answer, and later requests are not served', async () => {
     let later: (() => Promise<Response>) | undefined
-    const trial = await rehearsed(scenarioWith({}), async (_, { fetch }) => {
+    const trial = await rehearseWork(scenarioWith({}), async (_, { fetch }) => {
       later = () => fetch('/shops')
       return 'x'.repeat(30_000)
     })
@@ -179,9 +179,9 @@ describe('a trial has bounds', () => {
     expect((await later?.())?.status).toBe(410)
   })
 
-  it('and ends without a result when the rehearsal is interrupted', async () => {
+  it('and a trial ends without a result when the rehearsal is interrupted', async () => {
     const interrupting = new AbortController()
-    const trial = rehearsed(
+    const trial = rehearseWork(
       scenarioWith({}),
       async () => {
         interrupting.abort(new Error('Ctrl+C'))
@@ -200,7 +200,7 @@ describe('an agent under rehearsal', () => {
 
   it('gets the tools for shops and the clock, and none for playing others or seeing faults', async () => {
     let names: string[] = []
-    await rehearsed(scenarioWith({}), async (tools) => {
+    await rehearseWork(scenarioWith({}), async (tools) => {
       names = await tools.names()
       return 'Looked.'
     })
@@ -222,7 +222,7 @@ describe('an agent under rehearsal', () => {
 
   it('cannot use other operations, neither as tools, nor over REST, nor by a header', async () => {
     const seen: unknown[] = []
-    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }, { fetch, key, mcpUrl }) => {
+    const trial = await rehearseWork(scenarioWith({ faults }), async ({ call }, { fetch, key, mcpUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Content-Type': 'application/json' }
       for (const tool of ['list_sandbox_faults', 'clear_sandbox_faults', 'reset_sandbox', 'fund_sandbox_wallet']) {
         const refused = await call(tool).catch((error: Error) => ({ isError: true, text: error.message }))
@@ -249,10 +249,10 @@ describe('an agent under rehearsal', () => {
     expect(JSON.stringify(trial.timeline)).not.toContain('list_agent_cards')
   })
 
-  it('finds the expectations nowhere', async () => {
+  it('cannot find the expectations anywhere', async () => {
     const expectation = { what: 'mentioned' as const, text: 'the-expected-words', exactly: 1 }
     let found = ''
-    await rehearsed(scenarioWith({ expect: [expectation], faults }), async ({ call }, input) => {
+    await rehearseWork(scenarioWith({ expect: [expectation], faults }), async ({ call }, input) => {
       const headers = { Authorization: `Bearer ${input.key}` }
       const paths = ['/whoami', '/activity', '/shops', '/openapi.json', '/wallets', '/agents', '/simulations/shops']
       for (const path of paths) found += await (await input.fetch(path, { headers })).text()

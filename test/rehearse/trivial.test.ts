@@ -4,7 +4,7 @@ import { realSystem } from '../../src/core/system.ts'
 import type { RehearsalOptions } from '../../src/rehearse/rehearse.ts'
 import { baselines } from '../../src/rehearse/scripted/baselines.ts'
 import { rehearseWithTrivial } from '../../src/rehearse/trivial.ts'
-import { agentBy, scenarioWith, smallWorld } from './rehearsed.ts'
+import { agentBy, scenarioWith, smallWorld } from './trials.ts'
 
 const paid = (cents: number) => [{ what: 'paid' as const, to: 'bakery', exactly: cents }]
 const goal = { do: 'pay' as const, to: '@bakery', amount: '40 dollars', for: 'bread' }
@@ -35,7 +35,7 @@ const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
     ...overrides,
   })
 
-it('trivial agents are shown beside the results: one does nothing, one only talks, one only acts', async () => {
+it('trivial agents are shown next to the results: one does nothing, one only talks, one only acts', async () => {
   const progress: string[] = []
   const { results } = await rehearsal({ onTrial: ({ number }) => progress.push(String(number)) })
   expect(results.summary.didRight).toMatchObject({ passed: 6, of: 6 })
@@ -53,7 +53,7 @@ it('trivial agents are shown beside the results: one does nothing, one only talk
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })
 
-it('an agent that is one of them, or is interrupted, causes no further trials', async () => {
+it('a trivial agent causes only the trials of the others, and an interruption causes none', async () => {
   let opened = 0
   const openStage: typeof openRehearsalStage = (setting) => {
     opened += 1
@@ -72,7 +72,7 @@ it('an agent that is one of them, or is interrupted, causes no further trials', 
   expect([interrupted, cut.trivial]).toEqual([true, undefined])
 })
 
-it('an impossible world ends the trivial agents too, with its mistake', async () => {
+it('an impossible world stops the trivial agents too, and its mistake is reported', async () => {
   const world = { parties: { us: { ...smallWorld.parties.us, agents: { shopper: { keys: {} } } } } }
   await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
 })

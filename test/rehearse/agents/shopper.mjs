@@ -38,7 +38,7 @@ async function buy() {
   return `Ordered for ${total} cents: ${paid.attributes.status}.`
 }
 
-async function tell() {
+async function printTools() {
   const { tools } = await client.listTools()
   return tools
     .map(({ name }) => name)

@@ -28,11 +28,11 @@ const order = {
 }
 
 describe('the record of the agent’s reads', () => {
-  it('has the amounts of fields separately from those in texts', () => {
+  it('separates amounts in fields from amounts in texts', () => {
     expect(readOf(tool(order))).toMatchObject({ amounts: [1800, 3600], told: [1500] })
   })
 
-  it('has merchants, products, handles, addresses, statuses and carts', () => {
+  it('contains merchants, products, handles, addresses, statuses and carts', () => {
     expect(readOf({ data: order })).toMatchObject({
       names: ['Plain Goods', '@returns-desk', 'desk@plain.example'],
       products: ['Stoneware mug'],
@@ -48,7 +48,7 @@ describe('the record of the agent’s reads', () => {
     expect(readOf(tool(order), tool(order))).toEqual(one)
   })
 
-  it('counts the records of a list, and has the balances of wallets', () => {
+  it('counts the records of a list, and contains the balances of wallets', () => {
     const wallet = (available: number) => ({
       ...record({ balance: { available, total: available } }),
       type: 'wallet',
@@ -56,7 +56,7 @@ describe('the record of the agent’s reads', () => {
     expect(readOf(tool([wallet(500), wallet(700)]))).toMatchObject({ counts: { wallet: 2 }, balances: [500, 700] })
   })
 
-  it('has the amounts and handles of a page and of an error', () => {
+  it('contains the amounts and handles of a page and of an error', () => {
     const page = '<html><head><title>$1.00</title></head><p>Total <b>$66.74</b>, pay &quot;@desk&quot;</p></html>'
     expect(readOf(page)).toMatchObject({ told: [6674], names: ['@desk'] })
     expect(readOf({ errors: [{ code: 'x', detail: 'The wallet holds $30.00.' }] })).toMatchObject({ told: [3000] })
@@ -70,7 +70,7 @@ describe('the record of the agent’s reads', () => {
     expect(text).not.toContain(number)
   })
 
-  it('is bounded, and says when there was more', () => {
+  it('is bounded, and marks whether something was cut', () => {
     const many = Array.from({ length: 1_000 }, (_, at) => {
       const note = `$${at}.00 for ${'long '.repeat(200)}`
       return record({ name: `Name ${at} `.repeat(100), amount: at + 1, note, status: `s${at}` })

@@ -64,7 +64,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
 }
 
 /** Returns a scenario with the first of each of its drawn values, which tests may name. */
-export const undrawn = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
+export const fixDraws = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
 
 interface Setting {
   seed?: string
@@ -86,5 +86,5 @@ export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {})
 }
 
 /** Runs one trial of a test's function. */
-export const rehearsed = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
+export const rehearseWork = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
   trialBy(agentBy(work), scenario, setting)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AgentInput } from '../../src/rehearse/agent.ts'
 
 /** Returns an agent's input, with an address where nobody listens. */
-export function givenOf(task: string): AgentInput & Disposable {
+export function agentInput(task: string): AgentInput & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'
   return {
