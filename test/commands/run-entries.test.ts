@@ -6,7 +6,7 @@ import { listen } from '../../src/service/listen.ts'
 import { yes } from '../mcp/connected.ts'
 import { hosts, type Person } from '../mcp/hosts.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
-import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
+import { entriesOf, runOf, type StoredEntry } from '../runs/stored-entries.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
@@ -42,7 +42,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
     return host
   }
 
-  const short = ({ kind, outcome, operation, code }: Noted) => [kind, outcome, operation, code]
+  const short = ({ kind, outcome, operation, code }: StoredEntry) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
     test('are in the run of the calls, with the agent and the host', async () => {

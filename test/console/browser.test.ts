@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { arrive, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
-import { entriesOf } from '../runs/noted.ts'
+import { entriesOf } from '../runs/stored-entries.ts'
 import { fits, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
 
 let site: Site

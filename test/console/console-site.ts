@@ -2,7 +2,7 @@ import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
-import { entriesOf, type Noted } from '../runs/noted.ts'
+import { entriesOf, type StoredEntry } from '../runs/stored-entries.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 
@@ -11,9 +11,9 @@ export interface ConsoleSite extends PersonSite {
   visitor(user?: UserRow): Promise<Visitor>
   /** Returns the address of the page of a run of the seeded party. */
   runPath(instanceId: string | null): string
-  entries(instanceId: string | null): Promise<Noted[]>
+  entries(instanceId: string | null): Promise<StoredEntry[]>
   /** Returns the address of an entry's page. */
-  entryPath(entry: Noted): string
+  entryPath(entry: StoredEntry): string
 }
 
 export async function createConsoleSite(database: TestDatabase, options: WorldOptions = {}): Promise<ConsoleSite> {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTab, type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
-import { entriesOf } from '../runs/noted.ts'
+import { entriesOf } from '../runs/stored-entries.ts'
 import { isDeep } from '../support/depth.ts'
 
 let site: Site

@@ -5,7 +5,7 @@ import { readAllTables } from '../ledger/books.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { ok, payer } from '../payments/payer.ts'
-import { entriesOf, runOf } from '../runs/noted.ts'
+import { entriesOf, runOf } from '../runs/stored-entries.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 

@@ -3,7 +3,7 @@ import { purchaseTransitions } from '../../src/service/rules/card-purchases.ts'
 import { cardTransactionStatuses } from '../../tools/card-transactions.ts'
 import { ok } from '../payments/payer.ts'
 import { merchant } from '../subscriptions/merchant.ts'
-import { inState } from '../subscriptions/states.ts'
+import { createInState } from '../subscriptions/states.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { outboxEvents } from './outbox-events.ts'
@@ -71,7 +71,7 @@ onEachDatabase('each possible transition', (database) => {
     'a subscription that is %s reports each cancellation once',
     async (status) => {
       const shop = merchant(world)
-      const id = await inState(shop, status)
+      const id = await createInState(shop, status)
       expect((await shop.read(id)).status).toBe(status)
       await types()
       const idempotencyKey = `cancel ${status}`

@@ -5,7 +5,7 @@ import { questions } from '../../src/mcp/people/questions.ts'
 import { always, type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
 import { createPersonSite } from '../pages/person-site.ts'
 import { created, ok, payer } from '../payments/payer.ts'
-import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
+import { entriesOf, runOf, type StoredEntry } from '../runs/stored-entries.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
@@ -40,7 +40,12 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     return { host: connection.host, storedEntries, instanceId }
   }
 
-  const short = ({ kind, outcome, operation, detail: { remark } }: Noted) => ({ kind, outcome, operation, remark })
+  const short = ({ kind, outcome, operation, detail: { remark } }: StoredEntry) => ({
+    kind,
+    outcome,
+    operation,
+    remark,
+  })
   const operation = 'create_payment'
   const questionEntry = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
   const byForm = questionEntry('Asked with a form in the host.')

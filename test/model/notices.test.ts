@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { altering, doubling, type Fault, type Fetch, matching, otherKey } from '../simulate/in-process.ts'
+import { alterAnswers, type Fault, type Fetch, matches, otherKey, sendTwice } from '../simulate/in-process.ts'
 import { databasesForLong } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
@@ -30,7 +30,7 @@ const instead =
   (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
   (request) =>
-    matching(request, method, path) ? other(request, fetch) : fetch(request)
+    matches(request, method, path) ? other(request, fetch) : fetch(request)
 
 function readdressed(request: Request, from: RegExp, to: string): Request {
   const url = new URL(request.url)
@@ -55,11 +55,11 @@ const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
 
 /** Each breaks a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
 const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
-  { name: 'pays twice', history: [pay(100)], fault: doubling(/\/payments$/) },
+  { name: 'pays twice', history: [pay(100)], fault: sendTwice(/\/payments$/) },
   {
     name: 'asks nobody about a payment beyond a limit',
     history: [pay(600)],
-    fault: altering('POST', /\/payments$/, (text) => text.replace('IN_REVIEW', 'COMPLETED')),
+    fault: alterAnswers('POST', /\/payments$/, (text) => text.replace('IN_REVIEW', 'COMPLETED')),
   },
   {
     name: 'pays what was refused',
@@ -71,7 +71,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'lets a payment be claimed twice',
     history: [pay(100, 1), { type: 'claim', pick }],
-    fault: doubling(/\/complete-claim$/),
+    fault: sendTwice(/\/complete-claim$/),
   },
   {
     name: 'cancels a payment, and keeps its money',
@@ -98,7 +98,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'hides a charge',
     history: [...subscribed, daysLater(8)],
-    fault: altering('GET', /\/subscriptions\/[^/]+\/payments$/, (text) => text.replace('"paid"', '"scheduled"')),
+    fault: alterAnswers('GET', /\/subscriptions\/[^/]+\/payments$/, (text) => text.replace('"paid"', '"scheduled"')),
   },
   {
     name: 'goes on collecting after a cancel',
@@ -108,38 +108,38 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'forgets that a payment was missed',
     history: [...subscribed, { type: 'changeCard', pick, card: 'declines', ahead: undefined }, daysLater(13)],
-    fault: altering('GET', /\/subscriptions$/, (text) =>
+    fault: alterAnswers('GET', /\/subscriptions$/, (text) =>
       text.replace(/"missedPayments":\[[^\]]+\]/, '"missedPayments":[]'),
     ),
   },
   {
     name: 'lets a request be paid twice',
     history: [askAction, { type: 'playPayer', pick, answer: 'fulfill' }],
-    fault: doubling(/\/fulfill$/),
+    fault: sendTwice(/\/fulfill$/),
   },
   {
     name: 'keeps a request open that was declined',
     history: [askAction, { type: 'playPayer', pick, answer: 'decline' }],
-    fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
+    fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
   },
   {
     name: 'lets a request stay open for ever',
     history: [askAction, daysLater(30)],
-    fault: altering('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
+    fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
   },
   {
     name: 'completes a deposit at once',
     history: at('deposit'),
-    fault: altering('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
+    fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
   },
   {
     name: 'announces another day for a deposit',
     history: at('deposit'),
-    fault: altering('POST', /\/transfers\/deposit$/, (text) =>
+    fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) =>
       text.replace(/"expectedAvailableAt":"(.{8})../, '"expectedAvailableAt":"$131'),
     ),
   },
-  { name: 'settles twice', history: at('deposit', 'settle'), fault: doubling(/\/settle$/) },
+  { name: 'settles twice', history: at('deposit', 'settle'), fault: sendTwice(/\/settle$/) },
   {
     name: 'does not return a withdrawal that the bank rejected',
     history: at('withdrawal', 'fail'),

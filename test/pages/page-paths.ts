@@ -1,7 +1,7 @@
 import type { PageRoute } from '../../src/service/rules/page-needs.ts'
 import type { Grounds } from '../adversary/doors.ts'
 import { authorizationUrl, createApplication } from '../oauth/application.ts'
-import { lastOf } from '../runs/noted.ts'
+import { lastOf } from '../runs/stored-entries.ts'
 
 export type GetRoute = PageRoute & `GET ${string}`
 

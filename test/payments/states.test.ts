@@ -125,7 +125,7 @@ onEachDatabase('each action in each state', (database) => {
     await world.drop()
   })
 
-  const inState = async (status: Reachable): Promise<string> => {
+  const createInState = async (status: Reachable): Promise<string> => {
     const to = { type: 'party_id', value: other.partyId }
     if (status === 'COMPLETED') return created(await self.pay(10, to))
     if (status === 'PENDING_CLAIM') return created(await self.pay(10, { type: 'email', value: 'a@b.example' }))
@@ -140,7 +140,7 @@ onEachDatabase('each action in each state', (database) => {
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
     })
-    const id = await inState(status)
+    const id = await createInState(status)
     expect(await self.status(id)).toBe(status)
     const approval = await self.approvalOf(id)
     if (result === 'none') return expect(approval).toBeUndefined()

@@ -91,7 +91,7 @@ onEachDatabase('access to cards and wallets', (database) => {
   const listed = async (path: string, sent?: Sent) =>
     (await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id) as string[]
 
-  describe('records of others', () => {
+  describe('a record of another caller', () => {
     let other: OtherParty
     let theirs: Subject
     let ours: Subject
@@ -102,17 +102,17 @@ onEachDatabase('access to cards and wallets', (database) => {
       ours = await subjectOf({})
     })
 
-    test('another party looks to its agent as if it did not exist', async () => {
+    test('looks missing to an agent of another party', async () => {
       await expectAsIfMissing(theirs, {})
       await expectAsIfMissing(ours, { key: other.agentKey })
     })
 
-    test('another party looks to its API key as if it did not exist', async () => {
+    test('looks missing to an API key of another party', async () => {
       await expectAsIfMissing(theirs, { key: world.apiKey })
       await expectAsIfMissing(ours, { key: other.apiKey })
     })
 
-    test('another agent of the same party looks missing, except for the shared wallet', async () => {
+    test('looks missing to another agent of the same party, except for the shared wallet', async () => {
       const { agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
       await expectAsIfMissing(ours, { key })
       expect((await world.get(`/wallets/${walletId}`, { key })).status).toBe(200)
@@ -121,7 +121,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expect(await listed(`/card-transactions?cardId=${ours.cardId}`, { key })).toEqual([])
     })
 
-    test('lists do not show them', async () => {
+    test('is in no list', async () => {
       for (const path of [
         '/agent-cards',
         '/card-transactions',
@@ -171,7 +171,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expect(data.attributes.agentId).toBe(agentId)
     })
 
-    test("a customer's records are shown only if the customer is named, and the agent's own party's only if not", async () => {
+    test("a customer's records are shown only if the request names the customer, and those of the agent's party only if it does not", async () => {
       const theirs = await subjectOf({}, { customerPartyId })
       await expectAsIfMissing(theirs, {})
       const ours = await subjectOf({})
@@ -193,7 +193,7 @@ onEachDatabase('access to cards and wallets', (database) => {
     })
 
     /** Sends all operations in the name of a customer. Each must be refused before its target is looked up. */
-    function everything(customer: string, sent: Sent) {
+    function sendEverything(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {
         ...attempts(missing, sent, customer),
@@ -206,7 +206,7 @@ onEachDatabase('access to cards and wallets', (database) => {
 
     async function expectForbidden(customer: string, sent: Sent = {}, of = (_name: string) => true): Promise<string[]> {
       const answers: string[] = []
-      for (const [name, attempt] of Object.entries(everything(customer, sent))) {
+      for (const [name, attempt] of Object.entries(sendEverything(customer, sent))) {
         if (!of(name)) continue
         const answer = await attempt()
         const isRead = /read|list/.test(name)

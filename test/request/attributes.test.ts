@@ -76,7 +76,7 @@ onEachDatabase('attributes', (database) => {
     },
   )
 
-  test.each(operations)('%s refuses unknown properties with 400, also beside wrong values', async (path, valid) => {
+  test.each(operations)('%s refuses unknown properties with 400, also next to wrong values', async (path, valid) => {
     for (const [name, pointer] of Object.entries({
       colour: 'colour',
       'a/b~': 'a~1b~0',
@@ -119,7 +119,7 @@ onEachDatabase('attributes', (database) => {
     }
   })
 
-  test('needs seconds or to of an advance, and not both', async () => {
+  test('needs seconds or to for an advance of the clock, and not both', async () => {
     const both = { seconds: 1, to: '2030-01-01T00:00:00Z' }
     for (const attributes of [{}, both]) {
       const answer = await world.post('/simulations/clock/advance', attributes)

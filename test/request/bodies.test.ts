@@ -88,7 +88,7 @@ describe('a large body', () => {
     expect(Number(response.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('that was refused does not spoil the next request of a pool', async () => {
+  test('that was refused does not break the next request on its connection', async () => {
     const pool = new Pool(listener.url, { connections: 1, pipelining: 1 })
     for (let round = 0; round < 5; round++) {
       const refused = await pool.request({
@@ -106,7 +106,7 @@ describe('a large body', () => {
     await pool.close()
   })
 
-  test('whose sender disconnects is no error of the service', async () => {
+  test('whose sender disconnects is not logged as an error of the service', async () => {
     world.logged.length = 0
     const lines = () => world.logged.filter((line) => /"err"|stack/.test(line))
     for (const [path, type] of [
@@ -188,7 +188,7 @@ describe('closing', () => {
     await ended
   })
 
-  test('more connections than it may have are closed at once', async () => {
+  test('happens at once for connections beyond the limit', async () => {
     const options = { fetch: async () => new Response('served'), host: '127.0.0.1', port: 0, maxConnections: 1 }
     const full = await listen({ ...options, system: realSystem, log: silent })
     const to = Number(new URL(full.url).port)
@@ -218,16 +218,18 @@ describe('the OpenAPI document over HTTP', () => {
     const other = await fetch(`${listener.url}/openapi.json`, { headers: { 'If-None-Match': '"other"' } })
     expect(other.status).toBe(200)
     expect(await other.text()).toBe(text)
-    const compressed = await raw('/openapi.json', { 'Accept-Encoding': 'br, gzip;q=0.5' })
+    const compressed = await sendRaw('/openapi.json', { 'Accept-Encoding': 'br, gzip;q=0.5' })
     expect(compressed.headers['content-encoding']).toBe('gzip')
     expect(compressed.headers.vary).toBe('Accept-Encoding')
     expect(compressed.body.byteLength).toBeLessThan(text.length / 4)
     expect(gunzipSync(compressed.body).toString()).toBe(text)
-    expect((await raw('/openapi.json', { 'Accept-Encoding': 'gzip;q=0' })).headers['content-encoding']).toBeUndefined()
+    expect(
+      (await sendRaw('/openapi.json', { 'Accept-Encoding': 'gzip;q=0' })).headers['content-encoding'],
+    ).toBeUndefined()
   })
 })
 
-function raw(path: string, headers: Record<string, string>) {
+function sendRaw(path: string, headers: Record<string, string>) {
   return new Promise<{ headers: Record<string, string | string[] | undefined>; body: Buffer }>((resolve, reject) => {
     request({ port, path, headers, agent: false }, async (response) => {
       const chunks: Buffer[] = []

@@ -69,12 +69,12 @@ describe('the listener determines the client address', () => {
   })
 })
 
-describe('over an https public address', () => {
+describe('Strict-Transport-Security', () => {
   test.each([
     ['https://payments.example', 'max-age=31536000'],
     ['http://localhost:1', null],
     [undefined, null],
-  ])('%s, browsers are told %s for the next time', async (publicUrl, header) => {
+  ])('is for the public address %s: %s', async (publicUrl, header) => {
     const log = createLogger({ level: 'silent' })
     const fetching = async () => new Response('')
     const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })

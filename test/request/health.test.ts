@@ -52,7 +52,7 @@ test('the health check writes to the database at most every ten seconds', async 
   expect(writes).toBe(1)
 })
 
-describe('with the files of a database', () => {
+describe('a SQLite file', () => {
   let path: string
   beforeEach(async () => {
     world = await createWorld(sqlite)
@@ -65,16 +65,16 @@ describe('with the files of a database', () => {
     )
 
   test.each([
-    ['deleted', () => rmSync(path)],
+    ['that was deleted', () => rmSync(path)],
     [
-      'replaced',
+      'that was replaced',
       () => {
         renameSync(path, `${path}.old`)
         new DatabaseSync(path).exec('create table other (a)')
       },
     ],
-    ['without its log', () => rmSync(`${path}-wal`)],
-  ])('%s, nothing is acknowledged, and health says so', async (_, lose) => {
+    ['that lost its log', () => rmSync(`${path}-wal`)],
+  ])('%s acknowledges nothing, and the health check reports it', async (_, lose) => {
     expect(await write()).toBe(200)
     lose()
     expect(await write()).toBe('503')
@@ -89,7 +89,7 @@ describe('with the files of a database', () => {
     expect(await write()).toBe(200)
   })
 
-  test('while another process holds it, the service is unhealthy, and says so immediately', async () => {
+  test('that another process locks makes the health check fail immediately', async () => {
     const other = new DatabaseSync(path)
     other.exec('begin immediate')
     world.system.sleep = () => new Promise((resolve) => setImmediate(resolve))
@@ -100,7 +100,7 @@ describe('with the files of a database', () => {
     expect(await health()).toEqual([200, 'ok'])
   })
 
-  test('its log shrinks after a burst of writes', async () => {
+  test('has a log that shrinks after a burst of writes', async () => {
     const { journal_size_limit: limit } = await world.store.transaction(async ({ db }) => {
       const { rows } = await (await import('kysely')).sql<{
         journal_size_limit: number

@@ -78,7 +78,7 @@ onEachDatabase('hostile bodies', (database) => {
     }
   })
 
-  test('with names of lone surrogates are read back the same later', async () => {
+  test('with lone surrogates in their names are read back unchanged', async () => {
     const answer = await world.send('POST', '/agent-cards', {
       body: '{"data":{"attributes":{"merchant":{"name":"a\\ud800b"},"maximumAmount":5,"currency":"USD"}}}',
     })

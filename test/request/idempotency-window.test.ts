@@ -41,7 +41,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
     ])('of 48 hours is measured by %s', async (_, pass) => {
       const [rememberedKey, forgottenKey] = [newKey(), newKey()]
       const issue = (idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
-      const firsts = await inOrder([rememberedKey, forgottenKey], issue)
+      const firsts = await runInOrder([rememberedKey, forgottenKey], issue)
       await pass(48 * hour - second)
       expectReplay(await issue(rememberedKey), firsts[0])
       await pass(2 * second)
@@ -60,7 +60,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectFirst(await world.post('/agent-cards', { ...card, maximumAmount: 1 }, sent))
     })
 
-    test('is deleted once even a clock that is days wrong could do no harm', async () => {
+    test('is deleted only after more days than a clock can be wrong by', async () => {
       await world.issueCard()
       world.system.pass(48 * hour)
       await world.service.upkeep.once()
@@ -75,7 +75,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
   })
 
   describe('unrecorded refusals', () => {
-    test('401, 403 of a gate, and a missing instance id', async () => {
+    test('an unknown credential, a missing permission and a missing instance id', async () => {
       const { partyId } = await world.whoami()
       const key = await addKey(world, { partyId, agentId: null, scopes: [] })
       const cardId = await world.issueCard()
@@ -94,7 +94,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectFirst(await world.authorize(cardId, 100, { idempotencyKey, key }))
     })
 
-    test('429', async () => {
+    test('an exceeded rate limit', async () => {
       const limited = await createWorld(database, { rateLimit: 1 })
       await limited.get('/whoami')
       const answer = await limited.post('/agent-cards', card, { idempotencyKey: newKey() })
@@ -103,7 +103,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       await limited.drop()
     })
 
-    test('a database that is busy', async () => {
+    test('a busy database', async () => {
       const { store, system } = world
       let isBusy = true
       const busy: Store = {
@@ -142,7 +142,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expect(answers.map((answer) => answer.headers.get('x-idempotency-replayed'))).toEqual([null, 'true'])
     })
 
-    test('an authorization that is not resolved; its repeat resolves it, once', async () => {
+    test('an unresolved authorization, which its repeat resolves once', async () => {
       const cardId = await world.issueCard()
       const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
       const path = `/simulations/agent-cards/${cardId}/authorize`
@@ -188,7 +188,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
   })
 })
 
-async function inOrder<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+async function runInOrder<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (const item of items) results.push(await run(item))
   return results

@@ -146,14 +146,14 @@ onEachDatabase('idempotency', (database) => {
         '{ "data" : {\n"attributes":\t{"merchant":{"name":"Books"},"currency":"USD","amount":100} } }\r\n',
         '{"data":{"attributes":{"amount":1e2,"currency":"\\u0055SD","merchant":{"name":"Books"}}}}',
       ]
-      const [first, ...repeats] = await inOrder(bodies, (body) => world.send('POST', path, { body, idempotencyKey }))
+      const [first, ...repeats] = await runInOrder(bodies, (body) => world.send('POST', path, { body, idempotencyKey }))
       expectFirst(first)
       for (const repeat of repeats) expectReplay(repeat, first)
     })
   })
 
-  describe('the same key for another request', () => {
-    test('of other attributes, another path, method or more is a conflict and moves nothing', async () => {
+  describe('another request under the same key', () => {
+    test('with other attributes, or on another path, is a conflict and moves nothing', async () => {
       const [cardId, otherCardId] = [await world.issueCard(), await world.issueCard()]
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -178,7 +178,7 @@ onEachDatabase('idempotency', (database) => {
       expectReplay(await world.authorize(cardId, 100, sent), first)
     })
 
-    test('with another query is no repeat', async () => {
+    test('with another query does not count as a repeat', async () => {
       const sent = { idempotencyKey: newKey() }
       await world.post('/agent-cards', card, sent)
       const answer = await world.post('/agent-cards?dry=1', card, sent)
@@ -186,8 +186,8 @@ onEachDatabase('idempotency', (database) => {
       expect([400, 409]).toContain(answer.status)
     })
 
-    test('after another key is a new operation', async () => {
-      const answers = await inOrder([newKey(), newKey()], (idempotencyKey) =>
+    test('is a new operation if it has a new key', async () => {
+      const answers = await runInOrder([newKey(), newKey()], (idempotencyKey) =>
         world.post('/agent-cards', card, { idempotencyKey }),
       )
       expect(new Set(answers.map(({ json }) => json.data.id)).size).toBe(2)
@@ -195,7 +195,7 @@ onEachDatabase('idempotency', (database) => {
   })
 })
 
-async function inOrder<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+async function runInOrder<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (const item of items) results.push(await run(item))
   return results

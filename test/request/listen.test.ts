@@ -16,7 +16,7 @@ interface RawAnswer {
 }
 
 /** Sends bytes to a port and reads until the other side closes. */
-function raw(port: number, parts: Iterable<string>): Promise<RawAnswer> {
+function sendRaw(port: number, parts: Iterable<string>): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let received = ''
@@ -79,11 +79,11 @@ describe('the HTTP listener', () => {
       `Authorization: Bearer ${world.agentKey}`,
       'Connection: close',
     ]
-    return raw(to, [`${lines.join('\r\n')}\r\n\r\n`])
+    return sendRaw(to, [`${lines.join('\r\n')}\r\n\r\n`])
   }
   const filled = (header: string) => header.replaceAll('PORT', String(port))
 
-  test('keeps a connection longer than proxies do, and than hosts think between two calls', async () => {
+  test('keeps an idle connection for 75 seconds, longer than proxies and most pauses between two calls', async () => {
     const answer = await fetch(`${listener.url}/whoami`, { headers: { Authorization: `Bearer ${world.agentKey}` } })
     expect(answer.headers.get('keep-alive')).toBe('timeout=75')
     await answer.arrayBuffer()
@@ -142,8 +142,8 @@ describe('the HTTP listener', () => {
     ['no Host in HTTP/1.0', [], '1.0'],
     ['an empty Host', ['Host:'], '1.1'],
     ['two Hosts', ['Host: localhost:PORT', 'Host: evil.example'], '1.1'],
-    ['a Host that is none', ['Host: ???'], '1.1'],
-    ['a Host with more behind it', ['Host: evil.example#localhost:PORT'], '1.1'],
+    ['an invalid Host', ['Host: ???'], '1.1'],
+    ['a Host with other text after it', ['Host: evil.example#localhost:PORT'], '1.1'],
   ])('refuses %s before it looks at anything else', async (_, headers, version) => {
     const answer = await get(headers.map(filled), port, version)
     expect([400, 403]).toContain(answer.status)
@@ -163,17 +163,17 @@ describe('the HTTP listener', () => {
       'Connection: close',
     ]
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
-    const answer = await raw(port, [
+    const answer = await sendRaw(port, [
       `${head.join('\r\n')}\r\n\r\n`,
       ...Array<string>(mebibyte / 0x10000 + 1).fill(chunk),
     ])
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'invalid_value', { source: { pointer: '' } })
   })
 
-  test('refuses a body that says to be over 1 MiB', async () => {
+  test('refuses a body with a Content-Length over 1 MiB', async () => {
     const authorization = `Authorization: Bearer ${world.agentKey}`
     const head = `POST /agent-cards HTTP/1.1\r\nHost: localhost:${port}\r\n${authorization}\r\nConnection: close\r\nContent-Length: ${mebibyte + 1}`
-    const answer = await raw(port, [`${head}\r\nContent-Type: application/json\r\n\r\n{`])
+    const answer = await sendRaw(port, [`${head}\r\nContent-Type: application/json\r\n\r\n{`])
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'invalid_value', { source: { pointer: '' } })
   })
 
@@ -185,7 +185,7 @@ describe('the HTTP listener', () => {
       'Connection: close',
       'Content-Length: 2',
     ]
-    const answer = await raw(port, [`${lines.join('\r\n')}\r\n\r\n{}`])
+    const answer = await sendRaw(port, [`${lines.join('\r\n')}\r\n\r\n{}`])
     expect([200, 400]).toContain(answer.status)
   })
 
@@ -278,7 +278,7 @@ describe('the HTTP listener', () => {
       served.length = 0
       const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', 'Content-Length: 0']
       if (from !== undefined) lines.push(`Origin: ${from}`)
-      return raw(to, [`${lines.join('\r\n')}\r\n\r\n`])
+      return sendRaw(to, [`${lines.join('\r\n')}\r\n\r\n`])
     }
 
     test.each([
@@ -321,12 +321,12 @@ describe('the HTTP listener', () => {
 
     test('answers before the body comes', async () => {
       const head = 'POST /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n'
-      expect((await raw(to, [head])).status).toBe(403)
+      expect((await sendRaw(to, [head])).status).toBe(403)
     })
   })
 })
 
-describe('whether a caller is at this machine', () => {
+describe('whether a caller is on this machine', () => {
   const toldOf = async (headers: Record<string, string>) => {
     let local: boolean | undefined
     const listener = await listen({

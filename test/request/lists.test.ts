@@ -58,7 +58,7 @@ onEachDatabase('lists', (database) => {
     expect(ids).toEqual(cardIds)
   })
 
-  test('stay as they were from the page on while rows are added', async () => {
+  test('show no added rows on the pages after the first', async () => {
     const before = [...cardIds]
     const { ids } = await walk('/agent-cards?limit=25', many.agentKey, async () => {
       cardIds.unshift(await issue())
@@ -178,7 +178,7 @@ onEachDatabase('lists', (database) => {
       expect((await world.get(`/card-transactions?limit=7&cursor=${all}`, { key })).status).toBe(200)
     })
 
-    test('refuse cursors that were cut, or taken apart and put together again', async () => {
+    test('refuse cursors that were cut or recombined', async () => {
       const path = '/card-transactions?limit=1'
       const { nextCursor } = (await world.get(path, { key: party.agentKey })).json.meta.pagination
       const [mark, id = ''] = Buffer.from(nextCursor.slice(4), 'base64url').toString().split(' ')

@@ -77,7 +77,7 @@ onEachDatabase('rate limits', (database) => {
     expectRefusal(await world.get('/wallets', { key: `${world.agentKey}x` }), 'unauthenticated')
   })
 
-  test('are not moved by the sandbox clock', async () => {
+  test('do not depend on the sandbox clock', async () => {
     await world.get('/whoami')
     await world.post('/simulations/clock/advance', { seconds: 3600 })
     expect(limits(await world.get('/whoami'))[1]).toBe(limit - 3)

@@ -29,14 +29,22 @@ const send = (method: string, path: string, headers: Record<string, string> = {}
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
 test.each([
-  ['an address that there is not', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
-  ['a method that an address has not', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
-  ['a page by a secret that opens nothing', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
-  ['a checkout by such a secret', 'GET', `/checkout/manage/${secret}`, {}, 404, 'not_found', '/checkout/manage/…'],
+  ['an unknown address', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
+  ['a method that the address does not accept', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
+  ['a page with an unknown secret', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
+  [
+    'a checkout with an unknown secret',
+    'GET',
+    `/checkout/manage/${secret}`,
+    {},
+    404,
+    'not_found',
+    '/checkout/manage/…',
+  ],
   ['data of the checkout', 'POST', '/checkout/session', form, 400, 'invalid_value', '/checkout/session'],
   ['MCP without a credential', 'POST', '/mcp', {}, 401, 'unauthorized', '/mcp'],
   [
-    'MCP with a wrong one',
+    'MCP with a wrong credential',
     'GET',
     '/mcp/x/all',
     { Authorization: `Bearer ${secret}` },
@@ -55,7 +63,7 @@ test.each([
   expect(lines).toEqual([expect.objectContaining(fields)])
 })
 
-test('a call of a tool with wrong arguments leaves a line, without them', async () => {
+test('a tool call with wrong arguments leaves a line without the arguments', async () => {
   const message = {
     jsonrpc: '2.0',
     id: 1,
@@ -90,14 +98,14 @@ test('a body that is too long leaves one line', async () => {
   expect(lines).toEqual([expect.objectContaining({ status: 400, code: 'invalid_value', path: '/agent-cards' })])
 })
 
-test('a successful answer leaves no such line', async () => {
+test('a successful answer leaves no line about a refusal', async () => {
   for (const path of ['/', '/docs', '/healthz', '/sign-in', '/decisions']) {
     expect((await send('GET', path)).lines).toEqual([])
   }
 })
 
 test.each(['/mcp/server-card', '/.well-known/ai-catalog.json'])(
-  'a page of any site reads %s, and nothing else',
+  'a page of any site may read %s, and nothing else',
   async (path) => {
     const foreign = { Origin: 'https://anywhere.example' }
     for (const method of ['GET', 'HEAD']) {

@@ -8,13 +8,13 @@ type Operation = (world: World) => Promise<() => Promise<{ status: number; text:
 
 const counterparty = { type: 'email', value: 'shop@example.com' }
 
-async function authorized(world: World): Promise<string> {
+async function authorizePurchase(world: World): Promise<string> {
   const answer = await world.authorize(await world.issueCard(), 1000)
   return answer.json.data.id
 }
 
-async function captured(world: World): Promise<string> {
-  const id = await authorized(world)
+async function capturePurchase(world: World): Promise<string> {
+  const id = await authorizePurchase(world)
   expect(
     (await world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' })).status,
   ).toBe(200)
@@ -29,15 +29,15 @@ const operations: Record<string, Operation> = {
     return () => world.authorize(cardId, 1000)
   },
   simulate_card_capture: async (world) => {
-    const id = await authorized(world)
+    const id = await authorizePurchase(world)
     return () => world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' })
   },
   simulate_card_reversal: async (world) => {
-    const id = await authorized(world)
+    const id = await authorizePurchase(world)
     return () => world.post(`/simulations/card-transactions/${id}/reverse`, {})
   },
   simulate_card_refund: async (world) => {
-    const id = await captured(world)
+    const id = await capturePurchase(world)
     return () => world.post(`/simulations/card-transactions/${id}/refund`, { amount: 1000, currency: 'USD' })
   },
   freeze_agent_card: async (world) => {

@@ -45,7 +45,7 @@ onEachDatabase('the upkeep deletes outdated rows:', (database) => {
     await insert(world, table, living, (number) => ({ ...also, [instant]: nowMs - keptMs + 1 + number }))
     const before = await count(world.store, table)
     const deleted: number[] = []
-    await upkeepOver(world, async () => {
+    await runUpkeep(world, async () => {
       deleted.push(before - deleted.reduce((sum, one) => sum + one, 0) - (await count(world.store, table)))
     })
     expect(deleted.filter((rows) => rows > 0)).toEqual([500, 500, 1])
@@ -65,7 +65,7 @@ onEachDatabase('the upkeep deletes outdated rows:', (database) => {
 })
 
 /** Runs the upkeep, and calls `between` after each of its transactions, as if another request ran. */
-async function upkeepOver({ store, system }: World, between: () => Promise<void>): Promise<void> {
+async function runUpkeep({ store, system }: World, between: () => Promise<void>): Promise<void> {
   const watched: Pick<Store, 'transaction' | 'read' | 'clock' | 'settling'> = {
     clock: store.clock,
     settling: store.settling,

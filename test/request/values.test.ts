@@ -13,7 +13,7 @@ onEachDatabase('values of requests', (database) => {
   afterAll(() => world.drop())
 
   test.each(['1e1', '0x10', '%205', '5%20', '+5', '05', '5.0', '-1', '', 'Infinity', '101'])(
-    'limit=%s is no page size',
+    'limit=%s is refused as a page size',
     async (limit) => {
       for (const path of ['/wallets', '/customers', '/activity']) {
         expectRefusal(await world.get(`${path}?limit=${limit}`), 'invalid_value', { source: { parameter: 'limit' } })
@@ -21,7 +21,7 @@ onEachDatabase('values of requests', (database) => {
     },
   )
 
-  test('limit=1 and limit=100 are page sizes', async () => {
+  test('limit=1 and limit=100 are accepted as page sizes', async () => {
     for (const limit of [1, 100]) expect((await world.get(`/wallets?limit=${limit}`)).status).toBe(200)
   })
 
@@ -54,22 +54,25 @@ onEachDatabase('values of requests', (database) => {
     return world.post('/subscriptions', terms, { key: world.apiKey })
   }
 
-  test.each(['Gym\nand pool', 'Gym\r\nand pool', '\tGym', 'x'.repeat(200)])('%j describes', async (description) => {
-    expect((await subscribe(description)).json.data.attributes.terms.description).toBe(description)
-    const payment = { amount: 1, counterparty: { type: 'email', value: 'a@b.example' } }
-    const answer = await world.post('/payments', { ...payment, description: description.slice(0, 80) })
-    expect(answer.json.data.attributes.description).toBe(description.slice(0, 80))
-  })
+  test.each(['Gym\nand pool', 'Gym\r\nand pool', '\tGym', 'x'.repeat(200)])(
+    '%j is accepted as a description',
+    async (description) => {
+      expect((await subscribe(description)).json.data.attributes.terms.description).toBe(description)
+      const payment = { amount: 1, counterparty: { type: 'email', value: 'a@b.example' } }
+      const answer = await world.post('/payments', { ...payment, description: description.slice(0, 80) })
+      expect(answer.json.data.attributes.description).toBe(description.slice(0, 80))
+    },
+  )
 
   test.each(['', ' ', '\n\t', 'a\u0000b', 'a\u001bb', 'a\u0085b', '\ud800', 'x'.repeat(201)])(
-    '%j describes nothing',
+    '%j is refused as a description',
     async (description) => {
       const source = { pointer: '/data/attributes/description' }
       expectRefusal(await subscribe(description), 'invalid_value', { status: 422, source })
     },
   )
 
-  test('an amount in dollars is questioned, a whole number is not', async () => {
+  test('the error about an amount in dollars suggests the cents, the error about a whole number does not', async () => {
     const counterparty = { type: 'email', value: 'a@b.example' }
     for (const amount of [42.5, '42.50', '$42.50']) {
       const answer = await world.post('/payments', { amount, counterparty })

@@ -62,7 +62,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
 
   test.each([
     ['that is gone', (old: PostgresServer) => old.stop()],
-    ['that nobody hears any more', async () => route.fallSilent()],
+    ['that no longer answers', async () => route.fallSilent()],
   ])('is followed by a synchronous standby instead of one %s', async (_, lose) => {
     const old = primary()
     servers.push(await old.addStandby(directory))
@@ -76,7 +76,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     await prove()
   })
 
-  test('is abandoned for its successor when it no longer accepts writes', async () => {
+  test('is replaced by its successor when it no longer accepts writes', async () => {
     const old = primary()
     servers.push(await old.addStandby(directory))
     await acknowledged(100)

@@ -12,7 +12,7 @@ import { serveOn } from './processes.ts'
 const program = '/usr/sbin/pgbouncer'
 
 describe.skipIf(!existsSync(program))("Debian's PgBouncer in transaction mode", () => {
-  test('between two processes and the database, with fewer connections than they ask for', async () => {
+  test('serves two processes with fewer connections than they open', async () => {
     const database = await postgres.createEmpty()
     const bouncer = await startBouncer(database.url)
     const served = [await serveOn(bouncer.url), await serveOn(bouncer.url)]

@@ -11,7 +11,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   afterEach(() => close())
 
   /** Starts a service that fails to write entries while an error is set. */
-  async function served() {
+  async function startService() {
     const system = fakeSystem()
     const { store, drop } = await database.create(system)
     close = drop
@@ -44,7 +44,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   }
 
   test('are written once it is free, each once and in order', async () => {
-    const { service, call, storedEntries, calls, meets, warned } = await served()
+    const { service, call, storedEntries, calls, meets, warned } = await startService()
     meets.error = new StoreBusyError('busy')
     for (let count = 0; count < 300; count++) await call('waiting')
     await service.runLog.flush()
@@ -60,7 +60,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('unwritable entries are dropped and logged, and the next ones are stored', async () => {
-    const { service, call, storedEntries, meets, warned } = await served()
+    const { service, call, storedEntries, meets, warned } = await startService()
     meets.error = new Error('the disk is strange')
     await call('lost')
     await service.runLog.flush()
@@ -72,7 +72,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('an entry that the database refuses is lost alone, wherever it is among others', async () => {
-    const { service, call, storedEntries, calls, warned } = await served()
+    const { service, call, storedEntries, calls, warned } = await startService()
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
     for (let count = 0; count < 200; count++) {
       await call('good')
@@ -90,8 +90,8 @@ onEachDatabase('entries while the database is busy', (database) => {
     expect(warned).toEqual(Array.from({ length: 3 }, () => 'run entries were lost'))
   })
 
-  test('a database that refuses all of them is not tried for each', async () => {
-    const { service, call, storedEntries, meets } = await served()
+  test('a database that refuses every entry is not tried again for each', async () => {
+    const { service, call, storedEntries, meets } = await startService()
     meets.error = new Error('the disk is strange')
     // These are added at the same time, so that they are written together.
     const entry = { partyId: 'pty_1', agentId: null, instanceId: 'lost', operation: 'pay', outcome: 'asked' } as const
@@ -105,7 +105,7 @@ onEachDatabase('entries while the database is busy', (database) => {
   })
 
   test('a database that stays busy is given up in the end, so that the memory is bounded', async () => {
-    const { service, call, storedEntries, meets, warned } = await served()
+    const { service, call, storedEntries, meets, warned } = await startService()
     meets.error = new StoreBusyError('busy')
     await call('given up')
     for (let count = 0; count < 40; count++) await service.runLog.flush()

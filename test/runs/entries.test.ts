@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clearFaults, outcome, setFault } from '../faults/rules.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runOf, runsOf } from './noted.ts'
+import { entriesOf, lastOf, runOf, runsOf } from './stored-entries.ts'
 
 onEachDatabase('entries of runs', (database) => {
   let world: World

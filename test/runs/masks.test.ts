@@ -5,14 +5,14 @@ import { createFlows, type Flows } from '../secrets/flows.ts'
 import { databases, onEachDatabase } from '../support/databases.ts'
 import { isDeep, tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runsOf } from './noted.ts'
+import { entriesOf, lastOf, runsOf } from './stored-entries.ts'
 
 // test/secrets/secrets.test.ts checks the same tables after more flows.
 describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries of runs on $name', (database) => {
   let flows: Flows
   beforeAll(async () => {
     flows = await createFlows(database)
-    await flows.overRest()
+    await flows.callOverRest()
   })
   afterAll(() => flows.close())
 
@@ -45,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('card numbers are not stored under any name, nor secrets under any spelling of theirs', async () => {
+  test('card numbers are not stored under any name, nor secrets under any spelling of their names', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const answers = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -82,7 +82,11 @@ onEachDatabase('secrets in requests', (database) => {
       await world.send('POST', '/agent-cards', { ...sent, body: `{"merchant": "${secret}"` }),
       await world.send('POST', '/agent-cards', { ...sent, body: `${'x'.repeat(16_380)}${secret}` }),
       await world.post('/agent-cards', { text: `${'x '.repeat(8_170)}${secret}` }, sent),
-      await world.post('/agent-cards', { text: escaped(secret) }, { ...sent, body: `{"text": "${escaped(secret)}"}` }),
+      await world.post(
+        '/agent-cards',
+        { text: escapeAll(secret) },
+        { ...sent, body: `{"text": "${escapeAll(secret)}"}` },
+      ),
     ]
     expect(answers.every(({ status }) => status >= 400)).toBe(true)
     await world.service.runLog.flush()
@@ -302,6 +306,6 @@ async function rowsOfRuns({ store }: World): Promise<string> {
 }
 
 /** Escapes every character, as JSON may. */
-function escaped(text: string): string {
+function escapeAll(text: string): string {
   return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runOf, runsOf } from './noted.ts'
+import { entriesOf, lastOf, runOf, runsOf } from './stored-entries.ts'
 
 const day = 86_400
 

@@ -187,7 +187,7 @@ onEachDatabase('the end of the sandbox clock', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('is that of the year 9995', async () => {
+  test('is the end of the year 9995', async () => {
     const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
     const pointer = { status: 422, source: { pointer: '/data/attributes/seconds' } }
     expectRefusal(await advance(4 * 3600), 'invalid_value', pointer)

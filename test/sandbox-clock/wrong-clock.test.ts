@@ -17,7 +17,7 @@ const now = async (world: World) => Date.parse((await world.get('/simulations/cl
 const pay = (world: World, idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
 const warnings = ({ logged }: World) => logged.filter((line) => line.includes("this machine's clock"))
 /** Returns a machine whose time passes with another machine's, and whose clock can be set separately. */
-function machineBeside(system: FakeSystem): FakeSystem {
+function createNeighbor(system: FakeSystem): FakeSystem {
   let aheadMs = 0
   const setAhead = (ms: number) => {
     aheadMs = ms
@@ -28,11 +28,11 @@ function machineBeside(system: FakeSystem): FakeSystem {
 let world: World
 let others: World[]
 
-async function begin(database: TestDatabase) {
+async function openWorld(database: TestDatabase) {
   world = await createWorld(database)
   others = []
 }
-async function startProcess(system = machineBeside(world.system)): Promise<World> {
+async function startProcess(system = createNeighbor(world.system)): Promise<World> {
   const other = await anotherProcess(world, system)
   others.push(other)
   return other
@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 
 describe('a machine with a wrong clock, next to another on one PostgreSQL', () => {
-  beforeEach(() => begin(postgres))
+  beforeEach(() => openWorld(postgres))
 
   test('8 days ahead lets no key be forgotten and no hold lapse', async () => {
     const cardId = await world.issueCard()
@@ -86,10 +86,10 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
   })
 
   test('does not end the tokens of others', async () => {
-    const { key } = await exchanged(world)
+    const { key } = await exchangeToken(world)
     const wrong = await startProcess()
     wrong.system.setAhead(8 * day)
-    await exchanged(wrong)
+    await exchangeToken(wrong)
     expect((await world.get('/whoami', { key })).status).toBe(200)
     expect((await wrong.get('/whoami', { key })).status).toBe(200)
   })
@@ -105,7 +105,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
 })
 
 describe("a database's clock that jumps on PostgreSQL", () => {
-  beforeEach(() => begin(postgres))
+  beforeEach(() => openWorld(postgres))
 
   test('8 days ahead and back lets no key be forgotten', async () => {
     let aheadMs = 0
@@ -127,7 +127,7 @@ describe("a database's clock that jumps on PostgreSQL", () => {
 })
 
 onEachDatabase('time', (database) => {
-  beforeEach(() => begin(database))
+  beforeEach(() => openWorld(database))
 
   test.each([-hour, -2 * second, hour])('does not follow a clock that is set by %i ms back', async (ms) => {
     const before = await now(world)
@@ -139,7 +139,7 @@ onEachDatabase('time', (database) => {
     expect(after - before).toBeLessThanOrEqual(hour)
   })
 
-  test('does not begin before the latest time seen before a start', async () => {
+  test('does not restart before the latest time that was seen', async () => {
     const before = await now(world)
     await world.service.upkeep.once()
     const machine = fakeSystem({ now: before - hour })
@@ -149,7 +149,7 @@ onEachDatabase('time', (database) => {
     expect(await now(later)).toBe(before + hour)
   })
 
-  test('does not begin before the latest recorded time, however its process ended', async () => {
+  test('does not restart before the latest recorded time, however its process ended', async () => {
     await world.post('/simulations/clock/advance', { seconds: 5000 })
     await world.issueCard()
     const before = await now(world)
@@ -165,7 +165,7 @@ onEachDatabase('time', (database) => {
     expect(await now(await startProcess(machine))).toBe(before - hour)
   })
 
-  test('continues while the machine sleeps, which keys notice too', async () => {
+  test('continues while the machine sleeps, so that idempotency keys end meanwhile', async () => {
     const first = await pay(world, 'once')
     const before = await now(world)
     world.system.suspend(3 * day)
@@ -177,7 +177,7 @@ onEachDatabase('time', (database) => {
     expect(warnings(world)).toEqual([])
   })
 
-  test('moves at the same pace however often it is asked for', async () => {
+  test('moves at the same pace however often it is read', async () => {
     world.system.setAhead(-hour)
     const before = await now(world)
     for (let count = 0; count < 50; count++) {
@@ -189,7 +189,7 @@ onEachDatabase('time', (database) => {
 })
 
 describe('the clock of a machine with a database of its own', () => {
-  beforeEach(() => begin(sqlite))
+  beforeEach(() => openWorld(sqlite))
 
   test('3 days ahead and back makes no second card', async () => {
     const first = await pay(world, 'once')
@@ -204,7 +204,7 @@ describe('the clock of a machine with a database of its own', () => {
     expect(warnings(world)).toHaveLength(1)
   })
 
-  test('3 days ahead when a process starts, and right again at the next, makes no second card', async () => {
+  test('3 days ahead at the start of one process, and right at the start of the next, makes no second card', async () => {
     const first = await pay(world, 'once')
     const ahead = await startProcess(fakeSystem({ now: world.system.now() + 3 * day }))
     await ahead.issueCard()
@@ -219,7 +219,7 @@ describe('the clock of a machine with a database of its own', () => {
     expectReplay(await pay(world, 'once'), first)
   })
 
-  test('that is set right while the machine sleeps is followed', async () => {
+  test('is followed again after it is corrected while the machine sleeps', async () => {
     world.system.setAhead(30 * second)
     const before = await now(world)
     world.system.suspend(day)
@@ -228,7 +228,7 @@ describe('the clock of a machine with a database of its own', () => {
   })
 })
 
-async function exchanged(of: World): Promise<{ key: string }> {
+async function exchangeToken(of: World): Promise<{ key: string }> {
   const body = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: of.agentKey,

@@ -21,7 +21,7 @@ const reset = async (world: World) => ok(await world.send('POST', path, { key: w
  * (docs/sandbox.md#reset-save-restore).
  */
 onEachDatabase('over a reset', (database) => {
-  test('an application stays signed in: its token, the next one, and its identity', async () => {
+  test('an application stays signed in: its token works, can be refreshed, and keeps its identity', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     const world = await createWorld(database, { system: dateSystem() })
     try {

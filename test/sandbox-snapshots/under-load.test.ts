@@ -34,7 +34,10 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
   })
 
   /** Sends each client's requests one after another until `over`. Returns the answers. */
-  async function asking(ask: (round: number, of: World) => Promise<string>, over: () => boolean): Promise<Set<string>> {
+  async function sendUntil(
+    ask: (round: number, of: World) => Promise<string>,
+    over: () => boolean,
+  ): Promise<Set<string>> {
     const answers = new Set<string>()
     const client = async (number: number) => {
       const of = processes[number % processes.length] ?? world
@@ -46,7 +49,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
 
   async function backAndForth(ask: (round: number, of: World) => Promise<string>): Promise<Set<string>> {
     let isOver = false
-    const clientAnswers = asking(ask, () => isOver)
+    const clientAnswers = sendUntil(ask, () => isOver)
     const between = new Set<string>()
     for (let time = 0; time < times; time++) {
       const [of, path] = [

@@ -20,9 +20,9 @@ export interface Flows {
   /** The answers by place, which must contain no secret. */
   outputs: Record<string, string>
   /** Sends every operation over REST, and each command a second time with the same key. */
-  overRest(): Promise<void>
+  callOverRest(): Promise<void>
   /** Calls every operation as a tool from hosts of both eras, with progress and a person who agrees to everything. */
-  overMcp(): Promise<void>
+  callOverMcp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   canaries.add('the seeded API key', world.apiKey)
   canaries.add('the seeded agent key', world.agentKey)
 
-  const overRest: Flows['overRest'] = async () => {
+  const callOverRest: Flows['callOverRest'] = async () => {
     for (const [key, operation] of operations) {
       const sample = samples[key]
       const ids = await sample.make(on, placeOf(sample, on))
@@ -66,7 +66,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   }
 
   let listener: Listener | undefined
-  const overMcp: Flows['overMcp'] = async () => {
+  const callOverMcp: Flows['callOverMcp'] = async () => {
     const { service, store, system } = world
     const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
     const log = { debug: line, info: line, warn: line, error: line }
@@ -108,8 +108,8 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     on,
     canaries,
     outputs,
-    overRest,
-    overMcp,
+    callOverRest,
+    callOverMcp,
     close: async () => {
       await listener?.close()
       await world.drop()

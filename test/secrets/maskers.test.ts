@@ -80,7 +80,7 @@ describe('fields', () => {
     test.each(harmlessNames)('%s is kept', (name) => {
       expect(masked({ [name]: 'q7-value' })).toContain('q7-value')
     })
-    test.each(secretTexts)('a name is masked that is $name', ({ text, secret }) => {
+    test.each(secretTexts)('a field name is masked if it is $name', ({ text, secret }) => {
       expect(masked({ deep: [{ [text]: true }] }).replaceAll('\\', '')).not.toContain(secret)
     })
     test('the key of a note is kept, a field named key is not', () => {

@@ -17,7 +17,7 @@ import { resultsTable } from '../../src/rehearse/table.ts'
 import { type ConsoleSite, createConsoleSite } from '../console/console-site.ts'
 import { ownStart } from '../rehearse/own-start.ts'
 import { agentBy, scenarioWith } from '../rehearse/trials.ts'
-import { altering, type Fault, inProcess, matching, simulateInProcess } from '../simulate/in-process.ts'
+import { alterAnswers, type Fault, localTarget, matches, simulateInProcess } from '../simulate/in-process.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { runResource } from '../support/run-resources.ts'
 import { secretNames, secretTexts } from './samples.ts'
@@ -111,14 +111,14 @@ describe('a rehearsal', () => {
 })
 
 describe('a simulation', () => {
-  const isIssuing = (request: Request) => matching(request, 'POST', /\/agent-cards$/)
+  const isIssuing = (request: Request) => matches(request, 'POST', /\/agent-cards$/)
   const issuing =
     (answer: () => Response): Fault =>
     (fetch) =>
     async (request) =>
       isIssuing(request) ? answer() : fetch(request)
   const saying = (method: string, name: string, text: string) =>
-    altering(method, /\/agent-cards$/, (body) =>
+    alterAnswers(method, /\/agent-cards$/, (body) =>
       body.replace(new RegExp(`"${name}":"[^"]*"`), () => `"${name}":${JSON.stringify(text)}`),
     )
   const refusal = (text: string) =>
@@ -126,9 +126,9 @@ describe('a simulation', () => {
   const places: Record<string, (text: string) => Fault> = {
     'the name of a merchant': (text) => saying('POST', 'name', text),
     'a status': (text) => saying('POST', 'status', text),
-    'the status of a record of a list': (text) => saying('GET', 'status', text),
+    'the status of a listed record': (text) => saying('GET', 'status', text),
     'the code of an error': (text) => issuing(() => refusal(text)),
-    'the reason why it cannot be reached': (text) =>
+    'the reason why the service cannot be reached': (text) =>
       issuing(() => {
         throw new Error(text)
       }),
@@ -136,7 +136,7 @@ describe('a simulation', () => {
 
   describe.each(Object.entries(places))('of a service with a secret in %s', (_, faultOf) => {
     test.each(secretTexts)('shows no secret: $name', async ({ text }) => {
-      const target = { ...inProcess(faultOf(text)), isolated: false }
+      const target = { ...localTarget(faultOf(text)), isolated: false }
       const { exitCode, report, summary, log } = await simulateInProcess({ agents: 1, purchases: 2, target })
       expect(exitCode).toBe(1)
       expect(leaksIn([report, JSON.stringify(summary), ...log].join('\n'))).toEqual([])
@@ -145,7 +145,7 @@ describe('a simulation', () => {
 
   test('shows no key with which a service refuses its first request', async () => {
     const { text = '' } = secretTexts.find(({ name }) => name === 'a key') ?? {}
-    const error = await simulateInProcess({ target: inProcess(() => async () => refusal(text)) }).catch(String)
+    const error = await simulateInProcess({ target: localTarget(() => async () => refusal(text)) }).catch(String)
     expect(error).toContain('refused whoami')
     expect(leaksIn(String(error))).toEqual([])
   })
@@ -156,7 +156,7 @@ describe('listen', () => {
    * Returns the whole output of `listen` at a service that answers the first read with an empty list, and then with
    * this.
    */
-  async function printed(status: number, answer: object, ...args: string[]): Promise<string> {
+  async function outputOf(status: number, answer: object, ...args: string[]): Promise<string> {
     let requestCount = 0
     const server = createServer((_request, response) => {
       requestCount += 1
@@ -187,14 +187,14 @@ describe('listen', () => {
       return { type: 'event', id: `evt_${at}`, attributes }
     })
     const answer = { data, meta: { pagination: { nextCursor: null } } }
-    const output = await printed(200, answer, '--count', String(data.length))
+    const output = await outputOf(200, answer, '--count', String(data.length))
     for (const { id } of data) expect(output).toContain(id)
     expect(leaksIn(output)).toEqual([])
   })
 
   test('prints no secret of a refusal', async () => {
     for (const { text } of secretTexts) {
-      const output = await printed(400, { errors: [{ code: 'x', status: '400', detail: `see ${text}, please` }] })
+      const output = await outputOf(400, { errors: [{ code: 'x', status: '400', detail: `see ${text}, please` }] })
       expect(output).toContain('please')
       expect(leaksIn(output)).toEqual([])
     }
@@ -208,7 +208,7 @@ onEachDatabase('the console', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  test('and the reports of a run show no secret that the run sent', async () => {
+  test('and the reports of a run show no secret that a request of the run contained', async () => {
     const { world } = site
     const instanceId = 'a run that tells secrets'
     for (const { text } of secretTexts) {

@@ -25,7 +25,7 @@ export const secretTexts: readonly SecretSample[] = [
   ),
   group('groups in parentheses', '(4242) (4242) (4242) (4242)'),
   group('groups of American Express', '3782,822463,10005'.replace('3782', '3782')),
-  group('groups behind a group that is not of it', `1234 ${groups(':')}`),
+  group('groups after an unrelated group', `1234 ${groups(':')}`),
   { name: 'base64', text: Buffer.from(number).toString('base64'), secret: 'NDI0MjQyNDI0MjQyNDI0Mg' },
   {
     name: 'base64 of JSON',

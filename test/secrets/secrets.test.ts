@@ -14,10 +14,10 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
 
   beforeAll(async () => {
     flows = await createFlows(database)
-    await flows.overRest()
-    await overOAuth(flows)
-    await overPages(flows)
-    await flows.overMcp()
+    await flows.callOverRest()
+    await useOAuth(flows)
+    await usePages(flows)
+    await flows.callOverMcp()
   })
   afterAll(() => flows.close())
 
@@ -59,7 +59,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
 })
 
 /** Signs in with a password after a wrong one, sets up an authenticator app, and pays in a checkout, as a person. */
-async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
+async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
   const [password, wrongPassword, number] = [
     'canary horse battery staple',
     'canary donkey battery nail',
@@ -98,7 +98,7 @@ async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
 }
 
 /** Signs an application in, refreshes its tokens, and inspects them. */
-async function overOAuth({ on: { world }, canaries }: Flows): Promise<void> {
+async function useOAuth({ on: { world }, canaries }: Flows): Promise<void> {
   const browser = openBrowser(world)
   const { tokens, back, application, attempt } = await connect(world, { browser })
   canaries.add('authorization code', String(new URL(back.url).searchParams.get('code')))

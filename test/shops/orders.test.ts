@@ -55,7 +55,7 @@ onEachDatabase('an order', (database) => {
     expect(await purchases()).toMatchObject([{ status: 'reversed' }])
   })
 
-  test('a trial: the used card declines its charge at its moment, and the order says so', async () => {
+  test('a trial: the used card declines the charge when it is due, and the order shows it', async () => {
     const { attributes } = await buy(world, shopOf('trial-trap'), { items: [{ productId: 'omega-3' }] })
     expect((await orderNow(world, attributes.orderId)).subscription).toMatchObject({ status: 'trial', amount: 4900 })
     await letPass(world, 30 * dayMs)
@@ -70,7 +70,7 @@ onEachDatabase('an order', (database) => {
     expect((await orderNow(world, without.attributes.orderId)).subscription).toBeNull()
   })
 
-  test('refunds a return when it arrives; returned twice, it is returned once', async () => {
+  test('refunds a return when it arrives, and ignores a second return', async () => {
     const { attributes } = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'desk-lamp' }] })
     const path = `/simulations/shop-orders/${attributes.orderId}/return`
     const first = await world.post(path, { reason: 'Too bright' })

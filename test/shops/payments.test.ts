@@ -90,7 +90,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(left.map(({ status }) => status)).toEqual(Array(count).fill('declined'))
   })
 
-  test('another amount than the total is refused by name, and nothing is charged', async () => {
+  test('an amount other than the total is refused with the total, and nothing is charged', async () => {
     const { id } = await startCheckout(world, 'plain-goods', mug)
     const { typed } = await cardFor(world, 'Plain Goods')
     const answer = await pay(world, id, typed, 18)
@@ -104,7 +104,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect((await pay(world, id, typed, total)).json.data.attributes.status).toBe('paid')
   })
 
-  test('a paid checkout is not paid twice: the same key replays, another one gets the order', async () => {
+  test('a paid checkout is not paid twice: the same key replays, another key gets the id of the order', async () => {
     const { id } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug', quantity: 2 }] })
     const { typed } = await cardFor(world, 'Plain Goods')
     await cardFor(world, 'Plain Goods')
@@ -142,7 +142,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(world.system.slept).toContain(1500)
   })
 
-  test('a checkout expires, and charges nothing then', async () => {
+  test('an expired checkout charges nothing', async () => {
     const { id } = await startCheckout(world, 'plain-goods', mug)
     await letPass(world, 24 * 60 * 60_000)
     const { typed } = await cardFor(world, 'Plain Goods')

@@ -19,7 +19,7 @@ export async function startCheckout(world: World, shopId: string, attributes: ob
 }
 
 /** Returns a cart with one of each product of a shop. */
-export const everything = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
+export const fullCart = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
 
 /** Issues a card for a merchant. Returns the details to enter into forms. */
 export async function cardFor(world: World, name: string, attributes: Record<string, unknown> = {}, sent?: Sent) {
@@ -35,7 +35,7 @@ export function pay(world: World, checkoutId: string, typed: object, amount: num
 }
 
 /** Buys with a new card for that shop. Returns the final checkout. */
-export async function buy(world: World, shop: ShopDefinition, attributes: object = everything(shop)) {
+export async function buy(world: World, shop: ShopDefinition, attributes: object = fullCart(shop)) {
   const checkout = await startCheckout(world, shop.id, attributes)
   return payOff(world, shop, checkout.id, checkout.attributes.total)
 }

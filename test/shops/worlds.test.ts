@@ -25,7 +25,7 @@ test('a world opens the shops that its file names, by name or by id, and its own
   const missing = await world.get('/simulations/shops/plain-goods')
   expect([missing.status, missing.json.errors[0].detail]).toEqual([404, expect.stringContaining('market-stall')])
   const thirdShop = file.shops?.[2]
-  if (typeof thirdShop !== 'object') throw new Error('The third shop is of the file.')
+  if (typeof thirdShop !== 'object') throw new Error('The third shop is not defined in the file.')
   expect((await buy(world, thirdShop)).attributes).toMatchObject({ status: 'paid', total: 350 })
 })
 
@@ -63,7 +63,7 @@ test.each([
     'shops[0].products[1].id got "apples"; it is a duplicate.',
   ],
   [
-    'two ways to take a cart apart',
+    'two ways to split a cart',
     [{ ...stall, splitsAbove: 100, captures: { parcels: 'first_only' } }],
     'shops[0].splitsAbove got 100; it cannot be combined with',
   ],
@@ -72,7 +72,7 @@ test.each([
     [{ ...stall, products: [{ ...stall.products[0], price: 3.5 }] }],
     'shops[0].products[0].price got 3.5',
   ],
-])('%s is a mistake that is named', (_, shops, says) => {
+])('%s is reported as a mistake', (_, shops, says) => {
   expect(() => parseWorld({ shops, parties }, 'world.yaml')).toThrow(says)
 })
 

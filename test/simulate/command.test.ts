@@ -44,7 +44,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   return { child, ended }
 }
 
-describe('in one process and in many', () => {
+describe('in one process and in several', () => {
   it('prints the same log for the same seed, and leaves nothing behind', async () => {
     const small = ['--agents', '2', '--purchases', '4', '--seed', 'small', '--turns']
     const [log, again] = [join(folder, 'first.log'), join(folder, 'second.log')]
@@ -63,10 +63,10 @@ describe('in one process and in many', () => {
     ['SIGTERM', (pid: number) => pid, '--processes'],
     ['SIGHUP', (pid: number) => -pid, '--turns'],
     ['SIGINT', (pid: number) => pid, undefined],
-  ] as const)('ends in order on %s', async (signal, receiver, way) => {
+  ] as const)('shuts down cleanly on %s', async (signal, receiver, way) => {
     const { child, ended } =
       way === '--processes' ? run([...long, way]) : run([...long, ...inFile(), ...(way === undefined ? [] : [way])])
-    await begun()
+    await waitForStart()
     process.kill(receiver(child.pid ?? Number.NaN), signal)
     const { code, stdout, stderr } = await ended
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' })
@@ -91,7 +91,7 @@ describe('failures', () => {
     expect(await databaseFolders()).toEqual([])
   })
 
-  it('refuses a log that has no place before it begins', async () => {
+  it('refuses a log file that cannot be created before it begins', async () => {
     const { code, stdout, stderr } = await run([...small, '--log', join(folder, 'none', 'run.log')]).ended
     expect(stderr).toMatch(/^payments-mcp: --log got ".*" \(ENOENT\); it accepts a file that can be written\.\n$/)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -108,7 +108,7 @@ describe('failures', () => {
     },
   )
 
-  it('leaves nothing behind when nobody reads what it writes', async () => {
+  it('leaves nothing behind when nobody reads its output', async () => {
     const { child } = run([...small, '--verbose'])
     child.stdout.destroy()
     child.stderr.destroy()
@@ -119,7 +119,7 @@ describe('failures', () => {
 
   it('ends at once on a second signal, and leaves nothing behind', async () => {
     const { child, ended } = run([...long, '--processes'])
-    await begun()
+    await waitForStart()
     child.kill('SIGTERM')
     child.kill('SIGHUP')
     expect((await ended).code).toBe(130)
@@ -138,7 +138,7 @@ const long = ['--agents', '2', '--purchases', '1000']
 const inFile = () => ['--database-url', `sqlite:${join(folder, 'sandbox.sqlite')}`]
 
 /** The sandbox's database is there, so agents are being connected or at work. */
-async function begun(): Promise<void> {
+async function waitForStart(): Promise<void> {
   const files = async () => {
     const [directory = '.'] = await databaseFolders()
     return readdir(join(folder, directory))
@@ -150,7 +150,7 @@ describe('on a deployed API', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
   it('uses the existing money, and does not move the clock', async () => {
-    await deployed(undefined, async (world, url) => {
+    await withDeployedService(undefined, async (world, url) => {
       await world.authorize(await world.issueCard(), 1234)
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
       expect(stdout).toContain('every answer was as predicted')
@@ -164,7 +164,7 @@ describe('on a deployed API', () => {
       const response = await fetch(request)
       return new Response((await response.text()).replace('"status":"active"', '"status":"used"'), response)
     }
-    await deployed(fault, async (world, url) => {
+    await withDeployedService(fault, async (world, url) => {
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
       expect(stdout).toMatch(/expected {2}agentCard .*status=active .*\nactual {4}agentCard .*status=used /)
       expect(stdout).toContain('Somebody else may have used the wallet')
@@ -173,7 +173,7 @@ describe('on a deployed API', () => {
   })
 
   it('needs an agent key', async () => {
-    await deployed(undefined, async (world, url) => {
+    await withDeployedService(undefined, async (world, url) => {
       const { code, stderr } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.apiKey }).ended
       expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as party; .*\n$/)
       expect(code).toBe(2)
@@ -195,7 +195,7 @@ it.each([
   expect(code).toBe(2)
 })
 
-async function deployed(fault: Fault = (fetch) => fetch, use: (world: World, url: string) => Promise<void>) {
+async function withDeployedService(fault: Fault = (fetch) => fetch, use: (world: World, url: string) => Promise<void>) {
   const [database] = databases
   if (database === undefined) throw new Error('no database')
   const world = await createWorld(database, { rateLimit: 1_000_000 })

@@ -10,7 +10,7 @@ const settings = {
 }
 
 /** Returns how much further than real time the sandbox's clock advanced while unresolved purchases were repeated. */
-async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
+async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
   const callTool = async (tool: string, input = {}) => {
@@ -34,13 +34,13 @@ async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purc
   }
 }
 
-it('waits for repeats on the clock of a sandbox of its own, and not in real time', async () => {
+it('waits for repeats on the clock of its own sandbox, and not in real time', async () => {
   // Each is repeated after one second of the sandbox's clock. The machine itself takes far less.
-  expect(await movedByRepeats({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
+  expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 
 it('waits in real time on a sandbox that others may use', async () => {
-  expect(await movedByRepeats({ isolated: false, purchases: 1 })).toBeLessThan(500)
+  expect(await measureClockAdvance({ isolated: false, purchases: 1 })).toBeLessThan(500)
 })
 
 it('serves agents of both eras on the same sandbox, with a run each', async () => {

@@ -18,7 +18,7 @@ export type Fault = (fetch: Fetch) => Fetch
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A world in this process: the real service, real MCP servers and clients, connected by pipes. */
-export function inProcess(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
+export function localTarget(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
     // The next month does not have this day.
@@ -72,7 +72,7 @@ const instanceIdOf = (agent: number) => `run-${agent}`
 /** A small run in this process. */
 export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
   return simulate({
-    target: inProcess(),
+    target: localTarget(),
     where: 'a test',
     system: fakeSystem(),
     agents: 4,
@@ -85,25 +85,25 @@ export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
   })
 }
 
-export const matching = (request: Request, method: string, path: RegExp) =>
+export const matches = (request: Request, method: string, path: RegExp) =>
   request.method === method && path.test(new URL(request.url).pathname)
 
 /** Changes the answers of the requests that match. */
-export const altering =
+export const alterAnswers =
   (method: string, path: RegExp, change: (text: string) => string): Fault =>
   (fetch) =>
   async (request) => {
     const response = await fetch(request)
-    if (!matching(request, method, path) || !response.ok) return response
+    if (!matches(request, method, path) || !response.ok) return response
     return new Response(change(await response.text()), response)
   }
 
 /** Sends matching requests a second time, as separate purchases. */
-export const doubling =
+export const sendTwice =
   (path: RegExp): Fault =>
   (fetch: Fetch) =>
   async (request) => {
-    if (matching(request, 'POST', path)) await fetch(otherKey(request.clone()))
+    if (matches(request, 'POST', path)) await fetch(otherKey(request.clone()))
     return fetch(request)
   }
 

@@ -148,7 +148,7 @@ describe('keys', () => {
   })
 })
 
-it('skips what acts on something that was left out', () => {
+it('skips actions on records that were left out', () => {
   const { model } = newModel()
   expect(model.apply({ step: 1, agent: 1, tool: 'get_agent_card', party: 'own', subject: 'card-9' })).toBeUndefined()
 })

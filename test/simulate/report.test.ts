@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller, Target } from '../../src/simulate/world.ts'
 import { fakeSystem } from '../support/fake-system.ts'
-import { type Fault, inProcess, simulateInProcess } from './in-process.ts'
+import { type Fault, localTarget, simulateInProcess } from './in-process.ts'
 
 const small = { agents: 2, purchases: 2 }
 
 /** The target with every call made by `call`. */
-function calling(
+function targetWith(
   call: (caller: Caller, ...parameters: Parameters<Caller['call']>) => ReturnType<Caller['call']>,
 ): Target {
-  const { isolated, open } = inProcess()
+  const { isolated, open } = localTarget()
   const opened = async () => {
     const world = await open()
     const connect = async (agent: number) => {
@@ -22,7 +22,7 @@ function calling(
 }
 
 describe('the content of a report', () => {
-  it('has start, calls and final check separately, in seconds and shares', async () => {
+  it('lists start, calls and final check separately, in seconds and shares', async () => {
     const system = fakeSystem()
     const spent = { start: 2_000, calls: 5_000, 'final check': 3_000, shortening: 0 }
     const onStage = (stage: keyof typeof spent) => system.pass(spent[stage])
@@ -61,7 +61,7 @@ describe('the report is printed even after:', () => {
     let stage = ''
     const { exitCode, report, summary } = await simulateInProcess({
       ...many,
-      target: inProcess(wrong),
+      target: localTarget(wrong),
       signal: controller.signal,
       onStage: (begun) => {
         stage = begun
@@ -81,7 +81,7 @@ describe('the report is printed even after:', () => {
     const controller = new AbortController()
     let calls = 0
     let cut = () => {}
-    const target = calling((caller, ...parameters) => {
+    const target = targetWith((caller, ...parameters) => {
       if (++calls < 12) return caller.call(...parameters)
       const { promise, reject } = Promise.withResolvers<never>()
       cut = () => reject(new Error('Connection closed'))
@@ -122,7 +122,7 @@ describe('the report is printed even after:', () => {
   })
 
   it('a server that ends', async () => {
-    const target = calling(async (caller, tool, input) => {
+    const target = targetWith(async (caller, tool, input) => {
       if (tool === 'issue_agent_card') await caller.close()
       return caller.call(tool, input)
     })
@@ -137,7 +137,7 @@ describe('the report is printed even after:', () => {
         throw new RangeError('no such data')
       },
     }
-    const target = calling(async (caller, tool, input) => {
+    const target = targetWith(async (caller, tool, input) => {
       const answer = await caller.call(tool, input)
       return tool === 'issue_agent_card' ? { isError: false, content: unreadable } : answer
     })

@@ -5,7 +5,7 @@ import type { SimulationResult } from '../../src/simulate/simulate.ts'
 import { databases } from '../support/databases.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
-import { altering, doubling, type Fault, inProcess, matching, otherKey, simulateInProcess } from './in-process.ts'
+import { alterAnswers, type Fault, localTarget, matches, otherKey, sendTwice, simulateInProcess } from './in-process.ts'
 
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
 
@@ -57,7 +57,7 @@ describe('on the real service', () => {
   })
 
   it.runIf(isDeep).each(databases)('takes concurrent agents on $name, with the same log', async (database) => {
-    const target = inProcess(undefined, database)
+    const target = localTarget(undefined, database)
     const load = { target, agents: 4, purchases: 8 }
     const result = await simulateInProcess({ ...load, concurrency: 4 })
     expect(result.report).toContain('every answer was as predicted; money is conserved')
@@ -80,12 +80,12 @@ const capture = /\/capture$/
 const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
   {
     name: 'answers a wrong amount',
-    fault: altering('POST', capture, (text) => text.replace(/"captured":(\d+)/, '"captured":1$1')),
+    fault: alterAnswers('POST', capture, (text) => text.replace(/"captured":(\d+)/, '"captured":1$1')),
     steps: 3,
     shows: /simulate_card_capture/,
   },
-  { name: 'refunds twice', fault: doubling(/\/refund$/), steps: 4, shows: /simulate_card_refund/ },
-  { name: 'captures twice', fault: doubling(capture), steps: 3, shows: /actual +error code=card_purchase/ },
+  { name: 'refunds twice', fault: sendTwice(/\/refund$/), steps: 4, shows: /simulate_card_refund/ },
+  { name: 'captures twice', fault: sendTwice(capture), steps: 3, shows: /actual +error code=card_purchase/ },
   {
     name: 'forgets keys',
     fault: (fetch) => {
@@ -112,13 +112,13 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
   },
   {
     name: 'shows a wrong balance',
-    fault: altering('GET', /\/wallets$/, (text) => text.replace(/"available":2(?!50000)/, '"available":1')),
+    fault: alterAnswers('GET', /\/wallets$/, (text) => text.replace(/"available":2(?!50000)/, '"available":1')),
     steps: 3,
     shows: /expected .*available=2\d+ .*\nactual .*available=1/,
   },
   {
     name: 'begins with other money',
-    fault: altering('GET', /\/wallets$/, (text) => text.replaceAll('250000', '250001')),
+    fault: alterAnswers('GET', /\/wallets$/, (text) => text.replaceAll('250000', '250001')),
     steps: 0,
     shows: /A new sandbox does not have the seeded balances/,
   },
@@ -126,7 +126,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
     name: 'loses a record',
     fault: (fetch) => async (request) => {
       const response = await fetch(request)
-      if (!matching(request, 'GET', /\/card-transactions$/) || new URL(request.url).searchParams.has('cardId')) {
+      if (!matches(request, 'GET', /\/card-transactions$/) || new URL(request.url).searchParams.has('cardId')) {
         return response
       }
       const body = (await response.json()) as { data: { attributes: { status: string } }[] }
@@ -147,7 +147,7 @@ describe('on a faulty service', () => {
     ] as const
     const history = steps.map((step, at): Action => ({ step: at + 1, agent: 1, party: 'own', ...step }))
     const thawing: Fault = (fetch) => async (request) => {
-      if (matching(request, 'POST', /\/authorize$/)) {
+      if (matches(request, 'POST', /\/authorize$/)) {
         const url = request.url.replace('/simulations', '').replace(/authorize$/, 'unfreeze')
         const thaw = new Request(url, { method: 'POST', headers: request.headers, body: '{"data":{"attributes":{}}}' })
         await fetch(otherKey(thaw))
@@ -156,7 +156,7 @@ describe('on a faulty service', () => {
     }
     const run = (fault?: Fault) =>
       runHistory(() => history, [1], {
-        target: inProcess(fault),
+        target: localTarget(fault),
         system: fakeSystem(),
         concurrency: 1,
         faults: 'lost 46',
@@ -166,7 +166,7 @@ describe('on a faulty service', () => {
   })
 
   it('reports the failure even if no further run can be made', async () => {
-    const { isolated, open } = inProcess(faults[0]?.fault)
+    const { isolated, open } = localTarget(faults[0]?.fault)
     let worlds = 0
     const once = async () => {
       if (worlds++ > 0) throw new Error('the disk is full')
@@ -178,7 +178,7 @@ describe('on a faulty service', () => {
   })
 
   it.each(sampleOf(faults, 8))('that $name', async ({ fault, steps, shows }) => {
-    const result = await simulateInProcess({ target: inProcess(fault), agents: 3, purchases: 15 })
+    const result = await simulateInProcess({ target: localTarget(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)
     expect(result.report).toContain(

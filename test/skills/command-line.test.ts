@@ -37,12 +37,12 @@ async function run(name: string) {
   })
 }
 
-test('the scenario of write-a-scenario can be used', () => {
+test('the scenario in write-a-scenario can be loaded', () => {
   const [yaml = ''] = blocksOf(textOf('write-a-scenario'), 'yaml')
   expect(parseScenarios(yaml, 'mine.yaml').map(({ id }) => id)).toEqual(['photographer-answer-lost'])
 })
 
-test('the step of rehearse-an-agent-in-ci is a step of GitHub Actions', () => {
+test('the step in rehearse-an-agent-in-ci is a step for GitHub Actions', () => {
   const [yaml = ''] = blocksOf(textOf('rehearse-an-agent-in-ci'), 'yaml')
   const [rehearsal, upload] = parse(yaml)
   expect(rehearsal.run).toContain('payments-mcp rehearse --agent')

@@ -73,7 +73,7 @@ export async function follow(
   for (const step of stepsOf(text)) {
     await between(step, facts)
     const input = step.input.replaceAll(/\b[A-Z]{3,}\b/g, (name) => {
-      if (facts[name] === undefined) throw new Error(`Step ${step.number} needs ${name}, which no step has told.`)
+      if (facts[name] === undefined) throw new Error(`Step ${step.number} needs ${name}, which no earlier step gave.`)
       return String(facts[name])
     })
     const result = await host.callTool(step.tool, JSON.parse(input))

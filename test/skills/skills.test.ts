@@ -137,7 +137,7 @@ describe('served by the extension', () => {
   })
 })
 
-onEachDatabase('a reader of its steps alone', (database) => {
+onEachDatabase('an agent that follows only the steps of a skill', (database) => {
   let world: World
   let other: OtherParty
   beforeAll(async () => {
@@ -184,7 +184,7 @@ onEachDatabase('a reader of its steps alone', (database) => {
     expect((await balance({ key: other.apiKey })).total - before).toBe(12_000)
   })
 
-  test('finds out about a lost answer without paying twice', async () => {
+  test('resolves a lost answer without paying twice', async () => {
     const { balance } = payer(world)
     const facts = { RECIPIENT: other.partyId, AMOUNT: 4_000, DESCRIPTION: 'Flowers' }
     const text = textOf('recover-a-lost-answer').replace('"type":"handle"', '"type":"party_id"')

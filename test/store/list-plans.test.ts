@@ -136,7 +136,7 @@ function members(sql: string, steps: Step[]): string[] {
 }
 
 /** Columns that filter only the rows joined to one row, or nothing: a wallet has one party. */
-const beside: readonly string[] = ['agents.status', 'walletAgents.partyId']
+const joinedFilters: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** Returns the columns that a query with a limit filters by, but that are not in the index it walks. */
 function filters(sql: string, steps: Step[]): string[] {
@@ -144,7 +144,7 @@ function filters(sql: string, steps: Step[]): string[] {
   const bound = steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)(?:=\?| IS NULL)/g)].map(([, name]) => name))
   const wanted = [...sql.matchAll(/(?:"(\w+)"\.)?"(\w+)" = (?:\?|'\w+')/g)]
   return wanted.flatMap(([, of, name = '']) => {
-    if (beside.includes(`${of}.${name}`)) return []
+    if (joinedFilters.includes(`${of}.${name}`)) return []
     // A row is found by its id, and its party is checked afterwards.
     if (name === 'partyId' && steps.some(({ detail }) => detail.endsWith('(id=?)'))) return []
     const needed = wanted.filter(([, , other]) => other === name).length

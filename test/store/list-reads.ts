@@ -70,11 +70,11 @@ export const lists = Object.values<OperationDefinition>(catalogue).filter(({ res
  * without a value fails.
  */
 export function pathsOf(list: OperationDefinition, { values }: Site, more: Record<string, string>): string[] {
-  const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => filled(values, name))
+  const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueFor(values, name))
   const filters = Object.entries(list.query?.shape ?? {}).filter(([name]) => !common.has(name))
   const of = filters.map(([name, schema]) => {
     const all = wordsOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
-    return (all.length > 0 ? all : [filled(values, name)]).map((value) => [name, value] as const)
+    return (all.length > 0 ? all : [valueFor(values, name)]).map((value) => [name, value] as const)
   })
   const pairs = of.flatMap((one, index) =>
     of.slice(index + 1).flatMap((two) => one.flatMap((a) => two.map((b) => [a, b]))),
@@ -90,7 +90,7 @@ export function pathsOf(list: OperationDefinition, { values }: Site, more: Recor
 /** The parameters that every list accepts, and those that name its party. */
 const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
 
-function filled(values: Record<string, string>, name: string): string {
+function valueFor(values: Record<string, string>, name: string): string {
   const value = values[name]
   if (value === undefined) throw new Error(`Add a value for ${name} to the "values" of the site.`)
   return value

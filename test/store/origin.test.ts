@@ -25,7 +25,7 @@ async function execute(url: string, statements: string): Promise<void> {
  * Returns everything that a program could find changed in its own database: the file, its mode and its neighbors, or
  * the tables of the schemas.
  */
-async function traces(url: string): Promise<unknown> {
+async function readTraces(url: string): Promise<unknown> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice(7)
     return { bytes: readFileSync(path, 'hex'), mode: statSync(path).mode, beside: readdirSync(dirname(path)) }
@@ -39,7 +39,7 @@ async function traces(url: string): Promise<unknown> {
   return rows.map(({ relname }) => relname).sort()
 }
 
-const inspected = (url: string) => inspectDatabase({ url, secrets: undefined, keyHash: '' })
+const inspect = (url: string) => inspectDatabase({ url, secrets: undefined, keyHash: '' })
 
 onEachDatabase('a database', (database) => {
   let url: string
@@ -62,12 +62,12 @@ onEachDatabase('a database', (database) => {
   test.each(others)('of another program %s is refused and stays as it is', async (_, statements) => {
     await execute(url, statements)
     if (url.startsWith('sqlite:')) chmodSync(url.slice(7), 0o644)
-    const before = await traces(url)
+    const before = await readTraces(url)
     const opening = openStore({ url, system: realSystem })
     await expect(opening).rejects.toThrow(WrongDatabaseError)
     await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Set PAYMENTS_DATABASE_URL/)
-    expect(await inspected(url)).toBe('foreign')
-    expect(await traces(url)).toEqual(before)
+    expect(await inspect(url)).toBe('foreign')
+    expect(await readTraces(url)).toEqual(before)
   })
 
   test('of a newer version is refused with advice', async () => {
@@ -76,7 +76,7 @@ onEachDatabase('a database', (database) => {
     await expect(openStore({ url, system: realSystem })).rejects.toThrow(
       /: it was created by a newer payments-mcp\. Update payments-mcp\.$/,
     )
-    expect(await inspected(url)).toBe('newer')
+    expect(await inspect(url)).toBe('newer')
   })
 
   const otherPreReleases = [
@@ -88,18 +88,18 @@ onEachDatabase('a database', (database) => {
     ],
   ] as const
   test.each(otherPreReleases)(
-    'of another pre-release %s is refused with the way out, and stays as it is',
+    'of another pre-release %s is refused with advice, and stays as it is',
     async (_, change) => {
       await (await openStore({ url, system: realSystem })).close()
       await execute(url, change)
-      const before = await traces(url)
+      const before = await readTraces(url)
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
         /: it was created by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
       )
-      expect(await inspected(url)).toBe('other')
-      expect(await traces(url)).toEqual(before)
+      expect(await inspect(url)).toBe('other')
+      expect(await readTraces(url)).toEqual(before)
     },
   )
 })
@@ -112,9 +112,9 @@ test('a file of another program keeps its log, its mode and its content', async 
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
   expect(other.prepare('select count(*) as count from notes').get()).toEqual({ count: 1 })
   other.close()
-  const before = await traces(url)
+  const before = await readTraces(url)
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
-  expect(await traces(url)).toEqual(before)
+  expect(await readTraces(url)).toEqual(before)
   writeFileSync(path, 'root:x:0:0:root:/root:/bin/sh\n')
   chmodSync(path, 0o644)
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(/file is not a database/)

@@ -8,7 +8,7 @@ import { addWallet } from './wallets.ts'
 type Columns = Record<string, string>
 
 /** Returns the declared type of each column, by table and name. The same declarations create the row types. */
-function declared(): Columns {
+function declaredColumns(): Columns {
   const columns: Columns = {}
   for (const [name, table] of Object.entries<Table>(tables)) {
     for (const [column, { type, isNullable }] of columnsOf(table)) {
@@ -32,7 +32,7 @@ const inPostgres = sql<Found>`
   select table_name as "table", column_name as "column", data_type as type, is_nullable = 'NO' as required
   from information_schema.columns where table_schema = 'public'`
 
-async function found(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promise<Columns> {
+async function readColumns(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promise<Columns> {
   const { rows } = await (dialect === 'sqlite' ? inSqlite : inPostgres).execute(db)
   const ownRows = rows.filter(({ table }) => !table.startsWith('sqlite_'))
   return Object.fromEntries(
@@ -51,8 +51,8 @@ describe.each(databases)('the schema on $name', (database) => {
   afterEach(() => opened.drop())
 
   test('has the columns of the row types, and no others', async () => {
-    const columns = await opened.store.read(({ db }) => found(db, database.name))
-    expect(columns).toEqual(declared())
+    const columns = await opened.store.read(({ db }) => readColumns(db, database.name))
+    expect(columns).toEqual(declaredColumns())
   })
 
   test('lets a wallet be below zero by the amounts returned to banks, and by no more', async () => {

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => drop())
 
-async function makeOther(): Promise<void> {
+async function makeOtherDatabase(): Promise<void> {
   const store = await openStore({ url: `sqlite:${path}`, system: realSystem })
   await store.transaction(({ db }) => db.updateTable('schemas').set({ digest: 'another' }).execute())
   await store.close()
@@ -25,7 +25,7 @@ const rows = (file: string) => new DatabaseSync(file, { readOnly: true }).prepar
 
 test('a database of another pre-release keeps its rows under the first free name', async () => {
   for (const name of [`${path}-old`, `${path}-old-2`, `${path}-old-3`]) {
-    await makeOther()
+    await makeOtherDatabase()
     expect(await setAside(path)).toBe(name)
     expect(existsSync(path)).toBe(false)
     expect(rows(name)).toEqual([{ digest: 'another' }])
@@ -33,7 +33,7 @@ test('a database of another pre-release keeps its rows under the first free name
 })
 
 test('two processes that find it at the same time set it aside once, and never the new one', async () => {
-  await makeOther()
+  await makeOtherDatabase()
   const done = await Promise.all([setAside(path), setAside(path).catch(() => undefined)])
   expect(done.filter((name) => name !== undefined)).toEqual([`${path}-old`])
   await (await openStore({ url: `sqlite:${path}`, system: realSystem })).close()

@@ -27,7 +27,7 @@ describe('the store on SQLite', () => {
       store.transaction((tx) => addWallet(tx)),
       store.transaction((tx) => sql`insert into child values (1)`.execute(tx.db)),
       store.transaction(async () => {
-        throw new Error('decided on what others of the group wrote')
+        throw new Error('depends on other writes of the group')
       }),
     ])
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { name: 'StoreBusyError' } })

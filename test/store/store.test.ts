@@ -144,7 +144,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 
   test('loses none of 200 simultaneous changes to one wallet', async () => {
     await store.transaction((tx) => addWallet(tx))
-    const done = await countDone(times(200, () => orRefused(store.transaction(addCent))))
+    const done = await countDone(times(200, () => isAccepted(store.transaction(addCent))))
     expect(await availableCents(store)).toBe(done)
   })
 
@@ -152,7 +152,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     const other = await openStore({ url, system: realSystem })
     await store.transaction((tx) => addWallet(tx))
     const done = await countDone(
-      times(200, (index) => orRefused((index % 2 === 0 ? store : other).transaction(addCent))),
+      times(200, (index) => isAccepted((index % 2 === 0 ? store : other).transaction(addCent))),
     )
     await other.close()
     expect(await availableCents(store)).toBe(done)
@@ -211,7 +211,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 })
 
 /** Returns whether the change was made. On a busy machine some changes wait too long, and are refused. */
-async function orRefused(change: Promise<unknown>): Promise<boolean> {
+async function isAccepted(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
     return true

@@ -11,7 +11,7 @@ const foundOtherwise: Readonly<Record<string, string>> = {
   releasedHandles: 'a handle is looked up by its text',
 }
 
-test('on PostgreSQL the rows of a party lie together: the key of each table that names a party begins with it', () => {
+test('on PostgreSQL the key of each table with a party begins with the party, so that its rows are stored together', () => {
   const named = Object.entries<Table>(tables).filter(([, table]) =>
     columnsOf(table).some(([name]) => name === 'partyId'),
   )

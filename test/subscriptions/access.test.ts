@@ -11,7 +11,7 @@ import {
   type Sent,
   type World,
 } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
 const missing = `sub_${'0'.repeat(32)}`
 
@@ -119,7 +119,7 @@ onEachDatabase('access to subscriptions', (database) => {
     expect((await shop.read(id)).status).toBe('pending')
   })
 
-  test('another party’s looks as if it did not exist', async () => {
+  test('another party’s subscription looks as if it did not exist', async () => {
     const other = await addParty(world)
     const id = await shop.create()
     const nameless = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/sub_[0-9a-f]{32}/g, 'sub')
@@ -145,7 +145,7 @@ onEachDatabase('access to subscriptions', (database) => {
   })
 
   describe('for a customer', () => {
-    test('an agent with the grant may do all, and neither sees the other’s', async () => {
+    test('an agent with the grant may do everything, and sees the subscriptions of one party at a time', async () => {
       const { id } = ok(await collection({}, customerPartyId).create()).json.data
       const subscription = await shop.create()
       expect(await listed(`/subscriptions?customerPartyId=${customerPartyId}`)).toEqual([id])
@@ -171,7 +171,7 @@ onEachDatabase('access to subscriptions', (database) => {
     const tried = async ({ id, partyId: party }: { id: string; partyId: string }, sent: Sent = {}) =>
       outcomes({ ...attempts(id, sent, party), ...collection(sent, party) })
 
-    test('a grant without the permission, a revoked one and none are refused', async () => {
+    test('a grant without the permission, a revoked grant and a missing grant are refused', async () => {
       const nothing = all(403, { list: 403, create: 403 })
       expect(await tried(await connected(['cards.read', 'wallets.read']))).toEqual(nothing)
       expect(await tried(await connected(['payments.read', 'payments.create'], 'REVOKED'))).toEqual(nothing)
@@ -220,7 +220,7 @@ onEachDatabase('access to subscriptions', (database) => {
     const ids: string[] = []
     for (let count = 0; count < 7; count++) {
       world.system.pass(10)
-      ids.unshift(await shop.create(inParts(2), { key }))
+      ids.unshift(await shop.create(termsOfParts(2), { key }))
     }
     const canceled = ids.filter((_, index) => index % 2 === 0)
     for (const id of canceled) ok(await shop.cancel(id, { key }))

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
 // Payment 1 is paid on 15 January; the others are due on the 15th. A payment is tried on its day and 1, 3 and 5 days
 // later, so February's last try is on the 20th. Its window closes on the 22nd.
@@ -28,7 +28,7 @@ onEachDatabase('billing', (database) => {
     return id
   }
 
-  test('a card that approves is charged on the day, each time', async () => {
+  test('a card that approves is charged on each due day', async () => {
     const id = await shop.active()
     expect(await shop.read(id)).toMatchObject({ status: 'active', nextPayment: dueIn(2, '02-15') })
     await shop.to('2026-05-14')
@@ -64,7 +64,7 @@ onEachDatabase('billing', (database) => {
     ['02-15', '02-16'],
     ['02-17', '02-18'],
     ['02-19', '02-20'],
-  ])('a card that is put right on %s is charged at the next try', async (_changed, tried) => {
+  ])('a card that is repaired on %s is charged at the next try', async (_changed, tried) => {
     const id = await behaving('declines')
     await shop.to(new Date(Date.parse(at(tried)) - 1).toISOString())
     ok(await shop.card(id, 'approves'))
@@ -75,7 +75,7 @@ onEachDatabase('billing', (database) => {
   })
 
   test.each(['declines', 'processor_error'])(
-    '%s: missed after the last try, later payments still charged',
+    'with a card that %s a payment is missed after the last try, and later payments are still charged',
     async (behavior) => {
       const id = await behaving(behavior)
       await shop.to('2026-02-19T23:59:59.999Z')
@@ -108,7 +108,7 @@ onEachDatabase('billing', (database) => {
     ['processor_error', 'processor_error', 'not_charged'],
     ['declines', 'processor_error', 'not_charged'],
     ['processor_error', 'declines', 'missed_twice'],
-  ])('%s, then %s: the later one says why, and collection stops', async (first, second, reason) => {
+  ])('after %s and then %s collection stops, with the reason of the later payment', async (first, second, reason) => {
     const id = await behaving(first)
     ok(await shop.card(id, second, 3))
     await shop.to('2026-03-19')
@@ -124,7 +124,7 @@ onEachDatabase('billing', (database) => {
     expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15'])
   })
 
-  test('the last try of the later payment says why', async () => {
+  test('the last try of the later payment gives the reason', async () => {
     const id = await behaving('declines')
     await shop.to('2026-03-19')
     ok(await shop.card(id, 'processor_error'))
@@ -133,32 +133,45 @@ onEachDatabase('billing', (database) => {
   })
 
   const ruledOut = { blocked: 'card_blocked', needs_update: 'card_needs_update', removed: 'card_removed' }
-  test.each(Object.entries(ruledOut))('%s: collection stops at the first try, with %s', async (behavior, reason) => {
-    const id = await behaving(behavior)
-    await shop.to('2026-02-14T23:59:59.999Z')
-    expect(await shop.read(id)).toMatchObject({ status: 'active' })
-    await shop.to('2026-02-16')
-    const stopped = { status: 'needs_attention', attention: { reason, since: at('02-15') } }
-    expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [], nextPayment: dueIn(2, '02-15') })
-    ok(await shop.card(id, 'approves'))
-    await shop.to('2026-02-21T23:59:59Z')
-    expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [], nextPayment: dueIn(2, '02-15') })
-    await shop.to('2026-02-22')
-    expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [2], nextPayment: dueIn(3, '03-15') })
-    await shop.to('2026-05-01')
-    expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [2, 3, 4], nextPayment: dueIn(5, '05-15') })
-    expect(await shop.charged(id)).toHaveLength(1)
-  })
+  test.each(Object.entries(ruledOut))(
+    'with the card %s collection stops at the first try, with %s',
+    async (behavior, reason) => {
+      const id = await behaving(behavior)
+      await shop.to('2026-02-14T23:59:59.999Z')
+      expect(await shop.read(id)).toMatchObject({ status: 'active' })
+      await shop.to('2026-02-16')
+      const stopped = { status: 'needs_attention', attention: { reason, since: at('02-15') } }
+      expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [], nextPayment: dueIn(2, '02-15') })
+      ok(await shop.card(id, 'approves'))
+      await shop.to('2026-02-21T23:59:59Z')
+      expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [], nextPayment: dueIn(2, '02-15') })
+      await shop.to('2026-02-22')
+      expect(await shop.read(id)).toMatchObject({ ...stopped, missedPayments: [2], nextPayment: dueIn(3, '03-15') })
+      await shop.to('2026-05-01')
+      expect(await shop.read(id)).toMatchObject({
+        ...stopped,
+        missedPayments: [2, 3, 4],
+        nextPayment: dueIn(5, '05-15'),
+      })
+      expect(await shop.charged(id)).toHaveLength(1)
+    },
+  )
 
-  test.each(Object.entries(ruledOut))('%s on a retry: stops then, with %s', async (behavior, reason) => {
-    const id = await behaving('declines')
-    await shop.to('2026-02-16')
-    ok(await shop.card(id, behavior))
-    await shop.to('2026-02-28')
-    expect(await shop.read(id)).toMatchObject({ status: 'needs_attention', attention: { reason, since: at('02-18') } })
-  })
+  test.each(Object.entries(ruledOut))(
+    'with the card %s on a retry collection stops then, with %s',
+    async (behavior, reason) => {
+      const id = await behaving('declines')
+      await shop.to('2026-02-16')
+      ok(await shop.card(id, behavior))
+      await shop.to('2026-02-28')
+      expect(await shop.read(id)).toMatchObject({
+        status: 'needs_attention',
+        attention: { reason, since: at('02-18') },
+      })
+    },
+  )
 
-  test('a miss, a payment, a miss: not in a row', async () => {
+  test('two misses with a payment between them are not in a row', async () => {
     const id = await behaving('declines')
     ok(await shop.card(id, 'approves', 3))
     ok(await shop.card(id, 'declines', 4))
@@ -182,7 +195,7 @@ onEachDatabase('billing', (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'needs_attention', missedPayments: [3, 4] })
   })
 
-  test('the next payment marked paid between two misses breaks the row', async () => {
+  test('a next payment that is marked paid between two misses breaks the row', async () => {
     const id = await behaving('declines')
     await shop.to('2026-02-21')
     expect(ok(await shop.markPaid(id, 3)).json.data.attributes).toMatchObject({
@@ -195,7 +208,7 @@ onEachDatabase('billing', (database) => {
   })
 
   test('the parts of a total are charged with their own amounts and taxes', async () => {
-    const id = await shop.active({ ...inParts(3, 1000), taxAmount: 200 })
+    const id = await shop.active({ ...termsOfParts(3, 1000), taxAmount: 200 })
     await shop.to('2026-06-01')
     expect((await shop.charged(id)).map(({ amountCents, taxCents }) => [amountCents, taxCents])).toEqual([
       [334, 67],

@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, proveCharges, termsOfParts } from './merchant.ts'
 
 const due = (anchor: string, unit: 'week' | 'month', count: number, steps: number) =>
   dateOf(startOfDayAfter(Date.parse(anchor), { unit, count }, steps))
@@ -110,7 +110,7 @@ onEachDatabase('due days through the service', (database) => {
     const month = await shop.active()
     const three = await shop.active({ ...monthly, every: { unit: 'month', count: 3 } })
     const week = await shop.active({ ...monthly, every: { unit: 'week', count: 9 } })
-    const parts = await shop.active(inParts(4))
+    const parts = await shop.active(termsOfParts(4))
     const days = ['2027-11-30', '2027-12-31', '2028-01-31', '2028-02-29', '2028-03-31', '2028-04-30']
     for (const [index, dueDate] of days.entries()) {
       expect((await shop.read(month)).nextPayment).toMatchObject({ paymentNumber: index + 2, dueDate })

@@ -4,7 +4,7 @@ import { expectFirst, expectReplay } from '../request/replays.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant } from './merchant.ts'
-import { gone, inState } from './states.ts'
+import { createInState, gone } from './states.ts'
 
 onEachDatabase('cancel as specified', (database) => {
   let world: World
@@ -18,7 +18,7 @@ onEachDatabase('cancel as specified', (database) => {
 
   const cancelPath = (id: string) => `/subscriptions/${id}/cancel`
 
-  test('answers the whole subscription, with every null', async () => {
+  test('answers with the whole subscription, including its nulls', async () => {
     const id = await shop.active()
     const { paymentIntent } = (await shop.get(id)).json.data.relationships
     const before = await shop.read(id)
@@ -35,7 +35,7 @@ onEachDatabase('cancel as specified', (database) => {
     })
   })
 
-  test('carries the rate-limit headers, whole numbers', async () => {
+  test('has rate-limit headers with whole numbers', async () => {
     const id = await shop.create()
     for (const answer of [
       await shop.cancel(id),
@@ -60,7 +60,7 @@ onEachDatabase('cancel as specified', (database) => {
     })
   })
 
-  test('the Idempotency-Key is required, of 255 characters at the most', async () => {
+  test('the Idempotency-Key is required, and has at most 255 characters', async () => {
     const id = await shop.create()
     const source = { header: 'Idempotency-Key' }
     for (const idempotencyKey of [null, '', 'x'.repeat(256)]) {
@@ -78,8 +78,8 @@ onEachDatabase('cancel as specified', (database) => {
     ['no attributes', '{"data":{}}'],
     ['attributes that are null', '{"data":{"attributes":null}}'],
     ['a list', '{"data":{"attributes":[]}}'],
-    ['an extra property beside data', '{"data":{"attributes":{}},"meta":{}}'],
-    ['an extra property beside attributes', '{"data":{"type":"subscription","attributes":{}}}'],
+    ['an extra property next to data', '{"data":{"attributes":{}},"meta":{}}'],
+    ['an extra property next to attributes', '{"data":{"type":"subscription","attributes":{}}}'],
     ['an extra attribute', '{"data":{"attributes":{"reason":"too dear"}}}'],
   ])('a body with %s is refused with 400', async (_, body) => {
     const id = await shop.create()
@@ -96,7 +96,7 @@ onEachDatabase('cancel as specified', (database) => {
     },
   )
 
-  test('one that does not exist: 404; without a credential: 401', async () => {
+  test('an unknown subscription is 404, a missing credential 401', async () => {
     expectRefusal(await shop.cancel(`sub_${'0'.repeat(32)}`), 'not_found')
     expectRefusal(await shop.cancel(await shop.create(), { key: 'ak_ntl_sandbox_none' }), 'unauthenticated')
   })
@@ -111,7 +111,7 @@ onEachDatabase('cancel as specified', (database) => {
   })
 
   test('a refused cancel replays too', async () => {
-    const id = await inState(shop, 'completed')
+    const id = await createInState(shop, 'completed')
     const first = await shop.cancel(id, { idempotencyKey: 'refused' })
     expectRefusal(first, 'conflict')
     expectReplay(await shop.cancel(id, { idempotencyKey: 'refused' }), first)

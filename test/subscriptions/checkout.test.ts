@@ -9,7 +9,7 @@ import { testCards } from '../../src/service/rules/test-cards.ts'
 import { readAllRows } from '../ledger/books.ts'
 import { onEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
 const visa: CardEntry = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
 const numberOf = (behavior: string) => Object.entries(testCards).find(([, does]) => does === behavior)?.[0] ?? ''
@@ -29,7 +29,7 @@ async function end(): Promise<void> {
   await world.drop()
 }
 
-async function opened(attributes: Record<string, unknown> = monthly) {
+async function openCheckout(attributes: Record<string, unknown> = monthly) {
   const id = await shop.create(attributes)
   const { clientSecret, checkoutUrl } = await shop.read(id)
   return { id, secret: String(clientSecret), token: String(checkoutUrl).split('/').at(-1) ?? '' }
@@ -40,7 +40,7 @@ onEachDatabase('a card in a checkout', (database) => {
   afterAll(end)
 
   test.each(Object.entries(testCards))('the test card %s %s', async (number, behavior) => {
-    const { id, secret } = await opened()
+    const { id, secret } = await openCheckout()
     const spaced = { ...visa, number: number.replaceAll(/(\d{4})(?=\d)/g, '$1 ') }
     const result = behavior === 'approves' ? 'paid' : behavior === 'agreement_fails' ? 'agreement_failed' : 'declined'
     expect((await page.pay(secret, spaced)).result).toBe(result)
@@ -66,8 +66,8 @@ onEachDatabase('a card in a checkout', (database) => {
     ['a code of 5', { cvv: '12345' }, 'cvv'],
     ['a code of letters', { cvv: 'abc' }, 'cvv'],
   ]
-  test.each(wrong)('%s is refused beside its field, and not repeated', async (_, entry, field) => {
-    const { id, secret } = await opened()
+  test.each(wrong)('%s is refused next to its field, and not echoed', async (_, entry, field) => {
+    const { id, secret } = await openCheckout()
     const refusal = await page.pay(secret, { ...visa, ...entry }).catch((error: unknown) => error)
     expect(refusal).toMatchObject({
       code: 'invalid_value',
@@ -82,9 +82,9 @@ onEachDatabase('a card in a checkout', (database) => {
   })
 
   test.each(['01/26', '1/2026', '01 / 26', ' 01/2026 '])(
-    'the expiration %s is this month, which is good',
+    'the expiration %s, which is this month, is accepted',
     async (expiry) => {
-      const { secret } = await opened()
+      const { secret } = await openCheckout()
       const paying = page.pay(secret, { ...visa, expiry })
       if (expiry.startsWith('1/')) await expect(paying).rejects.toMatchObject({ status: 422 })
       else expect((await paying).result).toBe('paid')
@@ -99,7 +99,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   const manageTokenOf = ({ manageToken }: PaymentResult) => String(manageToken)
 
   test('shows the payee, the purpose, the amount, the interval and the end', async () => {
-    const { id, secret, token } = await opened({ ...inParts(3, 1000), taxAmount: 100 })
+    const { id, secret, token } = await openCheckout({ ...termsOfParts(3, 1000), taxAmount: 100 })
     const session = {
       status: 'pending',
       merchant: 'Sandbox Organization',
@@ -126,8 +126,8 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('is opened by its own secret only', async () => {
-    const { id, secret } = await opened()
-    const other = await opened()
+    const { id, secret } = await openCheckout()
+    const other = await openCheckout()
     const { data } = (await shop.get(id)).json.data.relationships.paymentIntent
     const swapped = `${data.id}_secret_${other.secret.split('_secret_')[1]}`
     const wrong = [
@@ -163,7 +163,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('pays payment 1, makes the mandate, and answers the same to a repeat', async () => {
-    const { id, secret } = await opened()
+    const { id, secret } = await openCheckout()
     expect(await page.pay(secret, visa)).toMatchObject({
       result: 'paid',
       detail: expect.stringMatching(/\S/),
@@ -185,8 +185,8 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('a declined card can be tried again, as often as one likes, until it is paid', async () => {
-    const { id, secret } = await opened()
+  test('a payer can try again after each decline, until a card is charged', async () => {
+    const { id, secret } = await openCheckout()
     for (const behavior of ['declines', 'blocked']) {
       const answer = await page.pay(secret, { ...visa, number: numberOf(behavior) })
       expect(answer).toMatchObject({
@@ -203,8 +203,8 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('a typing error gets another error than a card that is not for the sandbox', async () => {
-    const { secret } = await opened()
+  test('a mistyped card and a card that is not for the sandbox get different errors', async () => {
+    const { secret } = await openCheckout()
     const typo = page.pay(secret, { ...visa, number: '4242424242424243' })
     await expect(typo).rejects.toMatchObject({ message: expect.stringMatching(/check its digits/) })
     const real = page.pay(secret, { ...visa, number: '4111111111111111' })
@@ -212,14 +212,14 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('a double click, and two simultaneous payers, pay once', async () => {
-    const { id, secret } = await opened()
+    const { id, secret } = await openCheckout()
     const results = await Promise.all(Array.from({ length: 20 }, () => page.pay(secret, visa)))
     expect(new Set(results.map(({ result }) => result))).toEqual(new Set(['paid']))
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
   test('a merchant’s cancel ends the checkout, and the page can say so', async () => {
-    const { id, secret, token } = await opened()
+    const { id, secret, token } = await openCheckout()
     ok(await shop.cancel(id))
     expect(await page.session({ clientSecret: secret })).toMatchObject({
       status: 'canceled',
@@ -234,7 +234,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('an expired checkout cannot be paid', async () => {
-    const { id, secret } = await opened()
+    const { id, secret } = await openCheckout()
     world.system.pass(86_400_000)
     await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
     expect(await page.session({ clientSecret: secret })).toMatchObject({ status: 'canceled' })
@@ -242,7 +242,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('after payment and cancellation, no repeat is answered as paid', async () => {
-    const { id, secret } = await opened()
+    const { id, secret } = await openCheckout()
     await page.pay(secret, visa)
     ok(await shop.cancel(id))
     await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
@@ -250,7 +250,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('the payer can stop the agreement at any time; a completed one is a conflict', async () => {
-    const [active, done] = [await opened(), await opened(inParts(2))]
+    const [active, done] = [await openCheckout(), await openCheckout(termsOfParts(2))]
     const ofActive = manageTokenOf(await page.pay(active.secret, visa))
     const ofDone = manageTokenOf(await page.pay(done.secret, visa))
     ok(await shop.markPaid(done.id, 2))
@@ -266,7 +266,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 
   test('only the payer can manage: a repeat without the key of the payer’s browser gets no token', async () => {
-    const { secret, token, id } = await opened()
+    const { secret, token, id } = await openCheckout()
     const first = await page.pay(secret, visa, 'made up')
     expect(first.manageToken).toMatch(/^sub_[0-9a-f]{32}_manage_/)
     expect(await page.pay(secret, visa, 'made up')).toMatchObject({ result: 'paid', manageToken: first.manageToken })
@@ -274,16 +274,16 @@ onEachDatabase("the payer's side of a checkout", (database) => {
       expect(await page.pay(secret, visa, payerKey)).toMatchObject({ result: 'paid', manageToken: null })
     }
     expect(await page.open(id, token)).toMatchObject({ session: { status: 'active' }, clientSecret: null })
-    const other = await opened()
+    const other = await openCheckout()
     const declined = { ...visa, number: numberOf('declines') }
     expect(await page.pay(other.secret, declined, 'made up')).toMatchObject({ manageToken: null })
   })
 
   test('a secret is the same however often it is read, also by another process, and each has its own', async () => {
-    const { id, secret, token } = await opened()
+    const { id, secret, token } = await openCheckout()
     expect((await shop.read(id)).clientSecret).toBe(secret)
     expect((await page.open(id, token))?.clientSecret).toBe(secret)
-    const many = await Promise.all(Array.from({ length: 20 }, () => opened()))
+    const many = await Promise.all(Array.from({ length: 20 }, () => openCheckout()))
     expect(new Set([secret, ...many.map((one) => one.secret)]).size).toBe(21)
   })
 })

@@ -5,7 +5,7 @@ import { databases, onEachDatabase, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
-import { inState, nonFinal, type Status } from './states.ts'
+import { createInState, nonFinal, type Status } from './states.ts'
 
 /** The status after an operation, or the HTTP status of its refusal. */
 type Outcome = number | { becomes: Status }
@@ -74,7 +74,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
   beforeAll(async () => {
     world = await createWorld(database)
     shop = merchant(world)
-    for (const { operation, status } of cases) ids[`${operation} ${status}`] = await inState(shop, status)
+    for (const { operation, status } of cases) ids[`${operation} ${status}`] = await createInState(shop, status)
     await shop.to('2026-02-21')
   })
   afterAll(async () => {
@@ -107,7 +107,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
 
   test.each(statuses)('the list of %s subscriptions has exactly those, in their present state', async (status) => {
     const ownShop = merchant(world)
-    const id = await inState(ownShop, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
+    const id = await createInState(ownShop, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
     const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json
     for (const { attributes } of data) expect(attributes.status).toBe(status)
     const listed = data.map((item: { id: string }) => item.id)
@@ -126,7 +126,7 @@ onEachDatabase('canceled is final', (database) => {
     const world = await createWorld(database)
     try {
       const shop = merchant(world)
-      const ids = await Promise.all(nonFinal.map((status) => inState(shop, status)))
+      const ids = await Promise.all(nonFinal.map((status) => createInState(shop, status)))
       await shop.to('2026-02-21')
       for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
       const canceled = await Promise.all(ids.map(async (id) => ok(await shop.cancel(id)).text))

@@ -12,7 +12,7 @@ export const monthly = { description: 'Gym', every: { unit: 'month', count: 1 },
 export const weekly = { ...monthly, every: { unit: 'week', count: 1 } } as const
 
 /** Returns the terms of a total that is paid in a number of monthly payments. */
-export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
+export function termsOfParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
   return { description: 'Course', every: { unit: 'month', count: 1 }, totalAmount, taxAmount: 0, paymentCount } as const
 }
 

@@ -7,7 +7,7 @@ import { expectRefusal } from '../request/refusals.ts'
 import { expectFirst, expectReplay, isReplay } from '../request/replays.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, ok, proveCharges, weekly } from './merchant.ts'
+import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts, weekly } from './merchant.ts'
 
 onEachDatabase('the money of subscriptions', (database) => {
   let world: World
@@ -34,7 +34,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
   /** Starts a service like another process, on the same database with its own connections and the same clock. */
-  async function otherService() {
+  async function startOtherService() {
     const store = await openStore({ url: world.url, system: world.system })
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const service = createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1_000_000, log })
@@ -59,7 +59,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await balance()).toEqual({ available: 251_000, total: 251_000, currency: 'USD' })
     ok(await shop.card(id, 'declines', 3))
     ok(await shop.card(id, 'approves', 4))
-    await shop.active(inParts(2, 999))
+    await shop.active(termsOfParts(2, 999))
     await shop.checkout(await shop.create(), 'declines')
     await shop.checkout(await shop.create(), 'agreement_fails')
     await shop.to('2026-04-20')
@@ -109,7 +109,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await numbers(id)).toEqual([1])
   })
 
-  test('resume and mark paid, repeated and at once, have their effect once', async () => {
+  test('repeated and simultaneous calls of resume and of mark paid take effect once', async () => {
     const id = await shop.active()
     ok(await shop.card(id, 'blocked'))
     await shop.to('2026-02-16')
@@ -127,7 +127,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
 
   test('many requests that notice a due payment together charge it once', async () => {
-    const ids = [await shop.active(), await shop.active(weekly), await shop.active(inParts(4))]
+    const ids = [await shop.active(), await shop.active(weekly), await shop.active(termsOfParts(4))]
     world.system.pass(40 * 86_400_000)
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => shop.get(String(ids[index % 3]))))
     expect(new Set(statuses(answers))).toEqual(new Set([200]))
@@ -140,7 +140,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
 
   test('two services on one database, advancing the clock and reading at once, charge once', async () => {
-    const [one, other] = [await otherService(), await otherService()]
+    const [one, other] = [await startOtherService(), await startOtherService()]
     const ids = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.active(index % 2 ? weekly : monthly)))
     const behaviors = ['approves', 'declines_once', 'declines', 'blocked']
     for (const [index, id] of ids.entries()) ok(await shop.card(id, String(behaviors[index % 4])))
@@ -167,7 +167,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
 
   test('two services with simultaneous checkouts and a cancel agree on one history', async () => {
-    const [one, other] = [await otherService(), await otherService()]
+    const [one, other] = [await startOtherService(), await startOtherService()]
     for (let round = 0; round < 12; round++) {
       const id = await shop.create()
       const pay = () => one.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
@@ -184,11 +184,11 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
   })
 
-  test('payers on the page of two services pay once', async () => {
+  test('payers on the pages of two services pay once', async () => {
     const id = await shop.create()
     const secret = String((await shop.read(id)).clientSecret)
-    await otherService()
-    await otherService()
+    await startOtherService()
+    await startOtherService()
     const pages = others.map(({ store }) => createCheckout({ store, system: world.system }))
     const card = { number: '4242 4242 4242 4242', expiry: '01/30', cvv: '123' }
     const results = await Promise.all(pages.flatMap((page) => Array.from({ length: 10 }, () => page.pay(secret, card))))
@@ -197,9 +197,9 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await proveCharges(world)).toHaveLength(2)
   })
 
-  test('a cancel racing with due payments leaves it canceled, charged before or not at all', async () => {
+  test('a cancel racing with due payments cancels the subscription, which is charged before or not at all', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => shop.active()))
-    const other = await otherService()
+    const other = await startOtherService()
     for (const id of ids) {
       const racing = [shop.cancel(id), other.post('/simulations/clock/advance', { seconds: 86_400 * 10 })]
       const [canceled] = await Promise.all(racing)

@@ -110,7 +110,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 
-  test("another party's does not exist", async () => {
+  test("another party's subscription looks as if it did not exist", async () => {
     const id = await started()
     const { apiKey: key } = await addParty(world)
     expectRefusal(await world.get(`/subscriptions/${id}/payments`, { key }), 'not_found')

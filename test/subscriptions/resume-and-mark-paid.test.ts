@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
 // Payment 1 is paid on 15 January; the others are due on the 15th. A payment is tried on its day and 1, 3 and 5 days
 // later, so February's last try is on the 20th. Its window closes on the 22nd.
@@ -29,7 +29,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     return id
   }
 
-  test('resumed inside the window: charged at once, and active', async () => {
+  test('a payment is charged at once if its subscription is resumed inside the window', async () => {
     const id = await behaving('blocked')
     await shop.to('2026-02-18T09:30:00.000Z')
     ok(await shop.card(id, 'approves'))
@@ -42,7 +42,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect((await shop.charged(id)).map(({ chargedAtMs }) => chargedAtMs)[1]).toBe(Date.UTC(2026, 1, 18, 9, 30))
   })
 
-  test('resumed with the card as it was: stops again, since then', async () => {
+  test('a subscription that is resumed with the same card stops again, with the new time', async () => {
     const id = await behaving('blocked')
     await shop.to('2026-02-18T09:30:00.000Z')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
@@ -51,7 +51,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('resumed inside the window with a card that declines: tried again on the days left, then missed', async () => {
+  test('a payment is tried on the remaining days and then missed if it is resumed with a card that declines', async () => {
     const id = await behaving('blocked')
     await shop.to('2026-02-17')
     ok(await shop.card(id, 'declines'))
@@ -62,14 +62,14 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], attention: null })
   })
 
-  test('resumed after the last day of retries, still inside the window: one try, then missed', async () => {
+  test('a payment is tried once and then missed if it is resumed between its last retry and the end of its window', async () => {
     const id = await behaving('blocked')
     await shop.to('2026-02-21')
     ok(await shop.card(id, 'declines'))
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({ status: 'past_due', missedPayments: [2] })
   })
 
-  test('resumed after the window closed: past_due, and charged when the next is due', async () => {
+  test('a subscription that is resumed after the window is past_due, and charged when the next payment is due', async () => {
     const id = await behaving('removed')
     await shop.to('2026-02-22')
     ok(await shop.card(id, 'approves'))
@@ -84,7 +84,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
   })
 
-  test('resumed after the missed ones were marked paid: active', async () => {
+  test('a subscription that is resumed after its missed payments were marked paid is active', async () => {
     const id = await behaving('declines')
     await shop.to('2026-03-20')
     for (const number of [2, 3]) {
@@ -101,7 +101,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('marked paid while collection stopped: never charged', async () => {
+  test('a payment that is marked paid while collection is stopped is never charged', async () => {
     const id = await behaving('blocked')
     await shop.to('2026-02-16')
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
@@ -115,7 +115,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
   })
 
-  test('the next payment, also between its tries, can be marked paid, others cannot', async () => {
+  test('the next payment can be marked paid, even between its tries; later and paid ones cannot', async () => {
     const id = await behaving('declines')
     ok(await shop.markPaid(id, 2))
     await shop.to('2026-03-16')
@@ -136,8 +136,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     }
   })
 
-  test('completed when the last is paid', async () => {
-    const id = await shop.active(inParts(3))
+  test('a subscription is completed when its last payment is paid', async () => {
+    const id = await shop.active(termsOfParts(3))
     await shop.to('2026-03-14')
     expect(await shop.read(id)).toMatchObject({ status: 'active', nextPayment: dueIn(3, '03-15') })
     expectRefusal(await shop.markPaid(id, 4), 'not_found')
@@ -152,8 +152,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(3)
   })
 
-  test('completed when the last is marked paid, also before it is due', async () => {
-    const id = await shop.active(inParts(2))
+  test('a subscription is completed when its last payment is marked paid, even before it is due', async () => {
+    const id = await shop.active(termsOfParts(2))
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
       status: 'completed',
       nextPayment: null,
@@ -162,8 +162,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('not completed while one is missed, and completed when it is marked paid', async () => {
-    const id = await behaving('declines', inParts(3))
+  test('a subscription with a missed payment is completed only when that is marked paid', async () => {
+    const id = await behaving('declines', termsOfParts(3))
     ok(await shop.card(id, 'approves', 3))
     await shop.to('2026-06-01')
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
@@ -175,15 +175,15 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('completed when the last one, missed, is marked paid', async () => {
-    const id = await behaving('declines', inParts(2))
+  test('a subscription is completed when its last payment was missed and is marked paid', async () => {
+    const id = await behaving('declines', termsOfParts(2))
     await shop.to('2026-02-20')
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'completed' })
   })
 
-  test('resumed when all that was missing was marked paid meanwhile: completed', async () => {
-    const id = await behaving('blocked', inParts(2))
+  test('a subscription that is resumed after all its payments were paid or marked paid is completed', async () => {
+    const id = await behaving('blocked', termsOfParts(2))
     await shop.to('2026-04-01')
     expect(await shop.read(id)).toMatchObject({ status: 'needs_attention', missedPayments: [2], nextPayment: null })
     ok(await shop.markPaid(id, 2))
@@ -194,8 +194,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('resumed when nothing is left to charge and one is missed: past_due', async () => {
-    const id = await behaving('blocked', inParts(2))
+  test('a subscription that is resumed with one missed payment and none left to charge is past_due', async () => {
+    const id = await behaving('blocked', termsOfParts(2))
     await shop.to('2026-04-01')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
       status: 'past_due',

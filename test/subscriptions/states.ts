@@ -1,5 +1,5 @@
 import type { subscriptionStatuses } from '../../tools/subscriptions.ts'
-import { inParts, type Merchant, ok } from './merchant.ts'
+import { type Merchant, ok, termsOfParts } from './merchant.ts'
 
 export type Status = (typeof subscriptionStatuses)[number]
 
@@ -11,8 +11,8 @@ export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as 
 /**
  * Creates a subscription that has the status on 21 February. Two statuses result from the behavior of the payer's card.
  */
-export async function inState(shop: Merchant, status: Status): Promise<string> {
-  const id = await shop.create({ ...inParts(4), expiresInMinutes: null })
+export async function createInState(shop: Merchant, status: Status): Promise<string> {
+  const id = await shop.create({ ...termsOfParts(4), expiresInMinutes: null })
   if (status === 'pending') return id
   if (status === 'canceled') return ok(await shop.cancel(id)).json.data.id
   ok(await shop.checkout(id))

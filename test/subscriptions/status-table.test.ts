@@ -4,8 +4,8 @@ import { checkoutSecrets } from '../../src/service/tokens/checkout-secrets.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, ok, proveCharges } from './merchant.ts'
-import { gone, inState, nonFinal } from './states.ts'
+import { type Merchant, merchant, ok, proveCharges, termsOfParts } from './merchant.ts'
+import { createInState, gone, nonFinal } from './states.ts'
 
 onEachDatabase("each row of the spec's status table", (database) => {
   let world: World
@@ -54,7 +54,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('pending → canceled when checkout ends unpaid, expiresAt passing', async () => {
+  test('pending → canceled when expiresAt passes and checkout is unpaid', async () => {
     const id = await shop.create()
     await shop.pass(1)
     expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone, mandateId: null, missedPayments: [] })
@@ -97,7 +97,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
   })
 
-  test('active → needs_attention when the card rules a retry out; collection stops until resumed', async () => {
+  test('active → needs_attention when the card rules out a retry; collection stops until resumed', async () => {
     const id = await shop.active()
     await shop.card(id, 'removed')
     await shop.to('2026-02-15')
@@ -110,7 +110,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect((await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)).toEqual([1, 4])
   })
 
-  test('past_due → needs_attention by a second miss in a row, or a card that rules a retry out', async () => {
+  test('past_due → needs_attention by a second miss in a row, or a card that rules out a retry', async () => {
     const [twice, card] = [await shop.active(), await shop.active()]
     for (const id of [twice, card]) await shop.card(id, 'declines')
     await shop.card(card, 'needs_update', 3)
@@ -126,7 +126,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
   })
 
   test('any non-final → canceled, by the payer too', async () => {
-    const ids = await Promise.all(nonFinal.map((status) => inState(shop, status)))
+    const ids = await Promise.all(nonFinal.map((status) => createInState(shop, status)))
     await shop.to('2026-02-21')
     for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
     const payer = createCheckout(world)
@@ -134,8 +134,8 @@ onEachDatabase("each row of the spec's status table", (database) => {
     for (const id of ids) expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone })
   })
 
-  test('active → completed when every payment is paid, past_due → completed when the missed is marked paid', async () => {
-    const [paid, missing] = [await shop.active(inParts(2)), await shop.active(inParts(3))]
+  test('active → completed when every payment is paid, past_due → completed when the missed one is marked paid', async () => {
+    const [paid, missing] = [await shop.active(termsOfParts(2)), await shop.active(termsOfParts(3))]
     await shop.card(missing, 'declines')
     await shop.card(missing, 'approves', 3)
     await shop.to('2026-04-01')
@@ -145,7 +145,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
   })
 
   test('canceled stays canceled when every payment was marked paid before', async () => {
-    const id = await shop.active(inParts(3))
+    const id = await shop.active(termsOfParts(3))
     await shop.markPaid(id, 2)
     await shop.cancel(id)
     expectRefusal(await shop.markPaid(id, 3), 'conflict')

@@ -5,7 +5,7 @@ import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { inParts, type Merchant, merchant, monthly, proveCharges } from './merchant.ts'
+import { type Merchant, merchant, monthly, proveCharges, termsOfParts } from './merchant.ts'
 
 const total = { description: 'Course', every: { unit: 'week', count: 2 }, totalAmount: 1000, taxAmount: 0 } as const
 
@@ -41,7 +41,7 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
   ['a total with null payments', { ...total, paymentCount: null }, 'paymentCount'],
   ['a total in 1', { ...total, paymentCount: 1 }, 'paymentCount'],
   ['a total in 5', { ...total, paymentCount: 5 }, 'paymentCount'],
-  ['a total in 2.5', { ...total, paymentCount: 2.5 }, 'paymentCount'],
+  ['a total in 2.5 payments', { ...total, paymentCount: 2.5 }, 'paymentCount'],
   ['a total whose parts are 49 and 50', { ...total, totalAmount: 99, paymentCount: 2 }, 'totalAmount'],
   ['a total whose smallest part is 49', { ...total, totalAmount: 199, paymentCount: 4 }, 'totalAmount'],
   ['a checkout of 4 minutes', { ...monthly, expiresInMinutes: 4 }, 'expiresInMinutes'],
@@ -58,7 +58,7 @@ const accepted: [name: string, attributes: Record<string, unknown>][] = [
   ['every 5 months', { ...monthly, every: { unit: 'month', count: 5 } }],
   ['50 cents', { ...monthly, amount: 50, taxAmount: 0 }],
   ['all of it tax', { ...monthly, taxAmount: 1000 }],
-  ['no end, said with null', { ...monthly, paymentCount: null }],
+  ['no end, given as null', { ...monthly, paymentCount: null }],
   ['two parts of 50', { ...total, totalAmount: 100, paymentCount: 2 }],
   ['four parts of 50 and more', { ...total, totalAmount: 201, paymentCount: 4, taxAmount: 201 }],
 ]
@@ -143,7 +143,7 @@ onEachDatabase('creating a subscription', (database) => {
     expect(other.relationships).not.toEqual(answer.json.data.relationships)
   })
 
-  test('an active one has a mandate and a due day, and no checkout', async () => {
+  test('an active subscription has a mandate and a due day, and no checkout', async () => {
     const { attributes } = (await shop.get(await shop.active())).json.data
     expect(attributes).toStrictEqual({
       status: 'active',
@@ -161,10 +161,10 @@ onEachDatabase('creating a subscription', (database) => {
     })
   })
 
-  test('the parts of a total are in its terms, the cents that remain first', async () => {
-    const { terms, nextPayment } = await shop.read(await shop.create({ ...inParts(4, 1003), taxAmount: 101 }))
+  test('the parts of a total are in its terms, with the remaining cents in the first ones', async () => {
+    const { terms, nextPayment } = await shop.read(await shop.create({ ...termsOfParts(4, 1003), taxAmount: 101 }))
     expect(terms).toStrictEqual({
-      ...inParts(4, 1003),
+      ...termsOfParts(4, 1003),
       taxAmount: 101,
       payments: [
         { amount: 251, taxAmount: 26 },
@@ -177,7 +177,7 @@ onEachDatabase('creating a subscription', (database) => {
   })
 
   test('the terms never change', async () => {
-    const id = await shop.create(inParts(3, 1000))
+    const id = await shop.create(termsOfParts(3, 1000))
     const { terms } = await shop.read(id)
     await shop.checkout(id)
     await shop.card(id, 'declines')

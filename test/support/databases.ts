@@ -55,7 +55,7 @@ interface EmptyDatabase {
 async function createSqlite(system: System = realSystem, from?: string) {
   const database = await createEmptySqlite()
   await copyFile(from ?? (await sqliteTemplate()), database.url.slice('sqlite:'.length))
-  return opened(database, system)
+  return openOn(database, system)
 }
 
 /**
@@ -91,7 +91,7 @@ async function createPostgres(system: System = realSystem) {
   const store = await openStore({ url: database.url, system: patient })
   const drop = async () => {
     await store.close()
-    if (await isEmptied(database.client)) spare.push(database)
+    if (await restoreTemplate(database.client)) spare.push(database)
     else await database.drop()
   }
   return { store, url: database.url, drop }
@@ -124,7 +124,7 @@ const maxDeleted = 5_000
 /**
  * Restores the database to its template. Returns false if a test changed its tables, cut its connections or filled it.
  */
-async function isEmptied(client: pg.Client): Promise<boolean> {
+async function restoreTemplate(client: pg.Client): Promise<boolean> {
   const { columns, countColumns, restore } = (await runResource('postgres')).template
   try {
     const { rows } = await client.query(countColumns)
@@ -159,7 +159,7 @@ async function administer(statement: string): Promise<void> {
   }
 }
 
-async function opened(database: EmptyDatabase, system: System) {
+async function openOn(database: EmptyDatabase, system: System) {
   const store = await openStore({ url: database.url, system })
   const drop = async () => {
     await store.close()

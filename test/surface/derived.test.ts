@@ -24,7 +24,7 @@ test("a production tool equals the sandbox's, except that it reaches other syste
 
 describe('the output of a tool', () => {
   test.each(operations.map((operation) => [operation.name, operation] as const))(
-    '%s is what the service answers',
+    '%s has the fields of the service’s answer',
     (name, operation) => {
       const { data = {}, ...others } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
       const [, success] = successOf(operationIn(document, operation))
@@ -44,12 +44,17 @@ describe('the output of a tool', () => {
 
 /** Returns the fields of an answer and their types. Stricter schemas would fail on a service that adds fields. */
 function outline(schema: Schema): string[] {
-  return fieldsOf(bare(schema)).map(fieldLine)
+  return fieldsOf(keepComparedParts(schema)).map(fieldLine)
 }
 
-function bare({ type, const: value, properties, items, anyOf }: Schema): Schema {
-  const comparedParts = { type, const: value, items: items && bare(items), anyOf: anyOf?.map(bare) }
-  const named = Object.entries(properties ?? {}).map(([name, property]) => [name, bare(property)])
+function keepComparedParts({ type, const: value, properties, items, anyOf }: Schema): Schema {
+  const comparedParts = {
+    type,
+    const: value,
+    items: items && keepComparedParts(items),
+    anyOf: anyOf?.map(keepComparedParts),
+  }
+  const named = Object.entries(properties ?? {}).map(([name, property]) => [name, keepComparedParts(property)])
   // JSON drops undefined values.
   return JSON.parse(JSON.stringify({ ...comparedParts, properties: properties && Object.fromEntries(named) }))
 }

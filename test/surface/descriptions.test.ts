@@ -121,7 +121,7 @@ describe('a tool', () => {
     }
   })
 
-  test.each(environments)('of the default set names only tools that an agent is offered with it, %s', (environment) => {
+  test.each(environments)('of the default set names only tools of that set, %s', (environment) => {
     const set = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] })
     const offered = set.map(({ name }) => name)
     for (const { name, description = '' } of set) {

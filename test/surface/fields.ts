@@ -24,7 +24,7 @@ export interface Field {
 
 /** Returns every field of a schema, in order. */
 export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
-  const { type, const: value, description, anyOf, properties, required = [], items, ...others } = unwrapped(schema)
+  const { type, const: value, description, anyOf, properties, required = [], items, ...others } = unwrapNullable(schema)
   const kind = value === undefined ? [type ?? []].flat().join('|') : JSON.stringify(value)
   const related = relatedOf(schema)
   if (related !== undefined) return [{ path, optional, kind: related.kind, rules: related.rules, description }]
@@ -40,11 +40,11 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   if (named.length > 0 && !optional && kind === 'object' && !description && field.rules.length === 0) return inner
   const [only, ...more] = [...named, ...listed]
   if (only === undefined || more.length > 0 || either.length > 0) return [field, ...inner]
-  return [{ ...field, ...together(field, only) }]
+  return [{ ...field, ...mergeInto(field, only) }]
 }
 
 /** A list of plain values, or an object with one field, takes one line. */
-function together(outer: Field, inner: Field): Partial<Field> {
+function mergeInto(outer: Field, inner: Field): Partial<Field> {
   if (!inner.path.endsWith('[]')) {
     const name = inner.path.slice(outer.path.length + 1)
     return { rules: [...outer.rules, `{${fieldLine({ ...inner, path: name, description: undefined })}}`] }
@@ -64,18 +64,18 @@ export function fieldLine({ path, optional, kind, rules, description }: Field): 
 }
 
 /** Returns `anyOf: [X, null]` as X with null among its types. */
-function unwrapped(schema: Schema): Schema {
+function unwrapNullable(schema: Schema): Schema {
   const [value, nothing] = schema.anyOf ?? []
   if (schema.anyOf?.length !== 2 || value === undefined || nothing?.type !== 'null') return schema
   const { anyOf: _, ...others } = schema
-  return { ...unwrapped(value), ...others, type: [value.type ?? [], 'null'].flat() }
+  return { ...unwrapNullable(value), ...others, type: [value.type ?? [], 'null'].flat() }
 }
 
 /** Returns `{data: {type, id}}` as one field: `→ wallet`. */
 function relatedOf(schema: Schema): Pick<Field, 'kind' | 'rules'> | undefined {
   const { data, ...more } = schema.properties ?? {}
   if (data === undefined || Object.keys(more).length > 0) return undefined
-  const { type, properties: { type: named, id, ...others } = {} } = unwrapped(data)
+  const { type, properties: { type: named, id, ...others } = {} } = unwrapNullable(data)
   if (named === undefined || id === undefined || Object.keys(others).length > 0) return undefined
   const words = fieldsOf(named, 'type').concat(fieldsOf(id, 'id'))
   const [kind] = words.map((word) => word.kind)

@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('holds every operation of its environment and no other', () => {
+  it('contains every operation of its environment and no other', () => {
     for (const [environment, document] of [['sandbox', sandbox] as const, ['production', production] as const]) {
       const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
@@ -82,10 +82,10 @@ describe('the OpenAPI document', () => {
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
   const described = operationIn(sandbox, operation)
-  const pointer = `#/paths/${[operation.path, operation.method.toLowerCase()].map(escaped).join('/')}`
+  const pointer = `#/paths/${[operation.path, operation.method.toLowerCase()].map(escapePointer).join('/')}`
   const responseOf = (status: string) => follow(described.responses[status] as Response, sandbox)
 
-  it('describes itself', () => {
+  it('has its title, description and tag', () => {
     expect(described).toMatchObject({ summary: operation.title, description: operation.description })
     expect(described.tags).toHaveLength(1)
     expect(described['x-extension']).toBe(operation.extension || undefined)
@@ -207,13 +207,13 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
 addFormats(ajv)
 ajv.addSchema({ ...sandbox, $id: 'openapi' })
 
-function escaped(step: string): string {
+function escapePointer(step: string): string {
   return encodeURIComponent(step.replaceAll('/', '~1'))
 }
 
 /** Returns whether a value fits the request or response at that place. */
 function expectValid(pointer: string, value: unknown) {
-  const validate = ajv.getSchema(`openapi${pointer}/content/${escaped('application/json')}/schema`)
+  const validate = ajv.getSchema(`openapi${pointer}/content/${escapePointer('application/json')}/schema`)
   if (validate === undefined) throw new Error(`Bug: the document has no schema at ${pointer}`)
   expect(validate(value) ? [] : validate.errors).toEqual([])
 }

@@ -19,17 +19,17 @@ const usual = first.filter((error) => others.every((errors) => errors.includes(e
 /** Returns the text of each operation and of each resource, by the file of tools/ that declares the operation. */
 const texts = await textsByFile()
 
-describe('the surface for agents and API clients changes on purpose only', () => {
+describe('the surface for agents and API clients changes only on purpose', () => {
   test.each([...texts.keys()])('%s', async (file) => {
     await expect(`${texts.get(file)?.join('\n\n')}\n`).toMatchFileSnapshot(`${file}.txt`)
   })
 
   test('everywhere', async () => {
-    await expect(`${everywhere().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
+    await expect(`${commonText().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
   })
 
   test('and has at most 20 lines per operation', () => {
-    const all = [...texts.values(), everywhere()].flat().map((text) => text.split('\n'))
+    const all = [...texts.values(), commonText()].flat().map((text) => text.split('\n'))
     const long = all.filter(([title = '', ...lines]) => title.includes('  ') && lines.length > 19)
     expect(long.map(([title]) => title)).toEqual([])
     expect(all.flat().length).toBeLessThan(20 * operations.length)
@@ -70,7 +70,7 @@ function resourceText(name: string, schema: Schema): string {
 }
 
 /** Returns the parts that belong to no single operation, and the tools for each kind of caller. */
-function everywhere(): string[] {
+function commonText(): string[] {
   const { paths: _, components, ...about } = document
   const { parameters, headers, securitySchemes, schemas } = components
   const header = ({ name, required, schema, description = '' }: Omit<Parameter, 'in'>) =>
@@ -105,7 +105,7 @@ function everywhere(): string[] {
       ),
       `where cards are masked, not: ${except({ environment: 'sandbox', cardDetails: 'masked' })}`,
     ]),
-    ...masked(),
+    ...maskedTools(),
   ]
 }
 
@@ -114,7 +114,7 @@ type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 const names = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
 /** Returns the tools that differ if cards are masked. */
-function masked(): string[] {
+function maskedTools(): string[] {
   return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))
     .map((tool) =>

@@ -81,15 +81,15 @@ function inputLines(served: readonly Field[], offered: readonly Field[]): string
     ...served
       .filter(({ path }) => byPath.has(path))
       .map((field) => fieldLine({ ...field, description: byPath.get(field.path)?.description })),
-    ...onOneLine([...together('REST only', restOnly), ...together('tool only', toolOnly)]),
+    ...joinLines([...titledLine('REST only', restOnly), ...titledLine('tool only', toolOnly)]),
   ]
 }
 
-function onOneLine(lines: readonly string[]): string[] {
+function joinLines(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [lines.join(' · ')]
 }
 
-function together(title: string, fields: readonly Field[]): string[] {
+function titledLine(title: string, fields: readonly Field[]): string[] {
   return fields.length === 0 ? [] : [`${title}: ${fields.map(fieldLine).join(', ')}`]
 }
 

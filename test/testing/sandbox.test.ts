@@ -52,9 +52,9 @@ describe('a sandbox in the process of a test', () => {
   it('lets an agent buy over MCP, at its address and in the process', async () => {
     for (const port of [0, false] as const) {
       const sandbox = await sandboxOf({ port })
-      const client = await connected(sandbox)
-      expect(await bought(client)).toMatchObject({ status: 'captured' })
-      expect(await available(sandbox)).toBe(250_000 - 4250)
+      const client = await connect(sandbox)
+      expect(await buy(client)).toMatchObject({ status: 'captured' })
+      expect(await availableCents(sandbox)).toBe(250_000 - 4250)
       await client.close()
     }
   })
@@ -75,18 +75,18 @@ describe('a sandbox in the process of a test', () => {
   it('is independent of another sandbox', async () => {
     const [one, other] = [await sandboxOf(), await sandboxOf()]
     await one.fetch('/agent-cards', cardRequest(one.keys.agent))
-    await bought(await connected(one))
+    await buy(await connect(one))
     await one.clock.advance(86_400)
-    expect(await available(other)).toBe(250_000)
+    expect(await availableCents(other)).toBe(250_000)
     expect(Date.parse(await one.clock.now()) - Date.parse(await other.clock.now())).toBeGreaterThan(80_000_000)
     expect((await other.fetch('/whoami', { headers: { Authorization: `Bearer ${one.keys.agent}` } })).status).toBe(401)
     await one.close()
-    expect(await available(other)).toBe(250_000)
+    expect(await availableCents(other)).toBe(250_000)
   })
 })
 
 describe('faults', () => {
-  it('is set, listed with its hits, and cleared', async () => {
+  it('are set, listed with their hits, and cleared', async () => {
     const { fetch, keys, faults } = await sandboxOf({ port: false })
     const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
     expect(await faults.set(rule)).toMatchObject({ ...rule, hits: 0 })
@@ -104,7 +104,7 @@ describe('faults', () => {
     await expect(faults.set({ fault: 'reset' })).rejects.toThrow('operation')
   })
 
-  it('cuts a connection as a network does, in the process and over it', async () => {
+  it('cut a connection like a network does, in the process and over a network', async () => {
     const sandbox = await sandboxOf()
     await sandbox.faults.set({ operation: 'issue_agent_card', fault: 'effect_then_lost', when: { times: 2 } })
     await expect(sandbox.fetch('/agent-cards', cardRequest(sandbox.keys.agent))).rejects.toMatchObject(cut)
@@ -116,7 +116,7 @@ describe('faults', () => {
     expect(await dataOf(sandbox.fetch('/agent-cards', { headers }))).toHaveLength(2)
   })
 
-  it('never blocks closing, and a client that gives up is released', async () => {
+  it('never block closing, and release a client that gives up', async () => {
     const sandbox = await sandboxOf()
     await sandbox.faults.set({ operation: 'whoami', fault: 'hang', afterMs: 120_000 })
     const headers = { Authorization: `Bearer ${sandbox.keys.agent}` }
@@ -181,24 +181,24 @@ onEachDatabase('a sandbox', (database) => {
   it('returns to its first and to its saved state, while keys and connections stay valid', async () => {
     const { url, drop } = await database.createEmpty()
     const sandbox = await createSandbox({ database: url })
-    const client = await connected(sandbox)
+    const client = await connect(sandbox)
     try {
       const keys = { ...sandbox.keys }
       const began = Date.parse(await sandbox.clock.now())
-      await bought(client)
+      await buy(client)
       await sandbox.clock.advance(86_400)
       await sandbox.faults.set({ operation: 'whoami', fault: 'reset' })
       await sandbox.save('one-purchase')
       await sandbox.reset()
-      expect(await available(sandbox)).toBe(250_000)
+      expect(await availableCents(sandbox)).toBe(250_000)
       expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
       expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
       // Repeats the same call, which does not count as a repeat after the reset.
-      expect(await bought(client)).toMatchObject({ status: 'captured' })
-      expect(await available(sandbox)).toBe(250_000 - 4250)
+      expect(await buy(client)).toMatchObject({ status: 'captured' })
+      expect(await availableCents(sandbox)).toBe(250_000 - 4250)
       await sandbox.restore('one-purchase')
       expect(Date.parse(await sandbox.clock.now()) - began).toBeGreaterThan(80_000_000)
-      expect(await available(sandbox)).toBe(250_000 - 4250)
+      expect(await availableCents(sandbox)).toBe(250_000 - 4250)
       expect(sandbox.keys).toEqual(keys)
       await expect(sandbox.restore('another')).rejects.toThrow('another')
     } finally {
@@ -212,13 +212,13 @@ onEachDatabase('a sandbox', (database) => {
     const { url, drop } = await database.createEmpty()
     try {
       const first = await createSandbox({ database: url, port: false })
-      const client = await connected(first)
-      await bought(client)
+      const client = await connect(first)
+      await buy(client)
       await client.close()
       await first.close()
       const second = await createSandbox({ database: url })
       expect(second.keys).toEqual(first.keys)
-      expect(await available(second)).toBe(250_000 - 4250)
+      expect(await availableCents(second)).toBe(250_000 - 4250)
       await second.close()
     } finally {
       await drop()
@@ -251,7 +251,7 @@ describe('a custom world', () => {
       await writeFile(path, JSON.stringify(world))
       for (const source of [world, JSON.stringify(world), stringify(world), path]) {
         await using sandbox = await createSandbox({ world: source, port: false })
-        expect(await available(sandbox)).toBe(700)
+        expect(await availableCents(sandbox)).toBe(700)
         expect(sandbox.keys.agent).toBe(`ak_ntl_sandbox_${key}`)
         await sandbox.reset()
         expect(await sandbox.clock.now()).toMatch(/^2026-03-01T09:00:/)
@@ -320,7 +320,7 @@ function cardRequest(key: string): RequestInit {
   }
 }
 
-async function available({ fetch, keys }: Sandbox): Promise<number> {
+async function availableCents({ fetch, keys }: Sandbox): Promise<number> {
   const [wallet] = await dataOf(fetch('/wallets', { headers: { Authorization: `Bearer ${keys.agent}` } }))
   return wallet.attributes.balance.available
 }
@@ -330,14 +330,14 @@ async function dataOf(answer: Promise<Response>): Promise<any> {
   return ((await (await answer).json()) as { data: unknown }).data
 }
 
-async function connected({ mcpUrl, fetch, keys }: Sandbox): Promise<Client> {
+async function connect({ mcpUrl, fetch, keys }: Sandbox): Promise<Client> {
   const client = new Client({ name: 'agent', version: '1' })
   const requestInit = { headers: { Authorization: `Bearer ${keys.agent}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch }))
   return client
 }
 
-async function bought(client: Client): Promise<Record<string, unknown>> {
+async function buy(client: Client): Promise<Record<string, unknown>> {
   const call = async (name: string, args: Record<string, unknown>) => {
     const { structuredContent } = await client.callTool({ name, arguments: args })
     return (structuredContent as { data: { id: string; attributes: Record<string, unknown> } }).data

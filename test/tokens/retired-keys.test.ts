@@ -10,7 +10,7 @@ import { createPendingDecisions } from '../../src/service/store/pending-decision
 import { rootKeys } from '../../src/service/store/root-keys.ts'
 import { type ApprovalWorld, codeAt, createApprovalWorld } from '../approvals/authenticator.ts'
 import { expectReplay } from '../request/replays.ts'
-import { everything, shopOf, startCheckout } from '../shops/shopping.ts'
+import { fullCart, shopOf, startCheckout } from '../shops/shopping.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -21,7 +21,6 @@ const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const somebody = { type: 'email', value: 'somebody@example.org' }
 const held = { tool: 'create_payment', arguments: { amount: 5 }, facts: ['Pay'], effect: '', tick: 'Yes', spends: true }
-const _hourMs = 3_600_000
 
 onEachDatabase('root keys that are retired', (database) => {
   let world: World
@@ -56,7 +55,7 @@ onEachDatabase('root keys that are retired', (database) => {
   })
 
   /** Starts a service like another process on the database. It waits for locks in real time. */
-  async function another(): Promise<Service> {
+  async function startOther(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
     opened.push(store)
     return serviceOn(store)
@@ -96,7 +95,7 @@ onEachDatabase('root keys that are retired', (database) => {
     const subscribe = async () => (await world.post('/subscriptions', monthly)).json.data.attributes
     const [unpaid, paid] = [await subscribe(), await subscribe()]
     const { manageToken } = await checkout('pay', { ...card, clientSecret: paid.clientSecret })
-    const cart = await startCheckout(world, 'plain-goods', everything(shopOf('plain-goods')))
+    const cart = await startCheckout(world, 'plain-goods', fullCart(shopOf('plain-goods')))
     const agents = [{ agentId, permissions: ['payments.read'] }]
     const customerInvitation = await world.post('/customers/invitations', { recipients: [somebody], agents }, party)
     const invitation = customerInvitation.json.data[0].attributes.url
@@ -132,7 +131,7 @@ onEachDatabase('root keys that are retired', (database) => {
         request.attributes.paymentLinkUrl,
       )
       receiver.received.splice(0)
-      await hooks.happen()
+      await hooks.createWallet()
       await hooks.deliver()
       for (const secret of secrets)
         expect(receiver.received.filter((one) => isSignedBy(secret, one)).length).toBeGreaterThan(0)
@@ -161,7 +160,7 @@ onEachDatabase('root keys that are retired', (database) => {
 
   test('are deleted, and everything made with them still works, even when the next ones are retired', async () => {
     const works = await makeThings()
-    expect(await (await another()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1] })
+    expect(await (await startOther()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1] })
     expect(await keys()).toEqual([
       { id: 1, secret: '' },
       { id: 2, secret: expect.stringMatching(/.{40}/) },
@@ -210,7 +209,7 @@ onEachDatabase('root keys that are retired', (database) => {
       expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('are needed by no snapshot: restored records work as before', async () => {
+  test('are needed by no snapshot, so that restored records work as before', async () => {
     const works = await makeThings()
     const { partyId } = await world.whoami()
     await world.post('/simulations/snapshots', { name: 'before' }, { key: world.apiKey })
@@ -225,7 +224,7 @@ onEachDatabase('root keys that are retired', (database) => {
 
   test('may be retired by two processes at once, while others continue', async () => {
     const works = await makeThings()
-    const [one, other] = await Promise.all([another(), another()])
+    const [one, other] = await Promise.all([startOther(), startOther()])
     const requests = async () => {
       for (let count = 0; count < 20; count++) expect((await world.post('/subscriptions', monthly)).status).toBe(200)
     }

@@ -285,7 +285,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 250_000 })
     })
 
-    test('has the permissions of the grant for a customer', async () => {
+    test('for a customer is limited by the permissions of the grant', async () => {
       const customer = await world.customerPartyId()
       const key = await self.customersKey(customer)
       const [{ id: theirs }] = ok(await world.get('/wallets', { key })).json.data
@@ -306,7 +306,7 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(wrong, 'forbidden', at('customerPartyId'))
     })
 
-    test('counts towards no limit', async () => {
+    test('counts toward no limit', async () => {
       const id = created(await create())
       await self.setLimits('parties', partyId, { perDay: 500 })
       ok(await transfer({ amount: 5_000, sourceWalletId: main, destWalletId: id }, owner()))

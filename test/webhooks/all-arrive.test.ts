@@ -9,7 +9,7 @@ import { hooksOf } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 /** Returns a generator of pseudo-random numbers that are the same in each run. */
-function chances(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -67,7 +67,7 @@ test.each([
     let receiver = await openReceiver()
     const { port } = new URL(receiver.url)
     const arrived = new Set<string>()
-    const chance = chances(16)
+    const chance = createRandom(16)
     let [tries, hung, failed] = [0, 0, 0]
     const unreliable = (one: Receiver) =>
       one.answer(({ json }) => {
@@ -131,7 +131,7 @@ const apiSecret = 'kill-api-secret-0123456789abcdef'
 const key = `sk_ntl_sandbox_${apiSecret}`
 
 /** Creates wallets until the service is gone. Adds the ids of the acknowledged ones. */
-async function happen(url: string, acknowledged: Set<string>): Promise<void> {
+async function createWallets(url: string, acknowledged: Set<string>): Promise<void> {
   for (let count = 0; ; count++) {
     const headers = {
       Authorization: `Bearer ${key}`,
@@ -158,7 +158,7 @@ test.each([
     const { url, drop } = await database.createEmpty()
     const receiver = await openReceiver()
     const arrived = new Set<string>()
-    const chance = chances(kills)
+    const chance = createRandom(kills)
     const refused = new Set<string>()
     // Refuses a message only once, because a second refusal would delay it by five minutes.
     receiver.answer(({ json }) => {
@@ -183,7 +183,7 @@ test.each([
       expect((await fetch(`${served.url}/webhooks`, { method: 'POST', headers, body })).status).toBe(201)
       for (let kill = 0; kill < kills; kill++) {
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
-        const working = Promise.all([happen(served.url, acknowledged), happen(served.url, acknowledged)])
+        const working = Promise.all([createWallets(served.url, acknowledged), createWallets(served.url, acknowledged)])
         // Kills the process while it creates events, and every fourth time while it delivers them.
         const [receivedCount, made] = [receiver.received.length, acknowledged.size]
         const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > receivedCount)

@@ -50,7 +50,11 @@ onEachDatabase('webhooks', (database) => {
 
   test('get each event once, in order, signed as Standard Webhooks specify', async () => {
     const hook = await hooks.create()
-    const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
+    const wallets = [
+      await hooks.createWallet('One'),
+      await hooks.createWallet('Two'),
+      await hooks.createWallet('Three'),
+    ]
     await hooks.deliver()
     await hooks.deliver()
 
@@ -82,20 +86,20 @@ onEachDatabase('webhooks', (database) => {
   })
 
   test('get their enabled types, from creation until deletion', async () => {
-    await hooks.happen()
+    await hooks.createWallet()
     const hook = await hooks.create({ enabledEvents: ['agent_card.created'] })
-    await hooks.happen()
+    await hooks.createWallet()
     await world.issueCard()
     await hooks.deliver()
     expect(receiver.received.map(({ json }) => json.type)).toEqual(['agent_card.created'])
 
     await hooks.change(hook, { enabledEvents: ['wallet.created', 'wallet.created'] })
-    const wallet = await hooks.happen()
+    const wallet = await hooks.createWallet()
     await world.issueCard()
     await hooks.deliver()
     expect(hooks.receivedIds().slice(1)).toEqual([wallet])
 
-    await hooks.happen()
+    await hooks.createWallet()
     expect((await world.send('DELETE', `/webhooks/${hook.id}`, { key: world.apiKey })).json.meta).toEqual({
       deleted: true,
     })
@@ -105,17 +109,17 @@ onEachDatabase('webhooks', (database) => {
 
   test('that were disabled resume waiting deliveries, without events from that time', async () => {
     const hook = await hooks.create()
-    const before = await hooks.happen()
+    const before = await hooks.createWallet()
     receiver.answer(500)
     await hooks.deliver()
     await hooks.change(hook, { status: 'DISABLED' })
-    await hooks.happen('Unheard')
+    await hooks.createWallet('Unheard')
     receiver.answer(200)
-    await hooks.later(3600)
+    await hooks.sendLater(3600)
     expect(receiver.received).toHaveLength(1)
 
     expect(await hooks.change(hook, { status: 'ENABLED' })).toMatchObject({ status: 'ENABLED' })
-    const after = await hooks.happen()
+    const after = await hooks.createWallet()
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual([before, before, after])
   })
@@ -133,12 +137,12 @@ onEachDatabase('webhooks', (database) => {
       return receiver.received.splice(0).map(({ json }) => json.resourceId)
     }
     const wallets: string[] = []
-    for (let count = 0; count < 20; count++) wallets.push(await hooks.happen(`Number ${count}`))
+    for (let count = 0; count < 20; count++) wallets.push(await hooks.createWallet(`Number ${count}`))
     receiver.answer(({ json }) => (wallets.indexOf(json.resourceId) % 4 === 1 ? 500 : 200))
     expect(await turn()).toEqual(wallets)
     expect(await hooks.deliveries(hook, '?status=delivered')).toHaveLength(15)
 
-    for (let count = 0; count < 8; count++) wallets.push(await hooks.happen(`Later ${count}`))
+    for (let count = 0; count < 8; count++) wallets.push(await hooks.createWallet(`Later ${count}`))
     receiver.answer(500)
     expect(await turn()).toHaveLength(5)
     // The service now knows that this delivery failed.
@@ -147,7 +151,7 @@ onEachDatabase('webhooks', (database) => {
 
   test('are retried after growing pauses, until the receiver accepts', async () => {
     const hook = await hooks.create()
-    await hooks.happen()
+    await hooks.createWallet()
     receiver.answer(503)
     await hooks.deliver()
     let tried = 1
@@ -155,13 +159,13 @@ onEachDatabase('webhooks', (database) => {
       const nextAttemptAt = new Date(world.system.now() + pause * 1000).toISOString()
       const waiting = { status: 'pending', attempts: tried, lastResponseStatus: 503, nextAttemptAt }
       expect(await hooks.deliveries(hook)).toMatchObject([waiting])
-      await hooks.later(pause - 1)
+      await hooks.sendLater(pause - 1)
       expect(receiver.received).toHaveLength(tried)
-      await hooks.later(1)
+      await hooks.sendLater(1)
       expect(receiver.received).toHaveLength(++tried)
     }
     receiver.answer(204)
-    await hooks.later(36_000)
+    await hooks.sendLater(36_000)
     expect(await hooks.deliveries(hook)).toMatchObject([{ status: 'delivered', attempts: 10, lastError: null }])
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
@@ -171,13 +175,13 @@ onEachDatabase('webhooks', (database) => {
     const dead = await hooks.create()
     const other = await openReceiver()
     await hooks.create({ url: other.url, enabledEvents: ['webhook.disabled'] })
-    await hooks.happen('Given up')
+    await hooks.createWallet('Given up')
     receiver.answer(500)
     await hooks.deliver()
-    for (let hour = 0; hour < 47; hour++) await hooks.later(3600)
-    const waits = await hooks.happen('Waits')
+    for (let hour = 0; hour < 47; hour++) await hooks.sendLater(3600)
+    const waits = await hooks.createWallet('Waits')
     expect(await hooks.read(dead)).toMatchObject({ status: 'ENABLED' })
-    for (let hour = 47; hour <= 56; hour++) await hooks.later(3600)
+    for (let hour = 47; hour <= 56; hour++) await hooks.sendLater(3600)
 
     expect(await hooks.read(dead)).toMatchObject({ status: 'DISABLED' })
     expect(await hooks.events('webhook.disabled')).toMatchObject([{ attributes: { resourceId: dead.id } }])
@@ -186,7 +190,7 @@ onEachDatabase('webhooks', (database) => {
     expect(world.alarms.filter((line) => line.includes('disabled'))).toHaveLength(1)
     const attempts = receiver.received.length
     receiver.answer(200)
-    await hooks.later(twoDays)
+    await hooks.sendLater(twoDays)
     expect(receiver.received).toHaveLength(attempts)
     // After the receiver is repaired, waiting deliveries are sent.
     await hooks.change(dead, { status: 'ENABLED' })
@@ -197,12 +201,12 @@ onEachDatabase('webhooks', (database) => {
 
   test('that accept all but one event lose only that one', async () => {
     const hook = await hooks.create()
-    const poison = await hooks.happen('Poison')
+    const poison = await hooks.createWallet('Poison')
     receiver.answer(({ json }) => (json.resourceId === poison ? 500 : 200))
     await hooks.deliver()
     for (let hour = 0; hour < 50; hour++) {
-      await hooks.later(3600)
-      if (hour % 10 === 0) await hooks.happen(`Hour ${hour}`)
+      await hooks.sendLater(3600)
+      if (hour % 10 === 0) await hooks.createWallet(`Hour ${hour}`)
     }
     expect(await hooks.deliveries(hook, '?status=failed')).toHaveLength(1)
     expect(await hooks.deliveries(hook, '?status=pending')).toHaveLength(0)
@@ -212,7 +216,7 @@ onEachDatabase('webhooks', (database) => {
 
   test('that answer 410 are disabled at once', async () => {
     const hook = await hooks.create()
-    await hooks.happen()
+    await hooks.createWallet()
     receiver.answer(410)
     await hooks.deliver()
     expect(await hooks.read(hook)).toMatchObject({ status: 'DISABLED' })
@@ -228,13 +232,13 @@ onEachDatabase('webhooks', (database) => {
     }
     const next = await rotate(3600)
     expect(next.previousSecretExpiresAt).toBe(new Date(world.system.now() + 3_600_000).toISOString())
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
-    await hooks.happen()
-    await hooks.later(3600)
+    await hooks.createWallet()
+    await hooks.sendLater(3600)
     const last = await rotate(0)
     expect(last.previousSecretExpiresAt).toBeNull()
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
 
     const secrets = [hook.secret, next.signingSecret, last.signingSecret]
@@ -248,12 +252,12 @@ onEachDatabase('webhooks', (database) => {
   test('keep their secrets when the root key is rotated; new secrets come from the new one', async () => {
     const hook = await hooks.create()
     await world.service.rotateKeys()
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
     expect(isSignedBy(hook.secret, receiver.received[0] as Received)).toBe(true)
     const { secret } = await hooks.create()
     expect(secret).not.toBe(hook.secret)
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
     expect(
       receiver.received
@@ -266,9 +270,9 @@ onEachDatabase('webhooks', (database) => {
   test('are served by one of several processes, and by another one if that is gone', async () => {
     await hooks.create()
     const other = await anotherProcess(world, world.system)
-    const wallets = [await hooks.happen()]
+    const wallets = [await hooks.createWallet()]
     await hooks.deliver()
-    wallets.push(await hooks.happen())
+    wallets.push(await hooks.createWallet())
     // The first process still holds the lease.
     await other.service.deliveries.once()
     expect(hooks.receivedIds()).toEqual(wallets.slice(0, 1))
@@ -277,7 +281,7 @@ onEachDatabase('webhooks', (database) => {
     expect(hooks.receivedIds()).toEqual(wallets)
     // A process that ends releases the lease.
     await other.service.deliveries.stop()
-    wallets.push(await hooks.happen())
+    wallets.push(await hooks.createWallet())
     world.system.pass(1_000)
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual(wallets)
@@ -287,10 +291,10 @@ onEachDatabase('webhooks', (database) => {
   test('get due effects, and end with the process', async () => {
     await hooks.create()
     world.service.deliveries.start()
-    const wallet = await hooks.happen()
+    const wallet = await hooks.createWallet()
     await expect.poll(() => hooks.receivedIds()).toEqual([wallet])
     await world.service.deliveries.stop()
-    await hooks.happen()
+    await hooks.createWallet()
     await new Promise(setImmediate)
     expect(hooks.receivedIds()).toEqual([wallet])
   })
@@ -300,14 +304,14 @@ onEachDatabase('webhooks', (database) => {
     const asParty = { key: world.apiKey }
     expect((await world.post('/simulations/snapshots', { name: 'before' }, asParty)).status).toBe(200)
     receiver.answer(500)
-    await hooks.happen('Waits')
+    await hooks.createWallet('Waits')
     await hooks.deliver()
-    await hooks.happen('Not looked at')
+    await hooks.createWallet('Not looked at')
     expect((await world.send('POST', '/simulations/snapshots/before/restore', asParty)).status).toBe(200)
     receiver.answer(200)
     const sent = receiver.received.length
-    const wallet = await hooks.happen('Afterwards')
-    await hooks.later(twoDays)
+    const wallet = await hooks.createWallet('Afterwards')
+    await hooks.sendLater(twoDays)
     expect(hooks.receivedIds().slice(sent)).toEqual([wallet])
     expect(await hooks.deliveries(hook, '?status=failed')).toMatchObject([{ attempts: 1, eventType: 'wallet.created' }])
   })
@@ -316,7 +320,7 @@ onEachDatabase('webhooks', (database) => {
     const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
     const other = await openReceiver()
     await hooks.create({ url: other.url })
-    const wallet = await hooks.happen()
+    const wallet = await hooks.createWallet()
     await hooks.deliver()
     const asParty = { key: world.apiKey }
     const [event] = await hooks.events('wallet.created')
@@ -336,7 +340,7 @@ onEachDatabase('webhooks', (database) => {
 
   test('lose the results of deliveries after 30 days', async () => {
     const hook = await hooks.create()
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
     world.system.pass(30 * 24 * 3_600_000 - 1)
     await world.service.upkeep.once()

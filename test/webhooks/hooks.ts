@@ -26,14 +26,14 @@ export function hooksOf(world: World, receiver: Receiver) {
     deliveries: async ({ id }: Hook, query = ''): Promise<Record<string, unknown>[]> =>
       (await read(`/webhooks/${id}/deliveries${query}`)).map((one: { attributes: object }) => one.attributes),
     /** Creates a wallet, which is one event. Returns the wallet's id. */
-    happen: async (displayName = 'Savings'): Promise<string> => {
+    createWallet: async (displayName = 'Savings'): Promise<string> => {
       const answer = await world.post('/wallets', { displayName }, party)
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.json.data.id
     },
     deliver: () => world.service.deliveries.once(),
     /** Lets real time pass, and sends the deliveries that are then due. */
-    later: async (seconds: number) => {
+    sendLater: async (seconds: number) => {
       world.system.pass(seconds * 1000)
       await world.service.deliveries.once()
     },

@@ -24,7 +24,7 @@ beforeEach(async () => {
   receiver = await openReceiver()
   hooks = hooksOf(world, receiver)
   await hooks.create({ enabledEvents: ['wallet.created'] })
-  await hooks.happen()
+  await hooks.createWallet()
 })
 afterEach(async () => {
   await receiver.close()
@@ -48,7 +48,7 @@ test('a resent event gets its own turn while another turn ends', async () => {
   await held.stopped(2)
   await held.release()
   await Promise.all([again, delivering])
-  await hooks.later(60)
+  await hooks.sendLater(60)
   expect(sent).toBe(2)
 })
 
@@ -64,6 +64,6 @@ test('a resent event gets its turn while an unwanted event is read', async () =>
   await held.stopped(2)
   await held.release()
   await Promise.all([again, delivering])
-  await hooks.later(60)
+  await hooks.sendLater(60)
   expect(sent).toBe(2)
 })

@@ -158,7 +158,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
   )
 })
 
-test('a webhook can have no port that no request is ever sent to', () => {
+test('a webhook cannot have a port that fetch refuses', () => {
   const all = Array.from({ length: 65_535 }, (_, index) => index + 1)
   const refused = all.filter((port) => addressProblem(`https://hooks.example.com:${port}/`, false) !== undefined)
   expect(refused).toEqual([...badPortsSet].map(Number))
@@ -182,9 +182,12 @@ test.each([
   expect(isPublicAddress(address)).toBe(false)
 })
 
-test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001::1'])('%s is', (address) => {
-  expect(isPublicAddress(address)).toBe(true)
-})
+test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001::1'])(
+  '%s is of the public internet',
+  (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  },
+)
 
 test('nothing connects to this machine if that is not allowed, even for a webhook of another environment', async () => {
   const receiver = await openReceiver()
@@ -225,15 +228,15 @@ onEachDatabase('deliveries go', (database) => {
   const deliveryTo = async (url: string) => {
     const hooks = hooksOf(world, receiver)
     const hook = await hooks.create({ url })
-    await hooks.happen()
+    await hooks.createWallet()
     await hooks.deliver()
     return (await hooks.deliveries(hook))[0]
   }
 
   test.each([
     ['a name of this machine', { 'hooks.example.com': [['127.0.0.1']] }],
-    ['a name of which one address is private', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
-    ['a name that stood for another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
+    ['a name with one private address', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
+    ['a name that resolved to another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
   ])('not to %s: nothing connects there', async (_, url) => {
     names = url
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
@@ -242,7 +245,7 @@ onEachDatabase('deliveries go', (database) => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('to the address that was checked: a name is looked up once for a connection', async () => {
+  test('to the checked address: a name is looked up once for each connection', async () => {
     lookedUp.length = 0
     await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(lookedUp).toEqual(['localhost'])
@@ -280,7 +283,11 @@ onEachDatabase('deliveries go', (database) => {
     const hooks = hooksOf(world, receiver)
     const absent = await hooks.create({ url: closedReceiver.url })
     await hooks.create()
-    const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
+    const wallets = [
+      await hooks.createWallet('One'),
+      await hooks.createWallet('Two'),
+      await hooks.createWallet('Three'),
+    ]
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual(wallets)
     expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens there (ECONNREFUSED).')
@@ -292,7 +299,7 @@ onEachDatabase('deliveries go', (database) => {
     receiver.answer('never')
     await hooks.create({ url: receiver.url })
     await hooks.create({ url: other.url })
-    const wallet = await hooks.happen()
+    const wallet = await hooks.createWallet()
     const all = hooks.deliver()
     // The receiver never answers the first one.
     await expect.poll(() => receiver.received.length).toBe(1)

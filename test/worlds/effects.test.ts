@@ -27,7 +27,7 @@ onEachDatabase('a world', (database) => {
   }
 
   // This shorter test comes first, so that PostgreSQL runs it outside the deep run.
-  test('with more than 100 passwords is refused at the first one beyond, and shows none', async () => {
+  test('with more than 100 passwords is refused at the first one above the limit, and no password is shown', async () => {
     const users = Array.from(
       { length: 101 },
       (_, at) => `      - { email: u${at}@b.example, password: a-password-${at} }\n`,

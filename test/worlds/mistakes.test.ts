@@ -119,7 +119,7 @@ describe('an impossible world', () => {
     expect(await readAllTables(store)).toEqual(before)
   })
 
-  it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused where its clock shows %s', async (clock) => {
+  it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused if its clock shows %s', async (clock) => {
     const world = worldOf(`{ clock: ${clock}, parties: { acme: } }`)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
     await expect(service.seed(nothing)).rejects.toThrow('clock must be in the years 1971 to 9995')
@@ -138,7 +138,7 @@ onEachDatabase('the world of a database', (database) => {
   const one = worldOf('{ name: One, parties: { acme: { agents: { shopper: } } } }')
   const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
-  it('is the one that it was filled with: a start with another names both', async () => {
+  it('stays the same: a start with another world is refused, and the error names both', async () => {
     const seeded = await start(one).seed(nothing)
     expect(await start(one).seed(nothing)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/

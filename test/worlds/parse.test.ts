@@ -255,7 +255,7 @@ parties:
     expect(mistakes(merges)[0]).toContain('more than 100000 values')
   })
 
-  it('says the same as YAML, as JSON and as an object', () => {
+  it('gets the same messages as YAML, as JSON and as an object', () => {
     const options = isDeep ? { numRuns: 500 } : { numRuns: 20 }
     fc.assert(
       fc.property(worldFile(), (file) => {

@@ -6,14 +6,18 @@ import type { RunEntryRow, RunRow } from '../../src/service/store/schema/runs.ts
 import type { World } from '../support/world.ts'
 
 /** A stored entry, with its detail parsed. */
-export interface Noted extends Omit<RunEntryRow, 'detail'> {
+export interface StoredEntry extends Omit<RunEntryRow, 'detail'> {
   detail: RunDetail
 }
 
 const everything = { beforeId: null, limit: 1000 }
 
 /** Stores all pending entries, and returns the entries of a run, oldest first. */
-export async function entriesOf(world: World, instanceId: string | null = 'run 1', partyId?: string): Promise<Noted[]> {
+export async function entriesOf(
+  world: World,
+  instanceId: string | null = 'run 1',
+  partyId?: string,
+): Promise<StoredEntry[]> {
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
   const scope = { partyId: owner, runId: runIdOf(owner, instanceId) }
@@ -22,7 +26,7 @@ export async function entriesOf(world: World, instanceId: string | null = 'run 1
 }
 
 /** Returns the last entry of a run. */
-export async function lastOf(world: World, instanceId?: string | null): Promise<Noted> {
+export async function lastOf(world: World, instanceId?: string | null): Promise<StoredEntry> {
   const last = (await entriesOf(world, instanceId)).at(-1)
   if (last === undefined) throw new Error('There is no entry.')
   return last
