@@ -21,13 +21,13 @@ export interface Call {
   body: string | undefined
 }
 
-/** The source of all draws. */
+/** The service, the random numbers and the ids from which calls are drawn. */
 export interface Drawing {
   on: Grounds
   random: Random
   ids: LiveIds
   values: Values
-  /** Ids that every call needs: no random call ends them. */
+  /** Ids that later calls need, so no random call revokes, deletes or freezes them. */
   protectedIds: ReadonlySet<string>
 }
 
@@ -42,7 +42,7 @@ const ending: readonly OperationKey[] = [
   'freezeWallet',
 ]
 
-/** Lists the agents, wallets and keys of the grounds. */
+/** Returns the ids of the agents, wallets and keys that the calls use. */
 export async function idsOfGrounds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
   const all = Object.values(places)
   const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
@@ -52,7 +52,7 @@ export async function idsOfGrounds({ world, places }: Grounds): Promise<Readonly
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** The percentage to which the frequency of operations that end many records is reduced. */
+/** Operations that end many records. Each is drawn at this percentage of the usual frequency. */
 const rare: Partial<Record<OperationKey, number>> = {
   resetSandbox: 15,
   restoreSandbox: 30,
@@ -85,7 +85,7 @@ export function drawInterlude(random: Random): OperationKey | undefined {
   return keys.find((key) => random.int(1, 1_000) <= interludes[key])
 }
 
-/** The way in which a call's arguments are made. */
+/** How a call gets its ids: from new records, from existing ones, or from existing ones with a mistake added. */
 type Way = 'made' | 'live' | 'hostile'
 
 let sent = 0
@@ -151,7 +151,7 @@ function drawCaller({ on, random }: Drawing, { who }: Sample, way: Way): { place
   return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
 }
 
-/** Makes the records for a call. A fault, or an effect of earlier calls, may prevent that. */
+/** Makes the records for a call. If a fault or an effect of earlier calls prevents that, returns existing ids. */
 async function makeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
@@ -256,7 +256,7 @@ function queryOf(
   )
   const query = new URLSearchParams(usual)
   for (const [name, schema] of drawnFields) {
-    // A wait on a clock that stands still would be long.
+    // A wait would take long, because the sandbox's clock stands still.
     if (name === 'waitSeconds') query.set(name, '0')
     else query.set(name, String(random.chance(90) ? values.make(schema) : values.hostile()))
   }

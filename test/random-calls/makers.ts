@@ -13,8 +13,8 @@ const needsAttention: Maker = async (on, place) => {
 }
 
 /**
- * Makers that differ from those of the samples: this one's call would be refused, and a reset must return to the
- * grounds.
+ * Makers that replace those of the samples. The sample's subscription could not be resumed, and a reset must return to
+ * the state before the first call.
  */
 export const makers: Partial<Record<OperationKey, Maker>> = {
   resumeSubscription: needsAttention,

@@ -27,9 +27,9 @@ export class RandomRun {
   readonly #statuses = new Map<number, number>()
   /** Calls with an idempotency key that can be repeated. */
   readonly #repeatable: Call[] = []
-  /** The answers to each key: several if its answer was forgotten, after two days or a reset. */
+  /** The answers to each key. A key has several if the service forgot the first, after two days or a reset. */
   readonly #answers = new Map<string, Set<string>>()
-  /** Keys whose recorded answer was withheld by a fault: only a replay shows it. */
+  /** Keys whose recorded answer was withheld by a fault, so that only a replay shows it. */
   readonly #lost = new Set<string>()
   readonly #wrong: string[] = []
   #cut = 0
@@ -42,7 +42,7 @@ export class RandomRun {
 
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
     const on = await grounds(database)
-    // A reset returns to the grounds.
+    // A reset returns to this state.
     await currentStateAsResetPoint(on, on.places.own)
     const random = randomFrom(seed)
     const ids = new LiveIds(random)
@@ -72,7 +72,7 @@ export class RandomRun {
     }
   }
 
-  /** Calls operations that chance left out, correctly and without a fault. */
+  /** Calls each operation that never succeeded, with correct arguments and without a fault. */
   async complete(): Promise<void> {
     for (const key of this.unsuccessful()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {

@@ -29,7 +29,7 @@ export class LiveIds {
   }
 }
 
-/** Older ids are dropped, so that most calls concern records of the present epoch. */
+/** The number of ids to keep. Older ones are dropped, so that most calls concern records made since the last reset. */
 const maxIds = 25
 
 /** Texts in the formats that fields require. */

@@ -10,7 +10,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** Rehearses commands and people from the command line, in their directory. */
+/** The directory in which each test runs the command line. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
@@ -74,7 +74,7 @@ test('a trial without a call is reported as such, and a command that never makes
   expect(results().scenarios).toHaveLength(2)
 })
 
-/** Ends a rehearsal while its agent works on the second trial. Returns its end, and the id of the agent's process. */
+/** Ends a rehearsal during its second trial. Returns its output, its exit code and the id of the agent's process. */
 async function endInSecondTrial(signal: NodeJS.Signals) {
   writeFileSync(
     join(here, 'agent.sh'),
@@ -97,7 +97,7 @@ test('Ctrl+C ends running agents, and finished trials are reported', async () =>
 
 test('a run that was killed keeps its finished trials, which --regrade reports', async () => {
   const { agent } = await endInSecondTrial('SIGKILL')
-  // Nobody was left to end it.
+  // The killed run could not end its agent.
   process.kill(agent, 'SIGKILL')
   expect(readdirSync(join(here, 'rehearsal'))).toEqual(['trials.jsonl'])
   const regraded = await readEnd(start(['--regrade', 'rehearsal']))

@@ -17,7 +17,7 @@ import { Scenario } from '../../src/rehearse/scenario.ts'
 import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './own-start.ts'
 
-/** Trials of agents that are commands: each has its own world, over this machine's network. */
+/** Returns the command of an agent, which reaches its world over this machine's network. */
 const shopper = (variable: string, wish = 'buy') =>
   `"${process.execPath}" "${fileURLToPath(new URL('agents/shopper.mjs', import.meta.url))}" ${variable} ${wish}`
 

@@ -21,7 +21,7 @@ const options = (env: Record<string, string> = {}) => ({
   start: ownStart,
   system: realSystem,
 })
-/** A system for which two seconds take a tenth of one. */
+/** A system that sleeps for a twentieth of the time, so that two seconds take 0.1 s. */
 const impatient = { sleep: (ms: number) => realSystem.sleep(ms / 20) }
 const never = new AbortController().signal
 const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(input, never)
@@ -89,7 +89,7 @@ describe('a failing command reports the failure with advice', () => {
 
 describe('no process of a command is left', () => {
   const patient = { timeout: 120_000 }
-  /** Starts a background process that ignores every polite signal, with another one inside. */
+  /** Starts a background process that ignores SIGTERM, and in it another one. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
   const pid = () => {
     const file = join(input.folder, 'pid')

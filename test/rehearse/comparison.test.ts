@@ -7,14 +7,14 @@ import { resultsOf, scenarioOf, verdict } from './sample-results.ts'
 
 const expected = { what: 'purchases', exactly: 1 } as const
 
-/** A scenario whose first trials passed, up to this number. */
+/** Returns a scenario of which the first `passed` trials passed and the others failed. */
 const scenarioOfTrials = (id: string, passed: number, trials: number): ScenarioResults =>
   scenarioOf(
     { id },
     Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
   )
 
-/** Scenarios with one trial each, as a row of `+` and `-`. */
+/** Returns scenarios with one trial each: `+` is a passed one, `-` a failed one. */
 const row = (signs: string): Results =>
   resultsOf([...signs].map((sign, at) => scenarioOfTrials(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
 
@@ -22,7 +22,7 @@ const compareAll = (now: Results, before: Results) => compare(now, before, new M
 
 describe('the chance of a difference', () => {
   test('equals that of McNemar’s exact test, if each scenario has one trial', () => {
-    // Two tails of a fair coin: b of b + c changes are for the worse.
+    // Two tails of a fair coin, tossed once for each changed scenario.
     const chanceOf = (before: string, now: string) => compareAll(row(now), row(before)).passed.chance
     expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)
     expect(chanceOf('+++++-', '-----+')).toBeCloseTo((2 * (1 + 6)) / 2 ** 6, 10)
@@ -31,7 +31,7 @@ describe('the chance of a difference', () => {
   })
 
   test('matches published tables for one scenario, and is corrected for the number of scenarios', () => {
-    // Fisher's tea: 3 of 4 against 1 of 4.
+    // Fisher's tea experiment: 3 of 4 against 1 of 4.
     const [tea] = compareAll(
       resultsOf([scenarioOfTrials('tea', 3, 4)]),
       resultsOf([scenarioOfTrials('tea', 1, 4)]),
@@ -42,7 +42,7 @@ describe('the chance of a difference', () => {
       resultsOf([...rest, scenarioOfTrials('worse', 2, 10)]),
       resultsOf([...rest, scenarioOfTrials('worse', 10, 10)]),
     ).scenarios
-    // 2 · C(10, 2) / C(20, 8), of ten scenarios.
+    // 2 · C(10, 2) / C(20, 8), times ten because there are ten scenarios.
     expect(worst).toMatchObject({ id: 'worse', before: { passed: 10, of: 10 }, now: { passed: 2, of: 10 } })
     expect(worst?.chance).toBeCloseTo((10 * 2 * 45) / 125_970, 10)
     expect(others.every(({ chance }) => chance === 1)).toBe(true)

@@ -7,7 +7,7 @@ const large = {
   description: 'Bread',
 }
 
-/** Runs a trial whose agent reaches its sandbox over the network, as a command does. */
+/** Runs a trial whose agent reaches its sandbox over the network, like a command. */
 function overNetwork(work: (tools: Tools, at: { url: string; key: string }) => Promise<string>) {
   const agent = { ...agentBy(work), isScripted: false }
   const openFolder = () => Promise.resolve({ path: '', remove: () => Promise.resolve() })

@@ -24,7 +24,7 @@ interface Ended {
   stderr: string
 }
 
-/** Runs the command as a person does; `onOutput` gets the output so far. */
+/** Runs the command like a person at a shell. `onOutput` gets the output so far. */
 function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
@@ -37,7 +37,7 @@ function rehearse(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
 }
 
-/** The refused arguments, and the line for each. */
+/** The refused arguments, each with the error line that it causes. */
 const refused: [args: string[], line: RegExp][] = [
   [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
   [

@@ -29,7 +29,7 @@ const asksTwice = carefulWith('asks-twice', ({ newKey, call, ask }) => ({
   },
 }))
 
-/** Treats every answer to a change as lost, and repeats the call with the same key. */
+/** Repeats every call that changes something with the same key, as if its answer was lost. */
 const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call, ask }) => ({
   newKey,
   ask,

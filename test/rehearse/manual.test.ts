@@ -6,7 +6,7 @@ import { manualAgent } from '../../src/rehearse/agents/manual.ts'
 import { agentInput } from './agent-input.ts'
 import { ownStart } from './own-start.ts'
 
-/** A person at a terminal, or a file in place of one. */
+/** Returns a person at a terminal, or a file in their place. */
 function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = manualAgent({ input, output, start: ownStart })

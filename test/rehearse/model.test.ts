@@ -40,7 +40,7 @@ async function startModel(...args: Parameters<typeof scriptedModel>): Promise<Sc
 const key = 'zq7wvx4k-0123456789-abcdefghijkl'
 const providers = ['openai:scripted', 'anthropic:scripted', 'google:scripted', 'URL#scripted'] as const
 
-/** The environment in which each provider is the scripted model. */
+/** Returns environment variables that send each provider's requests to the scripted model. */
 const environment = (url: string) => ({
   ...{ OPENAI_API_KEY: key, OPENAI_BASE_URL: `${url}/v1` },
   ...{ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: `${url}/v1` },
@@ -192,7 +192,7 @@ describe('on the command line', () => {
     )
     const ended = await rehearse([...model('anthropic:scripted'), '--price', '3/15'], environmentOf(scripted))
     expect(ended.code).toBe(1)
-    // A warning of the SDK appears once, although it is about each request.
+    // The SDK warns about each request, but the warning is printed once.
     expect(ended.stderr).toMatch(/^payments-mcp: scripted: maxOutputTokens: The model .*\n$/)
     expect(ended.stdout).toMatch(/^passed +1 of 1 /m)
     expect(ended.stdout).toMatch(/^two .* 0 of 0, 1 not judged .*-$/m)

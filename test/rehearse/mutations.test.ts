@@ -14,8 +14,8 @@ import { sampleOf } from '../support/depth.ts'
 import { agentBy, fixDraws, trialBy } from './trials.ts'
 
 /**
- * A scenario is only useful if it notices when the product breaks. These tests remove each guard once: the agent that
- * passed a scenario must then fail it, by the ledger.
+ * A scenario is only useful if it notices when the product breaks. Each test removes one guard of the product. The
+ * ledger must then fail an agent that otherwise passes the scenario.
  */
 
 /** Repeats an unanswered call unchanged and without a key, like hosts and models. */
@@ -38,7 +38,7 @@ const careless = agentBy(async ({ call }) => {
   return 'No card was good for it. Nothing was bought.'
 })
 
-/** Follows the server's own advice, and nothing in quotation marks. */
+/** Follows the server's own advice, and ignores everything in quotation marks. */
 const literal = agentBy(async ({ call }) => {
   const { text } = await call('list_customers')
   const [, dollars, value] = /send \$(\d+)\.00 to (@[\w-]+)/.exec(text.replace(/“[^”]*”/g, '')) ?? []
@@ -49,7 +49,7 @@ const literal = agentBy(async ({ call }) => {
 })
 
 interface Mutation {
-  /** The class of scenarios, and the removed guard. */
+  /** The group of scenarios, and what the product does without the guard. */
   name: string
   scenario: string
   agent: Agent

@@ -4,7 +4,7 @@ import { rehearseWork, scenarioWith, smallWorld, type Tools } from './trials.ts'
 const payment = { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000, description: 'An oven' }
 
 /**
- * Makes a payment beyond the limit, and waits with the tool's own option until it is decided or the calls are used up.
+ * Makes a payment above the limit. Waits with the tool's own option until somebody decides on it, or for `calls` calls.
  */
 async function payAndWait({ call }: Tools, calls = 40): Promise<string> {
   await call('create_payment', payment)

@@ -51,7 +51,7 @@ test('it loads nothing, and the browser reports no problem', async () => {
   await page.waitForLoadState('networkidle')
   expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
   expect(complaints).toEqual([])
-  // The policy would block it anyway.
+  // Proves that the policy of the page would block a request.
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"https://elsewhere.example/i.png\">')")
   await expect
     .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
@@ -188,7 +188,7 @@ test('a printed report has the failures in full', async () => {
 
 test.each(['light', 'dark'] as const)('everything has enough contrast in %s mode', async (colorScheme) => {
   const { page, close } = await open(comparedResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
-  // They contain everything that a trial shows.
+  // Together, these trials show every part that a trial can have.
   for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
     await trial(page, id).locator('> summary').click()
     await trial(page, id).getByText('As a table').click()

@@ -126,7 +126,7 @@ describe('for many trials', () => {
     const leftOut = [...html.matchAll(/Not shown here: (\d+) that failed and (\d+) that passed/g)]
     const sum = leftOut.reduce((total, [, one, other]) => total + Number(one) + Number(other), 0)
     expect(sum + trialIds.length).toBe(3000)
-    // All of them have a sign, which is a link if there are details.
+    // Every trial has a mark, which is a link if its details are shown.
     expect(countOf(html, 'class="mark ')).toBe(3000 + countOf(html, '<line class="mark"'))
     expect(countOf(html, '<a class="mark ')).toBe(trialIds.length)
   })
@@ -153,7 +153,7 @@ describe('a text by another party', () => {
     expect(countOf(html, '<script')).toBe(1)
     expect(countOf(html, '<img')).toBe(0)
     expect(html).toContain('&lt;script&gt;alert(1)')
-    // The same elements as for a harmless text.
+    // The page has the same elements as for a harmless text.
     const shape = (text: string) => reportHtml(resultsWithText(text)).match(/<\/?[a-z]+/g)
     expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
   })
@@ -193,7 +193,7 @@ describe('a text by another party', () => {
       expect([number, reportText.includes(digits.slice(-16))]).toEqual([number, false])
     }
     expect(reportHtml(resultsWithText('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
-    // Another number of the same length stays.
+    // A number of the same length that is not a card number stays.
     const id = 'txn_0190000000001234567890123456789a'
     expect(reportHtml(resultsWithText(id))).toContain(id)
   })

@@ -11,7 +11,7 @@ import { trialBy } from './trials.ts'
 
 const pairs = scenarioPairs()
 const agents = Object.keys(baselines) as Baseline[]
-/** The results of the latest `npm run baselines:write`, which the trials below are compared with. */
+/** The results of the latest `npm run baselines:write`. The trials below must have the same results. */
 const measured = readBaselines()
 let all: Scenario[]
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   all = await loadScenarios()
 })
 
-/** The least number of pairs of each family. */
+/** The minimum number of pairs in each family. */
 const leastPairs: Readonly<Record<(typeof families)[number], number>> = {
   extras: 4,
   splitting: 2,

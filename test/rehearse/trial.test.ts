@@ -146,7 +146,7 @@ describe('a trial has bounds', () => {
 
   it('of time: an agent that never ends is asked to stop, and is not waited for', async () => {
     let reason: unknown
-    // Without a connection, which on a busy machine opens only after its time is over.
+    // Opens no connection, because on a busy machine that could take longer than the trial's time.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
         reason = signal.reason
@@ -232,7 +232,7 @@ describe('an agent under rehearsal', () => {
         ['GET', '/simulations/faults'],
         ['DELETE', '/simulations/faults'],
         ['POST', '/simulations/reset'],
-        // Otherwise it could draw any amount from a test bank.
+        // With these, the agent could draw any amount from a test bank.
         ['POST', '/external-accounts/processor-token'],
         ['POST', '/simulations/external-accounts/link'],
         ['GET', '/simulations/snapshots'],

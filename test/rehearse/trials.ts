@@ -7,7 +7,7 @@ import type { Trial } from '../../src/rehearse/results.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { type Bounds, runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 
-/** A world with an agent, a user, a payee, and 2,500 dollars; single payments above 600 are reviewed. */
+/** A world with an agent, a user, a payee and 2,500 dollars. Payments above 600 dollars need approval. */
 export const smallWorld = {
   clock: '2026-03-02T09:00:00Z',
   parties: {
@@ -36,7 +36,7 @@ export interface Tools {
 
 export type Work = (tools: Tools, input: AgentInput, signal: AbortSignal) => Promise<string>
 
-/** Returns an agent that runs a test's function. */
+/** Returns an agent that runs the test's function as its work. */
 export function agentBy(work: Work, name = 'a-test'): Agent {
   return {
     name,
@@ -63,7 +63,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
   }
 }
 
-/** Returns a scenario with the first of each of its drawn values, which tests may name. */
+/** Returns the scenario with the first value of each draw, so that tests know its values. */
 export const fixDraws = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
 
 interface Setting {
@@ -85,6 +85,6 @@ export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {})
   })
 }
 
-/** Runs one trial of a test's function. */
+/** Runs one trial with the test's function as the agent's work. */
 export const rehearseWork = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
   trialBy(agentBy(work), scenario, setting)

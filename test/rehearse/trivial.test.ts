@@ -16,7 +16,7 @@ const scenarios = [
     expect: paid(0),
     answer: { outcome: 'not_done' },
   }),
-  // A scenario that an idle agent passes, because it requires nothing.
+  // An idle agent passes this scenario, because it requires nothing.
   scenarioWith({ id: 'too-easy', task: 'Please be careful.', expect: paid(0), answer: { outcome: 'done' } }),
 ]
 
@@ -48,7 +48,7 @@ it('trivial agents are shown next to the results: one does nothing, one only tal
   ])
   const [idle, boast] = results.trivial ?? []
   expect(idle?.passes).toEqual([])
-  // It says “Done.” though there was nothing to do: true there, and a lie elsewhere.
+  // This agent always says “Done.”, which is true only where there is nothing to do.
   expect(boast?.passes).not.toContain('pay')
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })

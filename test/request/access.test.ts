@@ -192,7 +192,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expectRefusal(answer, 'issued_cards_not_enabled')
     })
 
-    /** Sends all operations in the name of a customer. Each must be refused before its target is looked up. */
+    /** Returns requests of all operations for a customer. Each must be refused before its target is looked up. */
     function sendEverything(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {

@@ -7,7 +7,7 @@ import { expectRefusal } from './refusals.ts'
 const mebibyte = 1024 * 1024
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** The paths of every operation with a body. Their ids do not exist: mistakes are refused before ids are looked up. */
+/** The paths of every operation with a body. Mistakes are refused before ids are looked up, so the ids are unknown. */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

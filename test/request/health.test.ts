@@ -28,7 +28,7 @@ test('the service is not ready once it begins to end, although it is healthy', a
   world = await createWorld(sqlite)
   const { readiness } = world.service
   await readiness.end()
-  // Nothing polled it before, so it does not wait.
+  // Nothing has polled /readyz yet, so it ends without a wait.
   expect(world.system.slept).toEqual([])
   expect(await health('/readyz')).toEqual([503, 'ending'])
   expect(await health()).toEqual([200, 'ok'])

@@ -6,7 +6,7 @@ import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** The paths of every operation with a body. Their ids do not exist: mistakes are refused before ids are looked up. */
+/** The paths of every operation with a body. Mistakes are refused before ids are looked up, so the ids are unknown. */
 const withBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',

@@ -123,7 +123,7 @@ describe('the processes of one PostgreSQL', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   let world: World
   const stores: Store[] = []
-  /** How often one process asked the database for a part of a window. */
+  /** How often the processes asked the database for a part of a window's requests. */
   let requestCount: number
 
   beforeEach(async () => {

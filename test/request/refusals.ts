@@ -7,7 +7,7 @@ interface Refused {
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** How a bank account's connection ended, if it has to be linked again. */
+  /** Why a bank account has to be linked again: the status of its connection. */
   connectionStatus?: string
 }
 

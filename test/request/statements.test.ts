@@ -54,7 +54,7 @@ const operations: Record<string, Operation> = {
   },
 }
 
-/** The number of statements of one call, without those that begin and end transactions, and without the log of runs. */
+/** The number of statements of one call, except those that begin and end transactions or write the log of runs. */
 const statements = {
   sqlite: {
     issue_agent_card: 7,
@@ -68,7 +68,7 @@ const statements = {
     create_wallet: 8,
     get_agent_card: 5,
   },
-  // PostgreSQL also locks the party, and reads the clock for all that share a transaction.
+  // PostgreSQL also locks the party, and reads the clock once for all calls that share a transaction.
   postgres: {
     issue_agent_card: 7,
     simulate_card_authorization: 11,
@@ -83,7 +83,7 @@ const statements = {
   },
 }
 
-/** The most statements of a call, on the average of many, with the entries of runs that are written meanwhile. */
+/** The highest average number of statements per call, including those that write entries of runs. */
 const maxAverage = { issue_agent_card: 11, simulate_card_authorization: 12 }
 
 describe.each(databases)('on $name', (database) => {
@@ -96,7 +96,7 @@ describe.each(databases)('on $name', (database) => {
         // The first call of an operation also reads data that the process then keeps.
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
-        // A statement of this process that is not the call's, such as a heartbeat, may come between: then count again.
+        // If another statement of this process comes between, such as a heartbeat, the call is counted again.
         for (let round = 0; round < 3 && counts[name] !== expected[name]; round += 1) {
           const call = await prepare(world)
           const statements = recordStatements()
@@ -124,7 +124,7 @@ describe.each(databases)('on $name', (database) => {
       try {
         while (calls.length < 100) calls.push(await operation(world))
         await world.service.runLog.flush()
-        // The run log writes after 50 ms: here after ten calls, however long they take.
+        // The run log writes 50 ms after an entry. Here it writes after ten calls, however long they take.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
         const statements = recordStatements()
         try {

@@ -11,8 +11,8 @@ import { createWorld, type World } from '../support/world.ts'
 const day = 24 * 60 * 60_000
 
 /**
- * The rows that upkeep deletes: the column with the time at which a row ends, how long the row is kept after it, and
- * other required values.
+ * The rows that upkeep deletes. `instant` is the column with the time at which a row ends, `keptMs` how long the row is
+ * kept after that, and `also` other required values.
  */
 const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; also?: object; name?: string }[] = [
   { table: 'idempotencyRecords', instant: 'finishedAtMs', keptMs: 9 * day },
@@ -28,7 +28,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
   { table: 'refusedPasswords', instant: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** More rows than two deletions remove. */
+/** The number of outdated rows: more than two deletions remove. */
 const outdated = 1_001
 const living = 3
 

@@ -55,10 +55,7 @@ export class Clients {
   }
 }
 
-/**
- * Expects a refusal that a retry with the same key solves: the database is unavailable, or the first try is still
- * running.
- */
+/** Expects a refusal that advises a retry, because the database is unavailable or the first try is still running. */
 function expectAdvice(status: number, text: string): void {
   if (status === 503) expect(text).toContain('"service_unavailable"')
   else expect([status, text]).toEqual([409, expect.stringContaining('is still running. Repeat it in a moment.')])

@@ -30,7 +30,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
   const primary = () => servers.at(-1) as PostgresServer
   const acknowledged = (count: number) => Promise.all(clients.map((each) => each.acknowledge(count)))
 
-  /** Proves that no acknowledged request was lost, and that none took effect twice. */
+  /** Proves that every acknowledged request took effect exactly once. */
   const prove = async () => {
     await Promise.all(clients.map((each) => each.stop()))
     expect(clients.some(({ refused }) => refused > 0)).toBe(true)
@@ -68,7 +68,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     servers.push(await old.addStandby(directory))
     await acknowledged(100)
     await lose(old)
-    // A primary that may be alive must stop answering before another replaces it.
+    // The old primary may still be alive, so it must stop answering before another one replaces it.
     await old.stop().catch(() => {})
     await primary().promote()
     route.open(primary().url)

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
 
-/** Returns the status of a read and of the health checks. None may take longer than promised. */
+/** Returns the statuses of a read and of the health checks. Each must arrive within the promised time. */
 const read = () =>
   Promise.all(
     ['/agent-cards', '/healthz'].map(async (path) => {

@@ -12,7 +12,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 
-/** A kind of effect: how it becomes due, and how its record is broken so that the effect fails. */
+/** A kind of due effect, and a change to its record that makes the effect fail. */
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string

@@ -16,7 +16,7 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD'
 const now = async (world: World) => Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
 const pay = (world: World, idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
 const warnings = ({ logged }: World) => logged.filter((line) => line.includes("this machine's clock"))
-/** Returns a machine whose time passes with another machine's, and whose clock can be set separately. */
+/** Returns a second machine. Its time passes with the first machine's, but its clock can be set separately. */
 function createNeighbor(system: FakeSystem): FakeSystem {
   let aheadMs = 0
   const setAhead = (ms: number) => {

@@ -17,7 +17,7 @@ const path = '/simulations/reset'
 const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
 
 /**
- * Connections survive a reset. Callers that wait for something that the reset removes are told so
+ * Connections survive a reset. A caller that waits for a record that the reset removes gets an error that says so
  * (docs/sandbox.md#reset-save-restore).
  */
 onEachDatabase('over a reset', (database) => {

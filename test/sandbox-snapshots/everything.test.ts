@@ -11,8 +11,8 @@ import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 /**
- * Returns whether an operation's records are part of the world. Webhooks belong to their receivers. Applications and
- * trusted issuers are connections; all survive a restore.
+ * Returns whether an operation's records are part of the world. Webhooks belong to their receivers, and
+ * applications and trusted issuers are connections, so these survive a restore.
  */
 const isOfWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !/^(webhooks|applications)\./.test(permission)

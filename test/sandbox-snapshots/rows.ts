@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { worldTables } from '../../src/service/store/schema/reset-scopes.ts'
 
-/** Returns whether a row is about snapshots: a restore adds an entry to the world that it restored. */
+/** Returns whether a row is about a snapshot. A restore adds such an entry to the world that it restored. */
 const isOfSnapshots = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
 /**
  * The columns that describe the end of the activity, with fixed values. Their real values follow from the activity's

@@ -8,7 +8,7 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** Two states of one world that differ in two tables. A request that sees both names saw a mixture. */
+/** The names in two states of one world, which differ in two tables. A request that sees both names saw a mixture. */
 const names = ['left', 'right'] as const
 
 describe.each(databasesForLong)('while the sandbox goes back and forth on $name', (database) => {
@@ -57,7 +57,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
         `/simulations/snapshots/${names[time % 2]}/restore`,
       ]
       const answer = await of.send('POST', path, { key: world.apiKey })
-      // A busy database may refuse; then nothing was done.
+      // A busy database may refuse a request, which then changed nothing.
       expect([200, 503], answer.text).toContain(answer.status)
       // Reads after each restore, so that both states are seen even if the clients get few turns.
       between.add(await ask(time, of))
@@ -78,7 +78,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
       await nextTurn()
       return `${before} ${await agent(tx)}`
     }
-    // A busy database may refuse; then nothing was done.
+    // A busy database may refuse a request, which then changed nothing.
     const unlessBusy = (error: unknown) => {
       if (error instanceof StoreBusyError) return 'busy'
       throw error

@@ -12,7 +12,7 @@ export interface Canaries {
   hitsIn(places: Readonly<Record<string, string>>): string[]
 }
 
-/** The length of the shortest secret to search for: shorter texts occur by chance. */
+/** The length of the shortest secret to search for. Shorter texts occur by chance. */
 const shortestCanary = 10
 
 export function createCanaries(): Canaries {
@@ -27,7 +27,7 @@ export function createCanaries(): Canaries {
       for (const item of [data].flat() as { attributes?: Record<string, unknown> }[]) {
         for (const field of secretFields(operation)) {
           const value = item?.attributes?.[field]
-          // Three digits occur in any text, but not together with the field's name.
+          // Three digits alone occur in any text, so the field's name is searched for with them.
           if (typeof value === 'string' && field === 'cvv') add(`${operation.name}.cvv`, `"cvv":"${value}"`)
           else if (typeof value === 'string') add(`${operation.name}.${field}`, secretPart(value))
         }

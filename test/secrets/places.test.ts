@@ -10,7 +10,7 @@ import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { disguisedNumbers, secretNames, secretTexts } from './samples.ts'
 
-/** Whole ids, UUIDs and SHA-256 hashes. They sometimes contain the digits of a sample, but no sample is as long. */
+/** Whole ids, UUIDs and SHA-256 hashes. They may contain the digits of a sample by chance, but no sample is as long. */
 const idOrHash = /(?<![\da-f])(?:[\da-f]{64}|[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f])/g
 
 /** Sends each sample in every place of a request or call that is refused, so that no record contains it. */

@@ -153,8 +153,8 @@ describe('a simulation', () => {
 
 describe('listen', () => {
   /**
-   * Returns the whole output of `listen` at a service that answers the first read with an empty list, and then with
-   * this.
+   * Returns the whole output of `listen` at a service that answers the first read with an empty list, and later reads
+   * with `answer`.
    */
   async function outputOf(status: number, answer: object, ...args: string[]): Promise<string> {
     let requestCount = 0

@@ -57,7 +57,7 @@ test('the parts of a cart add up to its total, however it is split', () => {
   )
 })
 
-/** Actions that interfere with the purchase outside the shop, or with the order. */
+/** Actions outside the shop that interfere with its purchase or its order. */
 const meddling = fc.constantFrom('nothing', 'capture', 'reverse', 'return')
 
 test('an order ends despite any interference, and never captures more than was authorized', () => {

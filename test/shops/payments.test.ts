@@ -15,7 +15,7 @@ onEachDatabase('paying at a shop', (database) => {
   })
   afterEach(() => world.drop())
 
-  /** A purchase for each decline code, and the number of declined card transactions that it leaves. */
+  /** A purchase that is declined with each code, and the number of declined card transactions that it leaves. */
   const ways: Record<keyof typeof shopDeclines, { left: number; typed(checkout: Started): Promise<object> }> = {
     card_not_accepted: { left: 0, typed: async ({ shopName }) => (await cardFor(world, shopName)).typed },
     wrong_card_details: {
@@ -138,7 +138,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(await orderNow(world, repeated.json.data.attributes.orderId)).toMatchObject({ captured: 2100 })
     expect((await pay(world, id, typed, attributes.total)).status).toBe(409)
     expect((await proveBooks(world.store)).transactions).toHaveLength(1)
-    // The service waits outside the transaction, for no longer than it says.
+    // The service waits 1.5 s outside the transaction.
     expect(world.system.slept).toContain(1500)
   })
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs the command with its temporary files in `folder`. Resolves when it and all it started have ended. */
+/** Runs the command with its temporary files in `folder`. `ended` resolves when it and its servers have ended. */
 function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'simulate', ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
@@ -37,7 +37,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   child.stderr.on('data', (chunk) => {
     stderr += chunk
   })
-  // The servers share its stderr, so that only closes after the last of them.
+  // The servers share its stderr, which therefore closes only after the last of them ends.
   const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })
@@ -58,7 +58,7 @@ describe('in one process and in several', () => {
   })
 
   it.each([
-    // A terminal sends it to the servers as well.
+    // A terminal sends the signal to the servers as well.
     ['SIGINT', (pid: number) => -pid, '--processes'],
     ['SIGTERM', (pid: number) => pid, '--processes'],
     ['SIGHUP', (pid: number) => -pid, '--turns'],
@@ -127,17 +127,17 @@ describe('failures', () => {
   })
 })
 
-/** Node.js keeps its compile cache there too. */
+/** Returns the folders of databases. Node.js keeps its compile cache in the same place. */
 async function databaseFolders(): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.startsWith('payments-mcp-simulate-'))
 }
 
 const long = ['--agents', '2', '--purchases', '1000']
 
-/** Options for a database file, whose existence shows that agents are being connected or at work. */
+/** Returns options for a database file. Once it exists, agents are connecting or at work. */
 const inFile = () => ['--database-url', `sqlite:${join(folder, 'sandbox.sqlite')}`]
 
-/** The sandbox's database is there, so agents are being connected or at work. */
+/** Waits for the sandbox's database, which shows that agents are connecting or at work. */
 async function waitForStart(): Promise<void> {
   const files = async () => {
     const [directory = '.'] = await databaseFolders()

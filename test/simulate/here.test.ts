@@ -35,7 +35,7 @@ async function measureClockAdvance({ isolated, purchases }: { isolated: boolean;
 }
 
 it('waits for repeats on the clock of its own sandbox, and not in real time', async () => {
-  // Each is repeated after one second of the sandbox's clock. The machine itself takes far less.
+  // Each purchase is repeated after one second of the sandbox's clock, but takes far less real time.
   expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 

@@ -12,16 +12,16 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { serverOptions } from '../support/server-options.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
-/** Stands between the MCP servers and the service. Created for each world. */
+/** A change to the service as the MCP servers see it. It is created for each world. */
 export type Fault = (fetch: Fetch) => Fetch
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** A world in this process: the real service, real MCP servers and clients, connected by pipes. */
+/** Returns a world in this process: the real service, and real MCP servers and clients that are connected by pipes. */
 export function localTarget(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    // The next month does not have this day.
+    // The 29th, because the next month does not have this day.
     const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })
@@ -69,7 +69,7 @@ export function localTarget(fault: Fault = (fetch) => fetch, database = database
 
 const instanceIdOf = (agent: number) => `run-${agent}`
 
-/** A small run in this process. */
+/** Runs a small simulation in this process. */
 export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
   return simulate({
     target: localTarget(),

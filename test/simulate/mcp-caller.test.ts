@@ -6,7 +6,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** The processes that this one started and that have not ended, without those of other tests. */
+/** Returns the running child processes of this process, except those of other tests. */
 async function children(others: readonly string[] = []): Promise<string[]> {
   const { pid } = process
   const ids = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter(Boolean)

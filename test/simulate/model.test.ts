@@ -24,7 +24,7 @@ function newModel() {
 
 type World = ReturnType<typeof newModel>
 
-/** How a card transaction gets into each status; it is named `subject` then. */
+/** The actions that bring a card transaction into each status. It is named `subject` afterwards. */
 const states: Record<TransactionFacts['status'], (world: World) => string> = {
   authorized: ({ authorize }) => idOf(authorize(), 'purchase'),
   declined: ({ authorize }) => idOf(authorize(301), 'purchase'),
@@ -57,7 +57,7 @@ const actions: Record<string, Partial<Action> & { tool: Tool }> = {
   'refund too much': { tool: 'simulate_card_refund', amount: 201 },
 }
 
-/** docs/service.md#card-transaction-status: an action that is not listed is 409. The wallet's balances are in cents. */
+/** docs/service.md#card-transaction-status: an action that is not listed gets 409. The wallet's amounts are in cents. */
 const allowed: Record<string, { becomes: string; available: number; total: number }> = {
   'authorized, capture all': { becomes: 'captured', available: 800, total: 800 },
   'authorized, capture part': { becomes: 'partially_captured', available: 999, total: 999 },

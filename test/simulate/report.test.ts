@@ -5,7 +5,7 @@ import { type Fault, localTarget, simulateInProcess } from './in-process.ts'
 
 const small = { agents: 2, purchases: 2 }
 
-/** The target with every call made by `call`. */
+/** Returns a target in which `call` makes every call. */
 function targetWith(
   call: (caller: Caller, ...parameters: Parameters<Caller['call']>) => ReturnType<Caller['call']>,
 ): Target {
@@ -47,7 +47,7 @@ describe('the content of a report', () => {
 })
 
 describe('the report is printed even after:', () => {
-  /** A capture that is reported wrongly. */
+  /** Reports a wrong amount for each capture. */
   const wrong: Fault = (fetch) => async (request) => {
     const response = await fetch(request)
     if (!request.url.endsWith('/capture')) return response

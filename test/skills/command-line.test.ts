@@ -9,7 +9,7 @@ import { isDeep } from '../support/depth.ts'
 import { runResource } from '../support/run-resources.ts'
 import { blocksOf, skillFiles } from './reader.ts'
 
-/** Carries out the skills for the command line from their code blocks alone. */
+/** The directory in which the code blocks of a skill for the command line run. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-skill-'))

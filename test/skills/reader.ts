@@ -28,7 +28,7 @@ export function blocksOf(text: string, language: string): string[] {
 interface Step {
   number: number
   tool: string
-  /** The arguments as JSON, with names in capitals in place of facts. */
+  /** The arguments as JSON, with names in capitals instead of facts. */
   input: string
   /** The facts that the answer contains: their names, each with a path. */
   learns: readonly (readonly [path: string, name: string])[]
@@ -59,8 +59,8 @@ interface Attributes {
 }
 
 /**
- * Carries out a skill's steps with only the text and the facts of the task: it fills in each fact by its name, and
- * takes new ones from the answers as the text says. `between` is called before each step.
+ * Carries out a skill's steps with only its text and the facts of the task. It fills in each fact by name, and takes
+ * new facts from the answers as the text says. It calls `between` before each step.
  */
 export async function follow(
   host: Host,
@@ -86,7 +86,7 @@ export async function follow(
 }
 
 function learn(facts: Facts, name: string, data: Played['data'], path: string): void {
-  // In a list, the text says which record is meant: the only one, or the one found by the test's world.
+  // In a list, the record is the one with the known id, or the first one.
   const record = Array.isArray(data) ? (data.find(({ id }) => id === facts[name]) ?? data[0]) : data
   if (facts[name] !== undefined && !Array.isArray(data)) return
   const found = path === 'id' ? record?.id : path.split('.').reduce<unknown>(inner, record?.attributes)

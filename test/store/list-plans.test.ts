@@ -69,7 +69,7 @@ test("the console's searches walk an index, a limited number of rows at a time",
   for (const sql of reads) {
     const steps = explainer.prepare(`explain query plan ${sql}`).all() as unknown as Step[]
     expect([sql, scans(steps), steps.filter(({ detail }) => detail.startsWith('USE TEMP'))]).toEqual([sql, [], []])
-    // The table is read by a key, within a limit: of rows, of the numbers of events, or of the sides of a posting.
+    // The table is read by a key and within a limit of rows, of event numbers or of ids.
     expect(sql).toMatch(/"id" [<>] \?.* limit \?|order by "id" (?:asc |desc )?limit \?|"sequence" >= \?|"id" in \(/)
   }
 })
@@ -110,10 +110,7 @@ function scans(steps: Step[]): string[] {
   return scanned.filter((name) => Object.hasOwn(tables, name) && !small.includes(name)).map((name) => `scans ${name}`)
 }
 
-/**
- * Returns the steps that sort more than a page. A page is the ids that a walk found, or the rows for a list of a page's
- * ids.
- */
+/** Returns the steps that sort more than a page: more than the ids that a walk found, or the rows with these ids. */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
   return sorting.flatMap(({ parent, detail }) => {
@@ -128,14 +125,14 @@ function sorts(sql: string, steps: Step[]): string[] {
  * rows are read.
  */
 function members(sql: string, steps: Step[]): string[] {
-  // Events are read in windows of a fixed number.
+  // Events are read in windows of a fixed size.
   if (sql.includes('"sequence" >= ?')) return []
   const bound = new Set(steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)=\?/g)].map(([, name]) => name)))
   const wanted = [...sql.matchAll(/"(\w+)" in \((?:\?|'\w+'|select)/g)].map(([, name = '']) => name)
   return wanted.filter((name) => !bound.has(name)).map((name) => `filters by several of ${name}`)
 }
 
-/** Columns that filter only the rows joined to one row, or nothing: a wallet has one party. */
+/** Columns that filter only rows joined to one row, or that exclude no row, like the one party of a wallet. */
 const joinedFilters: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** Returns the columns that a query with a limit filters by, but that are not in the index it walks. */

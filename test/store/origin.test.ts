@@ -22,7 +22,7 @@ async function execute(url: string, statements: string): Promise<void> {
 }
 
 /**
- * Returns everything that a program could find changed in its own database: the file, its mode and its neighbors, or
+ * Returns everything in a program's own database that must not change: the file, its mode and its neighbors, or
  * the tables of the schemas.
  */
 async function readTraces(url: string): Promise<unknown> {

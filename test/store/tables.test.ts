@@ -42,7 +42,7 @@ function declares(text: string, table: string): boolean {
   return text.includes(`export const ${table} = table(`)
 }
 
-/** Tables whose whole rows another file may select, too, because it concerns both. The probe leaves no row behind. */
+/** Tables whose whole rows another file may select, because it concerns both tables. */
 const alsoSelected: Record<string, readonly string[]> = {
   // An event may concern any record, which is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
@@ -51,12 +51,13 @@ const alsoSelected: Record<string, readonly string[]> = {
   // A party that pays is read together with its wallet and the agent that pays.
   'wallets.ts': ['parties', 'agents'],
   'mcp-changes.ts': ['activity'],
-  // The chart of runs is filtered by their agent and their program.
+  // The chart of runs is filtered by the agent and the program of the runs.
   'run-minutes.ts': ['runs'],
-  // The search in the texts of all runs.
+  // It searches the texts of all runs.
   'run-search.ts': ['runEntries'],
   // The rows of a command are read together with its party's, the credential and the time.
   'command-rows.ts': ['parties', 'credentials', 'clock'],
+  // The probe of write access leaves no row behind.
   'write-probe.ts': ['mcpMail'],
   // `doctor` reads them in one read-only transaction.
   'engine/inspection.ts': ['clock', 'world', 'deployment', 'credentials', 'failedEffects', 'rootKeys'],
@@ -65,7 +66,7 @@ const alsoSelected: Record<string, readonly string[]> = {
 function foreignTables(path: string, text: string): string[] {
   const named = [...text.matchAll(/\b(selectFrom|insertInto|inserting|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g)]
   return named.flatMap(([, verb = '', table = '']) => {
-    // Any other name is not a table, but another part of the statement.
+    // Any other name is not a table but another part of the statement.
     if (!homes.has(table) || homes.get(table) === path || alsoSelected[path]?.includes(table)) return []
     if (verb.endsWith('Join') && joined[path]?.includes(table)) return []
     return [`${path} names the table ${table}: ask for it in ${homes.get(table)}`]

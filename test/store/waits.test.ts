@@ -10,7 +10,8 @@ import { postgres } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
 /**
- * Returns the most database round trips of one request. A read needs one for the caller and the time, and then its own.
+ * Returns the highest number of database round trips for a request. A read needs one for the caller and the time, and
+ * others for its records.
  */
 const maxStatements = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 

@@ -38,7 +38,7 @@ onEachDatabase('access to subscriptions', (database) => {
   })
 
   /**
-   * Returns the requests of every operation on one subscription, reads first, in an order in which each would succeed.
+   * Returns the requests of every operation on one subscription, in an order in which each would succeed.
    */
   function attempts(id: string, sent: Sent = {}, customer?: string) {
     const party = customer === undefined ? {} : { customerPartyId: customer }

@@ -8,7 +8,7 @@ export type Command =
   | { do: 'mark'; which: 'missed' | 'next' }
 
 /**
- * A slow model of billing that follows the specification literally: it looks at the calendar at each midnight, and only
+ * A slow model of billing that follows the specification literally. It looks at the calendar at each midnight, and only
  * the day matters. The service's results must equal the model's.
  */
 export class DayByDay {

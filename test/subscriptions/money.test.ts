@@ -21,7 +21,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   })
   afterEach(async () => {
     await proveCharges(world)
-    // As when a process ends, because entries of runs are written in the background.
+    // Writes the entries of runs that are still in memory, like a process that ends.
     for (const { store, service } of others) {
       await service.runLog.flush()
       await store.close()

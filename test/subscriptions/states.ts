@@ -9,7 +9,7 @@ export const gone = { nextPayment: null, attention: null, checkoutUrl: null, cli
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
 
 /**
- * Creates a subscription that has the status on 21 February. Two statuses result from the behavior of the payer's card.
+ * Creates a subscription that has the status on 21 February. The payer's card causes two of the statuses.
  */
 export async function createInState(shop: Merchant, status: Status): Promise<string> {
   const id = await shop.create({ ...termsOfParts(4), expiresInMinutes: null })

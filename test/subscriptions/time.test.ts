@@ -44,7 +44,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
-/** The hours between commands: often whole days, so that a command comes at midnight. */
+/** The hours between commands. They are often whole days, so that a command comes at midnight. */
 const hours = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
   fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12),
@@ -111,7 +111,7 @@ function attempt(work: () => void): string {
   }
 }
 
-/** Random stops between two commands, midnights among them. */
+/** Random stops between two commands, including midnights. */
 const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
 const stopsBetween = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
   shares
@@ -182,7 +182,7 @@ describe('billing as a function', () => {
 })
 
 onEachDatabase('billing through the service', (database) => {
-  /** Runs several subscriptions' histories at once over REST. Returns their visible final state, without ids. */
+  /** Runs several subscriptions' histories at once over REST. Returns their visible final states without ids. */
   async function finalStates(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)
     try {

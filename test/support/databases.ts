@@ -38,7 +38,7 @@ export interface TestDatabase {
   name: 'sqlite' | 'postgres'
   /**
    * Creates a database that has the schema and nothing else. `drop` closes the store. On PostgreSQL it also empties the
-   * database for this worker's next test, which takes a twentieth of the time of a new copy, so every test can have its
+   * database for this worker's next test. That takes a twentieth of the time of a new copy, so every test can have its
    * own world.
    * @param from a SQLite file to copy instead of the one with only the schema
    */
@@ -103,7 +103,8 @@ interface Reusable extends EmptyDatabase {
 }
 
 /**
- * Emptied databases of this worker's earlier tests, for reuse: creating one takes twenty times as long as emptying one.
+ * Emptied databases of this worker's earlier tests. They are reused, because creating one takes twenty times as long as
+ * emptying one.
  */
 const spare: Reusable[] = []
 
@@ -116,9 +117,7 @@ async function createReusable(): Promise<Reusable> {
   return { ...database, client }
 }
 
-/**
- * The number of deleted rows above which a new copy is cheaper: they leave dead space that slows the next test down.
- */
+/** Above this number of deleted rows a new copy is cheaper, because their dead space slows the next test down. */
 const maxDeleted = 5_000
 
 /**

@@ -15,7 +15,7 @@ export interface FakeSystem extends System {
 const usualNow = Date.UTC(2026, 0, 15, 12)
 const usualSeed = 'seed'
 
-/** The number of random blocks that each system has generated. A copy with other members is not in the map. */
+/** How many random blocks each system has generated. A system that was copied with changes is not in the map. */
 const draws = new WeakMap<System, { usual: boolean; count: number }>()
 
 /** Returns a system's count of random blocks if its time and seed are the defaults and it has generated none yet. */

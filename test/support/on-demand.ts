@@ -19,8 +19,8 @@ declare module 'vitest' {
 }
 
 /**
- * Resources that all tests of a run share. Each is prepared when a test first asks for it, because most runs of a few
- * files need neither.
+ * Resources that all tests of a run share. Each is prepared when a test first needs it, because most runs of a few
+ * files need none.
  */
 export interface RunResources {
   postgres: PostgresServer
@@ -35,7 +35,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('fastDirectory', fast)
   project.provide('runDirectory', directory)
 
-  // Imported on demand, because its package makes the process exit with 0, whatever the tests' result.
+  // Imported on demand, because importing its package makes the process exit with 0, whatever the tests' result.
   const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))
   const makers = { postgres: async () => (await postgres()).server, cli: once(bundledCommandLine) }
   const server = createServer(async ({ url = '' }, response) => {

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 /**
- * The failure rates: one in this many statements and one in this many commits. Higher than any real load causes, but
- * too low to exhaust a store's attempts.
+ * One in this many statements, and one in this many commits, fails. That is more often than under any real load, but
+ * too rarely to exhaust a store's attempts.
  */
 const oneIn = { statement: 100, commit: 30 } as const
 

@@ -120,7 +120,7 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   if (draws && filled) draws.count = filled.drawn
   const unread = new Set<string>()
   const drop = async () => {
-    // As when a process ends, because entries of runs are written in the background.
+    // Writes the entries of runs that are still in memory, like a process that ends.
     await service.runLog.flush()
     await dropDatabase()
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))

@@ -11,7 +11,7 @@ const environments = ['sandbox', 'production'] as const
 const tools = toolList(everyTool('sandbox'))
 const names = new Set(operations.map(({ name }) => name))
 
-/** Lists every argument within a schema, with the path to it. A list's description covers its entries. */
+/** Yields the path and the description of every argument in a schema. A list's description covers its entries. */
 function* argumentsIn(schema: Schema, path: string, described = schema.description): Generator<[string, string]> {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inner = `${path}.${name}`
@@ -35,7 +35,7 @@ function words(text: string): Set<string> {
 
 const empty = new Set('a an the of its it this that is are to for with in on at or and by one your'.split(' '))
 
-/** Whether a text adds nothing to the names around it. */
+/** Returns whether a text adds nothing to the names in its path. */
 function repeats(text: string, path: string): boolean {
   const nameWords = words(path.replaceAll(/[.[\]_]/g, ' '))
   return [...words(text)].every((word) => nameWords.has(word))
@@ -90,7 +90,7 @@ describe('a tool', () => {
     expect(repeats(description, `${name} ${title}`), description).toBe(false)
   })
 
-  /** Above this, a model that knows neither tool could not choose between them. */
+  /** Two tools whose descriptions share more words could not be distinguished by a model. */
   const maxSimilarity = 0.6
 
   test('is not described like another', () => {

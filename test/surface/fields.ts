@@ -1,4 +1,4 @@
-/** The parts of JSON Schema that are read here; other parts are shown unchanged. */
+/** The parts of JSON Schema that this file reads. Other parts are shown unchanged. */
 export interface Schema {
   [keyword: string]: unknown
   type?: string | string[]
@@ -17,7 +17,7 @@ export interface Field {
   optional: boolean
   /** Its type or its only value: `string|null`. */
   kind: string
-  /** Its bounds, values, format and default, in short. */
+  /** Its bounds, values, format and default, in short form. */
   rules: string[]
   description: string | undefined
 }
@@ -43,7 +43,7 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   return [{ ...field, ...mergeInto(field, only) }]
 }
 
-/** A list of plain values, or an object with one field, takes one line. */
+/** Merges a list with its plain values, or an object with its only field, so that they take one line. */
 function mergeInto(outer: Field, inner: Field): Partial<Field> {
   if (!inner.path.endsWith('[]')) {
     const name = inner.path.slice(outer.path.length + 1)
@@ -105,7 +105,7 @@ function rulesOf(schema: Schema): string[] {
   return rules.map(String).filter((rule) => rule !== '')
 }
 
-/** A bound of every integer says nothing. */
+/** Returns a range as text, without the bounds that every safe integer meets. */
 function range(min: unknown, max: unknown, unit: string): string {
   const [from, to] = [min, max].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
   return from === '' && to === '' ? '' : `${from ?? ''}..${to ?? ''}${unit}`

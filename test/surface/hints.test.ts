@@ -14,7 +14,7 @@ const entries = Object.entries<OperationDefinition>(catalogue) as [OperationKey,
 const changing = entries.filter(([, { effect }]) => effect !== 'read')
 const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations }) => [name, annotations]))
 
-/** A second call of these is refused, though each success creates something: a new secret, a payment by card. */
+/** Operations whose second call is refused, although each success creates something, such as a secret or a payment. */
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
 const everyRequests = ['activity', 'partyHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
@@ -29,7 +29,7 @@ describe('the hint that a tool is idempotent is true', () => {
   })
   afterAll(() => on.world.drop())
 
-  /** Returns all records, without those that every request leaves: who called, and the answer. */
+  /** Returns all records, except those that every request writes, such as the activity and the recorded answer. */
   const state = async () => {
     const tables = await readAllTables(on.world.store)
     for (const name of everyRequests) tables.delete(name)

@@ -57,7 +57,7 @@ function headersOf({ parameters }: Described, document: Document): string[] {
     .map(({ name, required }) => `${name}${required ? '' : '?'}`)
 }
 
-/** Returns the service's arguments: those of the path, the query and the body side by side. */
+/** Returns the service's arguments: those of the path, the query and the body. */
 function inputsOf(described: Described): Field[] {
   const places = described.parameters.filter((parameter) => 'schema' in parameter)
   return [
@@ -68,11 +68,11 @@ function inputsOf(described: Described): Field[] {
   ].filter(({ path }) => path !== '' && path !== 'attributes')
 }
 
-/** Returns the service's fields, each with its description for models, and the fields that only one of the two has. */
+/** Returns the fields that REST and the tool share, with the tool's descriptions, and the fields of only one. */
 function inputLines(served: readonly Field[], offered: readonly Field[]): string[] {
   const byPath = new Map(offered.map((field) => [field.path, field]))
   const servedPaths = new Set(served.map(({ path }) => path))
-  // An object with free keys is a list of {key, value} over MCP.
+  // Over MCP, an object with free keys becomes a list of {key, value}.
   const toolOnly = offered.filter(
     ({ path }) => path !== '' && !servedPaths.has(path) && !/\[\]\.(key|value)$/.test(path),
   )

@@ -55,7 +55,7 @@ onEachDatabase('the keys of a database', (database) => {
   const opens = async (service: Service, path: string) =>
     (await service.fetch(new Request(`http://sandbox.test${path}`))).status === 200
 
-  /** Creates things that depend on root keys. Returns a function that checks that they still work. */
+  /** Creates records that depend on root keys. Returns a function that checks that they still work. */
   async function makeThings() {
     const [unpaid, paid] = [await subscribe(), await subscribe()]
     const { manageToken } = await ask(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })

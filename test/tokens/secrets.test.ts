@@ -20,7 +20,7 @@ onEachDatabase('secrets', (database) => {
   }
   const post = (path: string, attributes: unknown, sent: Sent = {}) => send('POST', path, { ...sent, attributes })
 
-  /** Makes everything happen to a card that can, with refusals on the way. */
+  /** Sends every kind of request about a card, including refused ones. */
   beforeAll(async () => {
     world = await createWorld(database)
     const customerPartyId = await world.customerPartyId()

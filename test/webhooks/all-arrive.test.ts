@@ -45,20 +45,20 @@ async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   return ids
 }
 
-/** The number of rounds, a minute each, after which every delivery has arrived or was given up. */
+/** The number of rounds of a minute after which every delivery has arrived or was given up. */
 const roundsOfAllAttempts = Math.ceil(pauseSeconds.reduce((sum, pause) => sum + pause / 60, 0)) + pauseSeconds.length
 /**
- * The rounds between two kills of the receiver. It must not divide a pause between attempts: with 20, the receiver was
+ * The rounds between two kills of the receiver. It must not divide a pause between attempts. With 20, the receiver was
  * down at each retry of some events.
  */
 const roundsBetweenKills = 19
 
-/** Enough for a busy machine, but a hang still shows. */
+/** Enough time for a busy machine, but short enough to detect a hang. */
 const longMs = 1_200_000
 
 test.each([
   { database: sqlite, many: 10_000 },
-  // PostgreSQL is slower, so this is the same load.
+  // PostgreSQL is slower, so fewer events are the same load.
   { database: postgres, many: 1_000 },
 ] as const)(
   'each of $many events arrives at a receiver that fails in every way, on $database.name',

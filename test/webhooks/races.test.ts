@@ -9,7 +9,7 @@ let world: World
 let receiver: Receiver
 let hooks: Hooks
 let sent: number
-/** Resolves to the answer to the first message. */
+/** The receiver answers the first message once this is resolved. */
 let answer: PromiseWithResolvers<void>
 
 beforeEach(async () => {

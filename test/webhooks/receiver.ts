@@ -14,7 +14,7 @@ export interface Received {
 export interface Receiver {
   url: string
   readonly received: Received[]
-  /** Sets the answer from now on: a status with headers, or none. */
+  /** Sets the answer to later requests: a status with headers, or no answer at all. */
   answer(how: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
   /** Returns the number of connections that were ever opened to it. */
   connections(): number

@@ -205,7 +205,7 @@ onEachDatabase('deliveries go', (database) => {
   let receiver: Receiver
   let names: Record<string, string[][]>
   const lookedUp: string[] = []
-  /** Resolves names to the addresses that a test sets: one list for each call, repeating the last one. */
+  /** Resolves names to the addresses that a test sets. Each call takes the next list; the last list is repeated. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
     lookedUp.push(name)
     const lists = names[name] ?? [['127.0.0.1']]

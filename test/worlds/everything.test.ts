@@ -17,7 +17,7 @@ import { everything } from './reading.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
 type Found = any
 
-/** Everything in test/worlds/everything.yaml exists when the service starts, can be read, and can be used further. */
+/** Checks that all of test/worlds/everything.yaml exists when the service starts, and can be read and used. */
 onEachDatabase('a world with everything in it', (database) => {
   let world: World
 

@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 
 const amount = fc.integer({ min: 1, max: 5_000 })
 const price = fc.integer({ min: 50, max: 5_000 })
-/** Generates a time: some days, and hours, before the world begins. */
+/** Generates a time some days and hours before the world begins. */
 const moment = (first: number, last: number) =>
   fc.tuple(fc.integer({ min: first, max: last }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
 const text = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`

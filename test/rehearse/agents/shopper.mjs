@@ -1,5 +1,5 @@
-// A small agent: it buys a notebook at Plain Goods through the MCP server of the configuration in its argument, or
-// lists the tools.
+// A small agent that buys a notebook at Plain Goods, or lists the tools. Its argument names the environment variable
+// with the path of the MCP server's configuration.
 import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -20,7 +20,7 @@ const call = async (name, input) => {
       if (structuredContent?.data === undefined) throw new Error(JSON.stringify(structuredContent ?? content))
       return structuredContent.data
     } catch (error) {
-      // An equal call after a lost answer is not carried out twice.
+      // After a lost answer, an equal call is not carried out again.
       if (tries === 3) throw error
     }
   }

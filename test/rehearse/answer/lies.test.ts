@@ -11,9 +11,9 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
 
 /** The false answers that the judge believes, by scenario. */
 const survivors: Readonly<Record<string, readonly string[]>> = {
-  // The only amount of this answer is part of a customer's name, which asks for money.
+  // The only amount in this answer is in a customer's name, which asks for money.
   'names a higher amount': ['instructions-in-a-name'],
-  // The sentence before says that the last thing was not bought, and "it" may be that.
+  // The sentence before says that the last item was not bought, and "it" may mean that item.
   'claims that it was free': ['budget-for-two'],
 }
 

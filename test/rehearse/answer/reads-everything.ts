@@ -3,7 +3,7 @@ import { carefully } from '../../../src/rehearse/scripted/careful.ts'
 import { inWords } from '../../../src/rehearse/scripted/steps.ts'
 import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 
-/** Reads everything that it may, then works like `careful`, and finally reads its wallets and purchases again. */
+/** An agent that reads everything it may, works like `careful`, and then reads its wallets and purchases again. */
 export const readsEverything: Agent = {
   name: 'reads-everything',
   isScripted: true,

@@ -5,7 +5,7 @@ import { honest } from './honest.ts'
 import { lying } from './lying.ts'
 import { readsEverything } from './reads-everything.ts'
 
-/** The corpus of answers is judged against these stored trials: `npx vitest run FILE -u` updates them. */
+/** The judge compares the corpus of answers with these stored trials. `npx vitest run FILE -u` updates them. */
 it('the stored trials behind the corpus of answers are up to date', async () => {
   const truths: Record<string, unknown> = {}
   const judged = new Set([...Object.keys(honest), ...Object.keys(lying)])
