@@ -24,7 +24,7 @@ interface Ended {
   stderr: string
 }
 
-/** Runs the command like a person at a shell. `onOutput` gets the output so far. */
+/** Runs the command like a person at a shell. `onStarted` gets a function that sends the process a signal. */
 function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
@@ -71,7 +71,7 @@ const refused: [args: string[], line: RegExp][] = [
 ]
 
 describe('payments-mcp rehearse', () => {
-  it('prints a table, writes a report, and exits as --require says', async () => {
+  it('prints a table, writes a report, and exits with the code that --require asks for', async () => {
     const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
     const { code, stdout, stderr } = await rehearse(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -91,7 +91,7 @@ onEachDatabase('the scope of idempotency keys', (database) => {
       expectRefusal(await world.authorize(cardId, 100, authorization), 'forbidden')
     })
 
-    test('a customer that revoked its grant is not replayed to the agent', async () => {
+    test('an agent gets no replay after the customer revoked its grant', async () => {
       const customerPartyId = await world.customerPartyId()
       const sent = { idempotencyKey: newKey() }
       expectFirst(await world.post('/agent-cards', { ...card, customerPartyId }, sent))

@@ -71,7 +71,7 @@ onEachDatabase('rate limits', (database) => {
     expect((await world.get('/whoami')).status).toBe(200)
   })
 
-  test('come before other mistakes, and after authentication', async () => {
+  test('are checked before other mistakes, and after authentication', async () => {
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     expectRefusal(await world.send('POST', '/agent-cards', { body: '{', idempotencyKey: null }), 'rate_limited')
     expectRefusal(await world.get('/wallets', { key: `${world.agentKey}x` }), 'unauthenticated')

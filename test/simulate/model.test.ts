@@ -57,7 +57,7 @@ const actions: Record<string, Partial<Action> & { tool: Tool }> = {
   'refund too much': { tool: 'simulate_card_refund', amount: 201 },
 }
 
-/** docs/service.md#card-transaction-status: an action that is not listed gets 409. The wallet's amounts are in cents. */
+/** docs/service.md#card-transaction-status: an action that is not listed gets 409. Amounts are in cents. */
 const allowed: Record<string, { becomes: string; available: number; total: number }> = {
   'authorized, capture all': { becomes: 'captured', available: 800, total: 800 },
   'authorized, capture part': { becomes: 'partially_captured', available: 999, total: 999 },
