@@ -29,7 +29,7 @@ const run = (command: string, env?: Record<string, string>) => commandAgent(comm
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 
 describe('a command', () => {
-  it('finds the trial in its environment, and nothing that is set there for this package', async () => {
+  it('finds the trial in its environment, but none of the settings of this package', async () => {
     const names = ['TASK', 'MCP_URL', 'MCP_KEY', 'API_URL', 'SHOPS_URL', 'TRIAL_FOLDER', 'TRIAL_SEED', 'MODEL_KEY']
     const print = script(`console.log(JSON.stringify(process.env))`)
     const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'of somebody else' }))
@@ -141,7 +141,7 @@ describe('no process of a command is left', () => {
   })
 })
 
-/** Whether a process runs; one that has ended but was not reaped does not. */
+/** Returns whether a process runs. A process that has ended but was not reaped does not count. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

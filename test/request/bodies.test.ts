@@ -117,7 +117,7 @@ describe('a large body', () => {
       const socket = connect(port, '127.0.0.1')
       const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${world.agentKey}\r\n`
       socket.write(`${head}Content-Type: ${type}\r\nContent-Length: 1000\r\n\r\n{"data"`)
-      await expect.poll(() => connections()).toBeGreaterThan(0)
+      await expect.poll(() => awaitConnections()).toBeGreaterThan(0)
       socket.destroy()
       await new Promise((resolve) => socket.once('close', resolve))
     }
@@ -129,7 +129,7 @@ describe('a large body', () => {
 })
 
 /** Makes a request over another connection. Once it is answered, the server has accepted all earlier connections. */
-async function connections(): Promise<number> {
+async function awaitConnections(): Promise<number> {
   const { status } = await fetch(`${listener.url}/healthz`)
   return status
 }

@@ -130,7 +130,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['POST', '/simulations/card-transactions/{}/expire', 'cardTransactionId'],
       ['POST', '/simulations/card-transactions/{}/refund', 'cardTransactionId'],
       ['GET', '/wallets/{}', 'walletId'],
-    ])('%s %s refuses ids of another form', async (method, path, parameter) => {
+    ])('%s %s refuses malformed ids', async (method, path, parameter) => {
       for (const wrong of wrongIds) {
         const sent = method === 'GET' ? {} : { attributes: {} }
         const answer = await world.send(method, path.replace('{}', encodeURI(decodeURISafe(wrong))), sent)

@@ -152,8 +152,8 @@ onEachDatabase('idempotency', (database) => {
     })
   })
 
-  describe('another request under the same key', () => {
-    test('with other attributes, or on another path, is a conflict and moves nothing', async () => {
+  describe('another request', () => {
+    test('under the same key, with other attributes or another path, is a conflict and moves nothing', async () => {
       const [cardId, otherCardId] = [await world.issueCard(), await world.issueCard()]
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -178,7 +178,7 @@ onEachDatabase('idempotency', (database) => {
       expectReplay(await world.authorize(cardId, 100, sent), first)
     })
 
-    test('with another query does not count as a repeat', async () => {
+    test('under the same key, with another query, does not count as a repeat', async () => {
       const sent = { idempotencyKey: newKey() }
       await world.post('/agent-cards', card, sent)
       const answer = await world.post('/agent-cards?dry=1', card, sent)
@@ -186,7 +186,7 @@ onEachDatabase('idempotency', (database) => {
       expect([400, 409]).toContain(answer.status)
     })
 
-    test('is a new operation if it has a new key', async () => {
+    test('under a new key is a new operation', async () => {
       const answers = await runInOrder([newKey(), newKey()], (idempotencyKey) =>
         world.post('/agent-cards', card, { idempotencyKey }),
       )
