@@ -58,7 +58,7 @@ interface Mutation {
 
 const mutations: Mutation[] = [
   {
-    name: 'money: a shop that has less than it sold captures all that was authorized',
+    name: 'money: a shop with too little stock captures the whole authorized amount',
     scenario: 'partial-capture',
     agent: baselines.careful,
     mutate: () => {

@@ -114,7 +114,7 @@ describe.each(databases)('on $name', (database) => {
     expect(counts).toEqual(expected)
   })
 
-  test('a call runs few statements on average, with all that the service writes in the background', async () => {
+  test('a call runs few statements on average, including background writes', async () => {
     const averages: Record<string, number> = {}
     const names = Object.keys(maxAverage)
     for (const name of names) {

@@ -72,7 +72,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // A call that waits for a person must not end at once because the fake clock advances.
+    // Real sleeps, because a fake sleep advances the clock, and a call that waits for a person would end at once.
     const waiting = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
     const site = await createSite({ config, service, store, publicUrl, system: waiting, log })
@@ -126,7 +126,7 @@ const agreeing: Person = {
   },
 }
 
-/** Returns the place whose record an operation uses: a connection's is a customer's. */
+/** Returns the place whose records an operation uses. For a connection, this is the place of the customer. */
 const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
 
 const takes = ({ params, query, attributes }: OperationDefinition, name: string) =>

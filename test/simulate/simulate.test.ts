@@ -38,7 +38,7 @@ describe('on the real service', () => {
     expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
   })
 
-  it('has the same log for the same seed and another for another seed', async () => {
+  it('has the same log for the same seed, and a different one for another seed', async () => {
     const small = isDeep ? { agents: 3, purchases: 5 } : { agents: 1, purchases: 3 }
     const [first, second, other] = [
       await simulateInProcess(small),
@@ -56,7 +56,7 @@ describe('on the real service', () => {
     expect((await simulateInProcess({ agents: 2, purchases: 8, seed })).report).toContain('as predicted')
   })
 
-  it.runIf(isDeep).each(databases)('takes concurrent agents on $name, with the same log', async (database) => {
+  it.runIf(isDeep).each(databases)('serves concurrent agents on $name, with the same log', async (database) => {
     const target = localTarget(undefined, database)
     const load = { target, agents: 4, purchases: 8 }
     const result = await simulateInProcess({ ...load, concurrency: 4 })

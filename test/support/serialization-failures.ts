@@ -21,7 +21,7 @@ export function makeSerializable(): void {
   // Test modules are loaded again for each file, but the driver is not.
   if (pg.Client.prototype.query.name === changing) return
   const seed = Number(process.env.TEST_SEED ?? process.pid)
-  console.info(`PostgreSQL is serializable, and gives way at random: TEST_SEED=${seed}`)
+  console.info(`PostgreSQL is serializable, and fails at random: TEST_SEED=${seed}`)
   const random = generator(seed)
   const inside = new WeakSet<pg.Client>()
   const { query } = pg.Client.prototype

@@ -90,7 +90,7 @@ describe('a tool', () => {
     expect(repeats(description, `${name} ${title}`), description).toBe(false)
   })
 
-  /** Two tools whose descriptions share more words could not be distinguished by a model. */
+  /** If two descriptions were more alike than this, a model could not choose between their tools. */
   const maxSimilarity = 0.6
 
   test('is not described like another', () => {

@@ -34,7 +34,7 @@ onEachDatabase('a world file', (database) => {
 })
 
 describe('the world file that init writes', () => {
-  it('has lines that a terminal shows whole, and how to start with it', () => {
+  it('has lines that fit a terminal, and explains how to start with it', () => {
     for (const line of worldTemplate('world.yaml').split('\n')) {
       expect(line.length).toBeLessThanOrEqual(105)
       expect(line).toBe(line.trimEnd())
