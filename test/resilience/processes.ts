@@ -12,7 +12,7 @@ export function serveOn(databaseUrl: string, env: Record<string, string> = {}): 
     PAYMENTS_PORT: '0',
     PAYMENTS_SANDBOX_AGENT_KEY: agentSecret,
     PAYMENTS_RATE_LIMIT: '1000000',
-    // It would log that the database is unreachable, which no test checks.
+    // At other levels the service logs that the database is unreachable, which no test checks.
     PAYMENTS_LOG_LEVEL: 'fatal',
     ...env,
   })

@@ -44,7 +44,7 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** Returns the secret part of a text: of an address, the end of its path, or its query. */
+/** Returns the secret part of a text. In an address, it is the last value of the query or the end of the path. */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

@@ -106,7 +106,7 @@ onEachDatabase('due days through the service', (database) => {
     await world.drop()
   })
 
-  test('are those of the calendar, from the anchor each time, and each payment is charged on its day', async () => {
+  test('are counted from the anchor each time, and each payment is charged on its day', async () => {
     const month = await shop.active()
     const three = await shop.active({ ...monthly, every: { unit: 'month', count: 3 } })
     const week = await shop.active({ ...monthly, every: { unit: 'week', count: 9 } })

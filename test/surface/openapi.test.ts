@@ -121,7 +121,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   const answered = String(successStatus(operation))
 
-  it('answers with its resource, and the example is one', () => {
+  it('answers with its resource, and has an example of it', () => {
     const ok = responseOf(answered)
     const { example } = contentOf(ok)
     expectValid(`${pointer}/responses/${answered}`, example)
@@ -134,7 +134,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(Object.keys(ok.headers)).toEqual([...limits, ...replayed])
   })
 
-  it('has every error it can answer, with an example of each', () => {
+  it('has every error that it can return, with an example of each', () => {
     const expected = errorsByStatus(operation)
     const statuses = Object.keys(described.responses).filter((status) => status !== answered)
     expect(statuses.map(Number)).toEqual([...expected.keys()])
@@ -152,7 +152,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   })
 })
 
-it('lists the errors that every operation, and those that some operations can answer', () => {
+it('lists the errors that every operation can return, and those that only some can return', () => {
   const codes = (name: keyof typeof catalogue) =>
     [...errorsByStatus(catalogue[name])].flatMap(([s, all]) => `${s} ${all}`)
   expect(codes('whoami')).toEqual([
@@ -182,7 +182,10 @@ function patternsIn(value: unknown): string[] {
   return [...patterns, ...Object.values(value).flatMap(patternsIn)]
 }
 
-/** No lookaround, back reference, property or long escape: Go lacks the first three, and engines differ in the last. */
+/**
+ * Returns whether a pattern has no lookaround, back reference, property or long escape. Go lacks the first three, and
+ * engines differ in the last.
+ */
 function isPortable(pattern: string): boolean {
   const modes = ['', 'u'].map((flags) => new RegExp(pattern, flags))
   return (
@@ -202,7 +205,7 @@ const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/op
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
 
-// It gets the whole document, so it compiles each schema once.
+// Ajv gets the whole document, so it compiles each schema only once.
 const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
 addFormats(ajv)
 ajv.addSchema({ ...sandbox, $id: 'openapi' })
@@ -211,7 +214,7 @@ function escapePointer(step: string): string {
   return encodeURIComponent(step.replaceAll('/', '~1'))
 }
 
-/** Returns whether a value fits the request or response at that place. */
+/** Expects that a value fits the schema of the request or response at that pointer. */
 function expectValid(pointer: string, value: unknown) {
   const validate = ajv.getSchema(`openapi${pointer}/content/${escapePointer('application/json')}/schema`)
   if (validate === undefined) throw new Error(`Bug: the document has no schema at ${pointer}`)
