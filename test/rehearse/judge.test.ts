@@ -90,7 +90,7 @@ describe('the final measures', () => {
     expect(verdictOn({ ...assertion, exactly: actual }, 'never')).toMatchObject({ failed: true, passed: false })
   })
 
-  it('is described in words, with money as people write it', () => {
+  it('are described in words, with money as people write it', () => {
     expect(verdictOn({ what: 'captured', at: 'Plain Goods', atMost: 2_000 }).says).toBe(
       'The amount captured at Plain Goods must be at most $20.00; it is $24.50.',
     )
@@ -102,7 +102,7 @@ describe('the final measures', () => {
     )
   })
 
-  it('does not pass if the agent did not answer, or leaked a secret', () => {
+  it('fail a trial in which the agent did not answer, or leaked a secret', () => {
     const left = { ...nothingDone, state }
     expect(judge(nothingAsked, { ...left, ended: 'answered' }).passed).toBe(true)
     for (const ended of ['timed_out', 'too_many_calls', 'failed'] as const) {

@@ -39,8 +39,8 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
   ['an amount with a number of payments', { ...monthly, paymentCount: 3 }, 'paymentCount'],
   ['a total without a number of payments', total, 'paymentCount'],
   ['a total with null payments', { ...total, paymentCount: null }, 'paymentCount'],
-  ['a total in 1', { ...total, paymentCount: 1 }, 'paymentCount'],
-  ['a total in 5', { ...total, paymentCount: 5 }, 'paymentCount'],
+  ['a total in 1 payment', { ...total, paymentCount: 1 }, 'paymentCount'],
+  ['a total in 5 payments', { ...total, paymentCount: 5 }, 'paymentCount'],
   ['a total in 2.5 payments', { ...total, paymentCount: 2.5 }, 'paymentCount'],
   ['a total whose parts are 49 and 50', { ...total, totalAmount: 99, paymentCount: 2 }, 'totalAmount'],
   ['a total whose smallest part is 49', { ...total, totalAmount: 199, paymentCount: 4 }, 'totalAmount'],
@@ -57,7 +57,7 @@ const accepted: [name: string, attributes: Record<string, unknown>][] = [
   ['every 25 weeks', { ...monthly, every: { unit: 'week', count: 25 } }],
   ['every 5 months', { ...monthly, every: { unit: 'month', count: 5 } }],
   ['50 cents', { ...monthly, amount: 50, taxAmount: 0 }],
-  ['all of it tax', { ...monthly, taxAmount: 1000 }],
+  ['an amount that is all tax', { ...monthly, taxAmount: 1000 }],
   ['no end, given as null', { ...monthly, paymentCount: null }],
   ['two parts of 50', { ...total, totalAmount: 100, paymentCount: 2 }],
   ['four parts of 50 and more', { ...total, totalAmount: 201, paymentCount: 4, taxAmount: 201 }],
@@ -229,7 +229,7 @@ describe('the parts of a total', () => {
       return { paymentCount, totalAmount, taxAmount: Math.round(totalAmount * share) }
     })
 
-  test('add up exactly, taxes too, each at least 50 cents, the larger ones first and a cent apart at the most', () => {
+  test('add up exactly, like their taxes, and are at least 50 cents, in falling order and at most a cent apart', () => {
     fc.assert(
       fc.property(proposal, ({ paymentCount, totalAmount, taxAmount }) => {
         const terms = freezeTerms({
