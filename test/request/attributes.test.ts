@@ -119,7 +119,7 @@ onEachDatabase('attributes', (database) => {
     }
   })
 
-  test('needs seconds or to for an advance of the clock, and not both', async () => {
+  test('needs either `seconds` or `to` to advance the clock', async () => {
     const both = { seconds: 1, to: '2030-01-01T00:00:00Z' }
     for (const attributes of [{}, both]) {
       const answer = await world.post('/simulations/clock/advance', attributes)

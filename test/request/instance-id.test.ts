@@ -68,8 +68,7 @@ onEachDatabase('X-Instance-ID', (database) => {
   afterAll(() => world.drop())
 
   /**
-   * Sends a command without an instance id, for records that don't exist. A caller that needs no instance id gets
-   * 404.
+   * Sends a command without an instance id, for records that don't exist. A caller that needs none gets 404.
    */
   const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })

@@ -26,7 +26,7 @@ const agent = `await fetch(process.env.API_URL + '/wallets', {
 console.log('I paid nobody.')
 `
 
-/** Runs the commands of a skill in one directory, as a shell with the command payments-mcp does. */
+/** Runs the commands of a skill in one directory, like a shell that has the command payments-mcp. */
 async function run(name: string) {
   const cli = await runResource('cli')
   const program = `payments-mcp() { "${process.execPath}" "${cli}" "$@"; }`

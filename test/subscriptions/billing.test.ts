@@ -75,7 +75,7 @@ onEachDatabase('billing', (database) => {
   })
 
   test.each(['declines', 'processor_error'])(
-    'with a card that %s a payment is missed after the last try, and later payments are still charged',
+    'with the card %s a payment is missed after the last try, and later payments are still charged',
     async (behavior) => {
       const id = await behaving(behavior)
       await shop.to('2026-02-19T23:59:59.999Z')

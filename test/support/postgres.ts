@@ -83,7 +83,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   return { name: template, columns: counted[0].count, countColumns, restore: statements.join(';\n') }
 }
 
-/** No durability, because nothing has to survive the run, and little memory and few processes. */
+/** Settings without durability, because nothing has to survive the run, and with little memory and few processes. */
 const serverSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether util-linux's `script` can create a terminal here. A package for terminals would have to be compiled. */
+/** Whether util-linux's `script` can create a terminal here. Packages that do so would have to be compiled. */
 export const hasTerminal =
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 

@@ -17,7 +17,7 @@ import { type Field, fieldLine, fieldsOf, type Schema } from './fields.ts'
 interface Seen {
   tool: Tool
   document: Document
-  /** The errors that every operation can answer. */
+  /** The errors that every operation can return. */
   usual: readonly string[]
 }
 
@@ -68,7 +68,7 @@ function inputsOf(described: Described): Field[] {
   ].filter(({ path }) => path !== '' && path !== 'attributes')
 }
 
-/** Returns the fields that REST and the tool share, with the tool's descriptions, and the fields of only one. */
+/** Returns the shared fields of REST and the tool, with the tool's descriptions, and the fields that only one has. */
 function inputLines(served: readonly Field[], offered: readonly Field[]): string[] {
   const byPath = new Map(offered.map((field) => [field.path, field]))
   const servedPaths = new Set(served.map(({ path }) => path))

@@ -86,7 +86,7 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(await change(id, { displayName: null }), 'invalid_value', { status: 422, ...at('displayName') })
     })
 
-    test('has one default, which is paid into', async () => {
+    test('has one default, which receives payments', async () => {
       const id = created(await create())
       expect(ok(await act(id, 'default')).json.data.attributes.isDefault).toBe(true)
       ok(await act(id, 'default'))
@@ -329,7 +329,7 @@ onEachDatabase('wallets', (database) => {
       const newest = [internal, wire, deposit].sort().reverse()
       expect(await ids(owner())).toEqual(newest)
       expect(await ids(owner(), '?limit=1')).toEqual(newest.slice(0, 1))
-      // The agent is not attached to the wallet of the other two.
+      // The agent is not attached to the main wallet, which the other two transfers use.
       expect(await ids({})).toEqual([wire])
       expectRefusal(await world.get(`/transfers/${deposit}`), 'forbidden')
       const types = { [deposit]: 'deposit', [wire]: 'withdrawal', [internal]: 'internal' }
