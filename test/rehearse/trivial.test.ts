@@ -53,7 +53,7 @@ it('trivial agents are shown next to the results: one does nothing, one only tal
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })
 
-it('a trivial agent causes only the trials of the others, and an interruption causes none', async () => {
+it('a rehearsed trivial agent is not run again, and no trivial agent runs after an interruption', async () => {
   let opened = 0
   const openStage: typeof openRehearsalStage = (setting) => {
     opened += 1

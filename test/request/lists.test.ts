@@ -143,7 +143,7 @@ onEachDatabase('lists', (database) => {
       expect((await walk('/card-transactions?cardId=pcd_missing', party.agentKey)).ids).toEqual([])
     })
 
-    test('take only cursors of the same list, filters and account', async () => {
+    test('accept only cursors of the same list, filters and account', async () => {
       const key = party.agentKey
       const cursorOf = async (path: string, sent = { key }) =>
         (await world.get(path, sent)).json.meta.pagination.nextCursor
