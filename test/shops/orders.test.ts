@@ -83,7 +83,7 @@ onEachDatabase('an order', (database) => {
     expect((await world.post(path, {})).json.data.attributes.status).toBe('returned')
   })
 
-  test('takes no return before shipping, after the deadline, or at a shop without returns', async () => {
+  test('accepts no return before shipping, after the deadline, or at a shop without returns', async () => {
     const later = await buy(world, shopOf('ships-later'), { items: [{ productId: 'atlas-of-rivers' }] })
     const plain = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'linen-towel' }] })
     const never = await buy(world, shopOf('last-step'), { items: [{ productId: 'linen-apron' }] })

@@ -59,7 +59,7 @@ test("a shop's instructions come as quoted text on one line, which they cannot c
   expect(text).not.toContain(hidden)
 })
 
-test('an amount in dollars is questioned, and a wrong amount gets the right total', async () => {
+test('the error about an amount in dollars suggests the cents, and a wrong amount gets the right total', async () => {
   const { data } = await call('start_shop_checkout', { shopId: 'plain-goods', items: [{ productId: 'stoneware-mug' }] })
   const typed = await cardAt('Plain Goods')
   const dollars = await call('pay_shop_checkout', { checkoutId: data.id, ...typed, amount: 18.5 })

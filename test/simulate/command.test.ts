@@ -37,7 +37,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   child.stderr.on('data', (chunk) => {
     stderr += chunk
   })
-  // The servers share its stderr, which therefore closes only after the last of them ends.
+  // The servers share the command's stderr, which therefore closes only after the last of them ends.
   const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })

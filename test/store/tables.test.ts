@@ -46,7 +46,7 @@ function declares(text: string, table: string): boolean {
 const alsoSelected: Record<string, readonly string[]> = {
   // An event may concern any record, which is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
-  // An agent's cards end when the agent is deleted. A purchase is decided on by one statement.
+  // An agent's cards end when the agent is deleted. One statement decides on a purchase.
   'agent-cards.ts': ['agents'],
   // A party that pays is read together with its wallet and the agent that pays.
   'wallets.ts': ['parties', 'agents'],

@@ -162,7 +162,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect((await shop.read(other.id)).status).toBe('active')
   })
 
-  test('pays payment 1, makes the mandate, and answers the same to a repeat', async () => {
+  test('pays payment 1, creates the mandate, and gives a repeat the same answer', async () => {
     const { id, secret } = await openCheckout()
     expect(await page.pay(secret, visa)).toMatchObject({
       result: 'paid',
@@ -279,7 +279,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await page.pay(other.secret, declined, 'made up')).toMatchObject({ manageToken: null })
   })
 
-  test('a secret is the same however often it is read, also by another process, and each has its own', async () => {
+  test('a secret is the same however often and in which process it is read, and each checkout has its own', async () => {
     const { id, secret, token } = await openCheckout()
     expect((await shop.read(id)).clientSecret).toBe(secret)
     expect((await page.open(id, token))?.clientSecret).toBe(secret)
