@@ -5,8 +5,8 @@ import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas
 
 /**
  * An action that a credential of the party performed or was refused, or that a person performed on a page. A person is
- * a user, or a visitor who opened the link of a record; `keyId` is then the id of this record. `hash` covers all other
- * attributes. One of them is the hash of the party's previous activity, so that changes to the past are detectable.
+ * a user, or a visitor who opened the link of a record. For a visitor, `keyId` is the id of that record. `hash` covers
+ * all other attributes, among them the hash of the party's previous activity, so changes to the past are detectable.
  */
 export const Activity = resource(
   'activity',

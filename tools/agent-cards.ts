@@ -46,7 +46,7 @@ export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   expirationYear: z.int(),
 })
 
-/** A page that shows a person the card's number once. Its id is the card's. */
+/** A page that shows a person the card's number once. It has the id of the card. */
 export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
   url: secret(z.string()),
   expiresAt: Timestamp,

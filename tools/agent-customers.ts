@@ -21,7 +21,8 @@ function toAgent<S extends z.ZodRawShape>(attributes: S) {
 }
 
 /**
- * A party that granted an agent access, or was invited to. The id is the party's id, or the address that was invited.
+ * A party that granted an agent access, or a recipient who was invited to grant it. The id is the party's id, or the
+ * invited address.
  */
 export const AgentCustomer = resource(
   'customer',
@@ -38,7 +39,7 @@ export const AgentCustomer = resource(
   { agent: toAgent({ name: z.string().nullable() }) },
 )
 
-/** A new invitation to one agent, as `createAgentCustomerInvitations` returns it. */
+/** A new invitation for one agent, as `createAgentCustomerInvitations` returns it. */
 export const AgentCustomerInvite = resource(
   'customerInvitation',
   Id('adi'),

@@ -21,9 +21,9 @@ const key = z.string().describe('Secret, shown once')
 
 /** A key that acts as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
-/** A new key as returned by its creation, the only response that contains the complete key. */
+/** A new key, as its creation returns it. No other response contains the complete key. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
-/** The replacement of a rotated key. `previousKeyExpiresAt` is null if the old key ended at once. */
+/** The replacement of a rotated key. `previousKeyExpiresAt` is null if the old key stopped working at once. */
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),

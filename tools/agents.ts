@@ -18,8 +18,8 @@ import {
 const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
 
 /**
- * Caps on what an agent spends from its owner's party, in cents; null or omitted means no limit. Days and months are
- * UTC.
+ * Caps on what an agent spends from the wallets of its own party, in cents; null or omitted means no limit. Days and
+ * months are UTC.
  */
 export const AgentLimits = z.strictObject({
   perTransaction: cap('per payment'),

@@ -20,7 +20,7 @@ const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt
 
 /** A program that signs in by itself as one agent (docs/service.md#applications-that-sign-in-by-themselves). */
 export const Application = resource('application', Id('ogr'), attributes, relationships)
-/** A new application as returned by its creation, the only response that contains the secret. */
+/** A new application, as its creation returns it. No other response contains the secret. */
 export const CreatedApplication = resource(
   'application',
   Id('ogr'),
@@ -31,7 +31,7 @@ export const CreatedApplication = resource(
   relationships,
 )
 
-/** A public key as JSON (RFC 7517). A strict object, so that a private key is refused and never stored. */
+/** A public key as JSON (RFC 7517). The object is strict, so a private key is refused and never stored. */
 const PublicKey = z.strictObject({
   kty: z.enum(['EC', 'OKP', 'RSA']).describe('Kind of key'),
   crv: z.string().max(20).optional().describe('Curve, such as P-256'),
@@ -43,7 +43,7 @@ const PublicKey = z.strictObject({
   alg: z.string().max(20).optional().describe('Such as ES256'),
   use: z.literal('sig').optional().describe('Signing'),
 })
-/** The members of a public key that are kept. Others, such as `key_ops`, mean nothing here (RFC 7517 section 4). */
+/** The members of a public key that are stored. Other members, such as `key_ops`, are dropped (RFC 7517 section 4). */
 export const publicKeyMembers = Object.keys(PublicKey.shape)
 export const maxKeys = 5
 const PublicKeys = z.array(PublicKey).min(1).max(maxKeys)

@@ -33,7 +33,7 @@ export const ExternalAccount = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The linked accounts, as a single complete page, and the rejected ones. */
+/** The linked accounts, all on one page, and the rejected ones. */
 const Linked = z.object({
   pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
   rejectedAccounts: z.array(

@@ -39,7 +39,7 @@ const { listCustomers, ...customersById } = customers
  * Every operation of the API, in the order of the documents, as data: its name, method, path, Zod schemas of the input
  * and the output, permission, toolsets and error codes. Routes, client methods and MCP tools are derived from it. The
  * objects are frozen.
- * @example Which tools an agent gets by default:
+ * @example The tools that an agent gets by default:
  * ```ts
  * import { catalogue } from 'payments-mcp/catalogue'
  *
@@ -94,9 +94,9 @@ export const catalogue = {
   ...shops,
 } as const
 
-/** The type of the catalogue: an operation's literal types, by its key. */
+/** The type of the catalogue: the literal types of each operation, by its key. */
 export type Catalogue = typeof catalogue
-/** The key of an operation: its name in camel case, as the client's method has it. */
+/** The key of an operation: its name in camel case, which is also the name of the client's method. */
 export type OperationKey = keyof Catalogue
 
 /** The operations by name, such as `issue_agent_card`, which is also the name of the MCP tool. */

@@ -26,7 +26,7 @@ export const InvitationLink = resource(
   { ...attributes, maskedToken: z.string() },
   relationships,
 )
-/** A new link as returned by its creation, the only response that contains its token, alone and in its address. */
+/** A new link, as its creation returns it. No other response contains its token, which is also part of its address. */
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),

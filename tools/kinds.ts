@@ -1,4 +1,7 @@
-/** The members that operations of one kind share. An operation spreads its kind and then overrides members. */
+/**
+ * Each constant has the members that operations of one kind share. An operation spreads its kind, then overrides single
+ * members.
+ */
 
 const everywhere = ['sandbox', 'production'] as const
 

@@ -58,7 +58,7 @@ const relationships = {
 /** A payment from one party to another, or to a recipient who has yet to claim it. Amounts in cents. */
 export const Payment = resource('payment', Id('pay'), attributes, relationships)
 
-/** A new payment as returned by its creation, with the link by which an unknown recipient claims the money. */
+/** A new payment, as its creation returns it, with the link through which an unknown recipient claims the money. */
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * The parameters with which a read names the party to act for. The published client sends `partyId`, which means the
- * same as `customerPartyId`. Models see only one of them.
+ * The parameters of a read that name the party to act for. The published client sends `partyId`, which means the same
+ * as `customerPartyId`. Models see only one of them.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,

@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { managing, reading } from './kinds.ts'
 import { resource, Timestamp } from './schemas.ts'
 
-/** The sandbox's clock: it drives card expiry, holds and replay windows, and only moves forward. */
+/** The sandbox's clock. It drives card expiry, holds and replay windows. It only moves forward. */
 export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
 
 /** Ten years. This is enough for any rehearsal, and limits the work that one call can cause. */

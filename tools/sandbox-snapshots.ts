@@ -20,7 +20,7 @@ export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   snapshot: z.string().nullable().describe('The restored snapshot; null: the initial world'),
 })
 
-/** A state of the world that can be restored. `now` is the time that the sandbox then returns to. */
+/** A state of the world that can be restored. `now` is the sandbox's time after the restore. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe('The time it restores'),

@@ -47,7 +47,7 @@ export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(pref
 
 /** A positive amount in minor units (cents for USD). */
 export const Cents = amountInCents(z.int().positive())
-/** An amount that a request may move, hold or allow. No card payment or transfer is larger. */
+/** An amount in a request: money to move or hold, or a limit. No card payment or transfer is larger. */
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const SignedCents = amountInCents(z.int())
@@ -61,7 +61,10 @@ const controlInLines = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 const line = new RegExp(`^ *[^${control} ][^${control}]*$`)
 const lines = new RegExp(String.raw`^[\t\n\r ]*[^${control} ][^${controlInLines}]*$`)
 
-/** Returns false for text that no portable pattern can exclude: only blanks beyond ASCII, or lone surrogates. */
+/**
+ * Returns false for two kinds of text that a portable pattern cannot exclude: text with only non-ASCII blanks, and text
+ * with lone surrogates.
+ */
 const isShown = (text: string) => text.trim() !== '' && text.isWellFormed()
 
 function shownText(max: number, form: RegExp, words: string) {
@@ -93,7 +96,7 @@ export const Tags = z
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
   .describe('Your own notes')
 
-/** Changes to tags: they are merged, and null deletes one. */
+/** Changes to tags. They are merged with the existing tags; null deletes a tag. */
 export const TagChanges = z
   .record(z.string().regex(tagName), z.string().max(500).nullable().describe('Tag text; null deletes the tag'))
   .describe('Notes to add, change or delete; other notes are kept')

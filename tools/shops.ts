@@ -30,8 +30,8 @@ export const shopCheckoutStatuses = ['open', 'paid', 'expired'] as const
 export const shopOrderStatuses = ['placed', 'shipped', 'partly_shipped', 'canceled', 'returning', 'returned'] as const
 
 /**
- * The reasons a shop rejects a card: the API's decline codes and those that only shops have, each with its message
- * (docs/shops.md#declines).
+ * The reasons for which a shop rejects a card, each with its message: the API's decline codes, and codes that only
+ * shops use (docs/shops.md#declines).
  */
 export const shopDeclines = {
   card_not_accepted: 'The shop did not accept the card.',

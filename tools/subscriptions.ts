@@ -56,8 +56,8 @@ const Every = z.strictObject({
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
 /**
- * The terms, which are fixed when the subscription is created: endless payments, or 2 to 4 that add up to a total.
- * Amounts in cents.
+ * The terms, which are fixed when the subscription is created: endless payments, or 2 to 4 payments that add up to a
+ * total. Amounts in cents.
  */
 const Terms = z.union([
   z.object({ ...terms, amount: Cents, paymentCount: z.null() }),

@@ -52,7 +52,10 @@ const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 const walletName = Text(32).describe('Name that people see')
 const walletDescription = Description(100).nullable().describe('Purpose')
 
-/** Commands on the lifecycle of wallets, which agents may never use (docs/service.md#agent-policy). */
+/**
+ * The members shared by commands that manage wallets. Agents may never use these commands
+ * (docs/service.md#agent-policy).
+ */
 const command = {
   ...writing,
   output: Wallet,

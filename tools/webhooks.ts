@@ -43,7 +43,7 @@ const RotatedWebhook = resource(
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
 
-/** The delivery of an event to a webhook: its attempts and the next retry. Times are real time. */
+/** The delivery of an event to a webhook: its attempts and the next retry. All times are in real time. */
 export const WebhookDelivery = resource(
   'webhookDelivery',
   Id('whd'),
