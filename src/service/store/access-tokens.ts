@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
-/** The key that a token was issued for, with the token's own hash and expiry. */
+/** The key that was exchanged for a token, with the hash and the expiry of the token. */
 export type Exchanged = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string

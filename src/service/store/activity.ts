@@ -27,7 +27,7 @@ const last = prepared((db, by: { partyId: string }) =>
 )
 
 /**
- * Adds a row to its party's chain, and the record of the request's idempotency key.
+ * Adds a row to its party's chain. Also adds the record of the request's idempotency key, if there is one.
  * @throws StaleWriteError if another row took its number since the head was read.
  */
 export async function insertActivity(tx: Transaction, row: ActivityRow, record?: IdempotencyRecordRow): Promise<void> {
@@ -124,8 +124,8 @@ type Narrowing = 'agentId' | 'instanceId'
 const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters by a column after another index has found the few rows of a resource or run. The expression keeps databases
- * from walking all rows of the agent instead.
+ * Filters by a column after another index has found the few rows of a resource or run. With this expression, databases
+ * do not walk all rows of the agent instead.
  */
 const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
@@ -159,7 +159,7 @@ export async function activityAfter(
     .execute()
 }
 
-/** Finds the next party after the id `after` that has rows of activity or a head. */
+/** Finds the first party with an id above `after` that has activity rows or a stored head. */
 export async function nextChain(tx: Transaction, after: string): Promise<string | undefined> {
   const activity = tx.db.selectFrom('activity').select('partyId').where('partyId', '>', after)
   const listed = await activity.orderBy('partyId').limit(1).executeTakeFirst()
@@ -191,7 +191,7 @@ function sealedHead(head: SealedEnd | undefined): SealedHead | undefined {
   return { partyId: head.partyId, sequence: head.activitySequence, hash: head.hash, seal: head.seal }
 }
 
-/** The end of a party's chain, and the keys that seal a new one. */
+/** The end of a party's chain, and the keys that seal a new end. */
 export interface ChainEnd {
   sequence: number
   /** Undefined before the first row. */
@@ -221,8 +221,8 @@ export async function chainEndAt(
 }
 
 /**
- * Seals the new end of a chain at the end of the transaction. Nobody can make the seal with access to the database
- * alone.
+ * Seals the new end of a chain at the end of the transaction. Access to the database alone does not suffice to make the
+ * seal.
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head

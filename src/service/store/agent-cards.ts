@@ -95,7 +95,7 @@ const insert = inserting('agentCards')
 
 /**
  * Expires the unused cards of an agent that loses its right to pay: on one wallet, on the wallets of the customers that
- * the query selects, or on all. Authorized purchases go on, since the merchant was promised the money.
+ * the query selects, or on all wallets. Authorized purchases continue, since the merchant was promised the money.
  */
 export async function expireUnusedCards(
   tx: Transaction,
@@ -140,8 +140,8 @@ export async function expireUnusedCardsOfParty(
 }
 
 /**
- * Marks the card as used, because its only purchase was approved. @throws StaleWriteError when the card changed since
- * it was read.
+ * Marks the card as used, because its only purchase was approved.
+ * @throws StaleWriteError when the card changed since it was read.
  */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card
@@ -186,7 +186,7 @@ const saveFreeze = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** Filters another table: selects the card that a column refers to if the card was issued to the agent. */
+/** Filters another table: selects the card that a column refers to, but only if it was issued to the agent. */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
     .selectFrom('agentCards')
@@ -204,8 +204,8 @@ interface Chargeable {
 }
 
 /**
- * Finds the card that a merchant charges: the newest usable card for the merchant's name, or else the newest card for
- * it.
+ * Finds the card that a merchant charges: the newest usable card for the merchant's name. If none is usable, finds the
+ * newest of all cards for that name.
  */
 export async function cardAtMerchant(
   tx: Transaction,

@@ -78,7 +78,7 @@ export async function agentsWithHandles(
 /** Renames the handles of a party's agents after the party's new handle. */
 export async function renameAgents(tx: Transaction, partyId: string, handle: string): Promise<void> {
   const agents = tx.db.updateTable('agents').where('partyId', '=', partyId).where('slug', 'is not', null)
-  // One agent may get a handle that another one had, so all handles are removed first.
+  // An agent may get a handle that another agent has now, so all handles are removed first.
   await agents.set({ handle: null }).execute()
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
@@ -95,7 +95,7 @@ export async function namesOfAgents(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** A person cannot choose from more agents by eye. */
+/** The maximum number of agents in a list that a person chooses from. */
 const maxAgents = 100
 
 /** Returns a party's active agents, the most recently used first. */
@@ -111,7 +111,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** Returns up to two parties that have active agents, enough to know whether there are several. */
+/** Returns up to two parties that have active agents. Two are enough to know that there are several. */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -163,7 +163,7 @@ const newAgent = {
   lastActiveAtMs: null,
 } as const
 
-/** Records the use of one of the agent's credentials. A later use that is already recorded stays. */
+/** Records when one of the agent's credentials was used. Keeps the recorded time if it is later. */
 export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

@@ -28,7 +28,7 @@ export interface AtBank {
   wallet: WalletRow
 }
 
-/** Applies the banks' due steps, each as of its own time, however late this runs. */
+/** Applies the banks' due steps. Each step takes effect at the time it was due, even if this function runs later. */
 export async function applyBankEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
   // Everything is read before anything is written.
@@ -45,7 +45,7 @@ export async function applyBankEvents(tx: Transaction, system: System, due: DueO
 const dueMs = ({ bankDueAtMs }: PaymentRow) => bankDueAtMs ?? Number.POSITIVE_INFINITY
 const byDue = ({ row: a }: AtBank, { row: b }: AtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
 
-/** Loads the account and wallet of a payment or transfer at a bank. */
+/** Loads the bank account and the wallet of a payment or transfer. */
 export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBank> {
   const { id, partyId, externalAccountId } = row
   const account = await findExternalAccount(tx, partyId, externalAccountId ?? '')
@@ -89,7 +89,9 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
     return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await recordArrival(at, row, to) }
   },
 
-  /** Fails a transfer. A deposit has posted nothing yet; money on hold for a withdrawal becomes available again. */
+  /**
+   * Fails a transfer. For a deposit, nothing was posted yet; for a withdrawal, the held money becomes available again.
+   */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
     return { ...row, heldCents: 0, failure: JSON.stringify({ code, reason }) }

@@ -19,7 +19,7 @@ export async function keepSecretsOfRetiredKeys(tx: Transaction, rows: readonly C
   await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()
 }
 
-/** Returns up to `limit` secrets that are sealed by a key older than `sealedBy`. */
+/** Returns up to `limit` secrets that were sealed with a key older than `sealedBy`. */
 export async function secretsSealedBefore(
   tx: Transaction,
   sealedBy: number,

@@ -2,7 +2,10 @@ import type { Feed } from '../../core/change-watcher.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
-/** The limits of one read: for the parameters of a query, and for the rows that a process reads at once. */
+/**
+ * The limits of one read. `maxParties` limits the parameters of a query, `maxRows` the rows that a process reads at
+ * once.
+ */
 const maxParties = 500
 const maxRows = 500
 

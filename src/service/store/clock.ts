@@ -13,11 +13,11 @@ export interface Times {
   /** Real time, which no sandbox moves. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The service's time by the slowest available clock. It decides when recorded answers expire, so a clock that runs
-   * ahead for a while cannot cause a request to be carried out twice.
+   * The service's time according to the slowest known clock. It decides when recorded answers expire, so a clock that
+   * runs ahead for a while cannot cause a request to be carried out twice.
    */
   earliestMs: number
-  /** Rises when the sandbox returns to another state of its world. The service's time may go back only then. */
+  /** Rises when the sandbox is reset or restored. The service's time may go back only then. */
   epoch: number
 }
 
@@ -27,7 +27,8 @@ export async function readTimes(tx: Transaction): Promise<Times> {
 }
 
 /**
- * Returns real time, by the database's clock if it has one. It is never earlier than a time that any process has seen.
+ * Returns real time, from the database's clock if it has one. It is never earlier than a time that any process has
+ * seen.
  */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
@@ -48,7 +49,7 @@ export interface DueOf {
   limit: number
 }
 
-/** The times from one reading of the clock, and when the first of the requested moments comes. */
+/** The times from one reading of the clock, and the time of the earliest requested moment. */
 export interface TimesAndNext {
   times: Times
   nextAtMs: number | null
@@ -57,7 +58,7 @@ export interface TimesAndNext {
 
 export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
-/** Makes a function that reads the time and, in the same query, when the first of these moments comes. */
+/** Makes a function that reads the time and, in the same query, the time of the earliest of these moments. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
   // The time at which the transaction began would be too early, since the transaction may have waited.
   const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
@@ -95,12 +96,15 @@ const readClock = timesAndNext([])
 /** Selects the clock's epoch within another query. The epoch rises with each reset and restore. */
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
-/** Creates the query for the time. @param databaseNow The database's time; null for a file, which has no clock. */
+/**
+ * Creates the query that reads the time.
+ * @param databaseNow The database's time; null for a file, which has no clock.
+ */
 function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
 
-/** Returns the columns of a query for the time: those of the clock's row, and computed ones. */
+/** Returns the columns of a query that reads the time: the columns of the clock's row, and computed ones. */
 export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return [
     // How far the sandbox's clock is ahead of real time.
@@ -116,7 +120,9 @@ export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number 
   ] as const
 }
 
-/** Selects when the first of these moments comes, for one party or all. It costs one index lookup for each table. */
+/**
+ * Selects the time of the earliest of these moments, for one party or all. It costs one index lookup for each table.
+ */
 export function nextMoment(
   db: Kysely<Tables>,
   moments: readonly Moments[],
@@ -164,7 +170,9 @@ const raiseRevision = writing((db, _none: object) =>
   db.updateTable('clock').set((row) => ({ settingsRevision: row('settingsRevision', '+', 1) })),
 )
 
-/** Records that a fault rule or a snapshot was added or removed; every such change must call it. */
+/**
+ * Records that a fault rule or a snapshot was added or removed. Every function that adds or removes one must call it.
+ */
 export async function noteSettingChanged(tx: Transaction): Promise<void> {
   await raiseRevision(tx, {})
 }
@@ -177,8 +185,8 @@ export async function settingsRevision(tx: Transaction): Promise<number> {
 }
 
 /**
- * Publishes the number of fault rules to all requests. It also updates this process at once, for a call over stdio that
- * is planned before it reads the time.
+ * Publishes the number of fault rules to all requests. It also updates this process at once, because a call over stdio
+ * checks the number before it reads the time.
  */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)

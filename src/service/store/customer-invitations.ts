@@ -241,7 +241,10 @@ export async function listUnacceptedInvitations(
 /** The pending invitations of a recipient, oldest first. */
 export type InvitationGroup = InvitationRecord[]
 
-/** Returns the pending invitations by recipient. Recipients are sorted by their oldest invitation, the newest first. */
+/**
+ * Returns the pending invitations, grouped by recipient. Groups are sorted by the time of their oldest invitation,
+ * latest first.
+ */
 export async function listInvitationGroups(
   tx: Transaction,
   scope: InvitationScope,

@@ -220,7 +220,8 @@ async function customerRecords(
     .where('customerPartyId', 'in', customerIds)
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
-    // Sorted here, because the database would read all grants in that order instead of only those of these customers.
+    // If the database sorted, it would walk all grants in id order, instead of reading only the grants of these
+    // customers.
     const ofCustomer = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
     if (ofCustomer.length === 0) return []
     const party = parties.find((row) => row.id === id)

@@ -90,7 +90,7 @@ const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
 })
 
 /**
- * Changes records of parties. If a `stale` rule is set, it also keeps the previous rows of each party whose rows
+ * Runs a change of parties' records. If a `stale` rule is set, it also keeps the previous rows of each party whose rows
  * changed. A rollback of the change also removes the kept rows.
  */
 export async function keepingEarlier<T>(
@@ -128,7 +128,10 @@ class ReadEarlier extends Error {
   }
 }
 
-/** Reads with the party's rows as they were before its last change; if none were kept, with the current rows. */
+/**
+ * Runs `read` on the party's rows as they were before its last change. If no earlier rows were kept, it reads the
+ * current rows.
+ */
 export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
   await tx.lockParty(partyId)
   tx.runAlone()

@@ -62,7 +62,10 @@ async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<
   return ids.map((id) => ({ id, partyId }))
 }
 
-/** Functions that find the current records of a party's events. Deleted records are missing from the results. */
+/**
+ * Functions that find the current state of the records of a party's events. Deleted records are missing from the
+ * results.
+ */
 const recordsOf = {
   party: parties,
   compliance_case: cases,

@@ -57,9 +57,9 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * The columns of a record that change over its life, except its version. An event keeps them as they were then. All
- * other columns are read from the record itself, so no event holds secrets or their hashes. A webhook is an exception,
- * because it may be deleted when the event is read.
+ * The columns of a record that change over its life, except its version. An event keeps their values at the time of the
+ * event. All other columns are read from the record itself, so no event holds secrets or their hashes. A webhook is an
+ * exception, because it may already be deleted when the event is read.
  */
 const states = {
   party: [
@@ -114,12 +114,12 @@ const states = {
 
 type StateOf<Word extends EventWord> = Pick<Records[Word], (typeof states)[Word][number] & keyof Records[Word]>
 
-/** The word that a type of event begins with. */
+/** The first word of an event's type, such as `payment`. */
 export type WordOf<Type extends EventType> = {
   [Word in EventWord]: Type extends `${Word}.${string}` ? Word : never
 }[EventWord]
 
-/** The part of a record that such an event needs. */
+/** The columns of a record that an event of this type keeps. */
 export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
 /** Returns a record's state for an event as JSON, without null values. */

@@ -33,7 +33,10 @@ export function recordEvents<Type extends EventType>(
   for (const type of types) deferEvent(tx, { partyId, type, resourceId, agentId, state, createdAtMs })
 }
 
-/** Wraps the store to report, after each commit, the parties it wrote events for and its postings. */
+/**
+ * Wraps the store. After each commit, it calls `onEvents` with the parties of its events, and `onPostings` with its
+ * postings.
+ */
 export function withAnnouncements(
   store: Store,
   onEvents: (partyIds: ReadonlySet<string>) => void,
@@ -98,7 +101,7 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 
 export const findEvent = finderOf('events', 'partyId', 'sequence')
 
-/** A filter for a party's events: from the number `from` to before the number `before`, with further conditions. */
+/** A filter for a party's events: numbers from `from` up to, but not including, `before`, with further conditions. */
 export interface EventFilter {
   partyId: string
   from: number

@@ -3,7 +3,7 @@ import type { Tables } from '../schema/tables.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** The rows to delete: at most `limit` whose instant is not after `byMs`. */
+/** The rows to delete: at most `limit` rows whose instant is `byMs` or earlier. */
 export interface Outdated {
   byMs: number
   limit: number

@@ -18,8 +18,9 @@ export const maxRows = 8
 
 /**
  * Makes a function that inserts several whole rows into a table with as few statements as possible.
- * @param valuesOf Makes a row's values if the statement computes some of them. It gets placeholders, not the values.
- * @param into Begins the statement, for example by a `with`; it gets the first row.
+ * @param valuesOf Makes a row's values if the statement computes some of them. It gets placeholders instead of the
+ * values.
+ * @param into Begins the statement, for example with a `with` clause. It gets the first row.
  */
 export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,

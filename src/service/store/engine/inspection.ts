@@ -39,8 +39,8 @@ interface Inspect {
 }
 
 /**
- * Inspects a database. Returns 'empty' if nothing was ever created in it, or its origin if this version must not use
- * it.
+ * Inspects a database. If nothing was ever created in it, returns 'empty'. If this version must not use it, returns the
+ * reason: 'other', 'newer' or 'foreign'.
  * @throws Error when it cannot be read.
  */
 export async function inspectDatabase({

@@ -19,8 +19,8 @@ export function rowIn<Table extends keyof Tables>(table: Table, from: object): T
 type Place = readonly [name: string, index: number]
 
 /**
- * Builds joined rows from arrays of values: an object for each table, and the other columns beside them. Reading the
- * columns by name and splitting each row afterwards took 4 % of the CPU of a write on SQLite.
+ * Builds joined rows from arrays of values: an object for each table, with the other columns next to these objects.
+ * Reading the columns by name and splitting each row afterwards took 4 % of the CPU of a write on SQLite.
  */
 export class JoinedShape {
   readonly #plain: readonly Place[]

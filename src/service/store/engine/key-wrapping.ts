@@ -11,7 +11,10 @@ export class WrongSecretError extends Error {
  */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
-/** A root key with the secrets it derives from texts. A retired key derives them for lasting texts only. */
+/**
+ * A root key. `of` returns the secret that the key derives from a text. A retired key has the secrets of `lastingTexts`
+ * only.
+ */
 export interface LoadedKey {
   id: number
   isRetired: boolean

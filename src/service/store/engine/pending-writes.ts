@@ -2,7 +2,8 @@ import type { CompiledQuery } from 'kysely'
 import type { DeferredItems } from './deferred-items.ts'
 
 /**
- * A statement that waits to be sent, or the place of a savepoint. The savepoint is only created if a statement follows.
+ * A statement that waits to be sent, or the position of a savepoint. The savepoint is created only if a statement
+ * follows.
  */
 type Pending = { query: CompiledQuery; rowLabel: string | undefined } | Level
 
@@ -18,8 +19,8 @@ interface Receiver {
 }
 
 /**
- * The writes of one job that were not sent yet. They are sent together when the job ends or reads again. A job that
- * reads first and is then refused has sent nothing that must be undone.
+ * The writes of one job that have not been sent yet. They are sent together when the job ends or reads again. A job
+ * that reads first and is then refused has sent nothing that must be undone.
  */
 export class PendingWrites {
   readonly #receiver: Receiver

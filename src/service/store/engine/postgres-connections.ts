@@ -132,9 +132,9 @@ function numberParser(types: Types): Types['getTypeParser'] {
 const readOnlyCode = '25006'
 
 /**
- * SQLSTATE classes and codes for which the server is at fault and not the statement (PostgreSQL, Appendix A). They are:
- * connection, resources, shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a
- * limit, a read-only standby, io_error. The last ones are the error codes of sockets.
+ * SQLSTATE classes and codes that blame the server, not the statement (PostgreSQL, Appendix A): connection, resources,
+ * shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a limit, a read-only
+ * standby, io_error. The last ones are the error codes of sockets.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/

@@ -20,7 +20,7 @@ export interface Job {
    */
   waits: boolean
   attempts: number
-  /** How often it was rerun in another line, or alone. */
+  /** How often it was rerun in another line, or in a transaction of its own. */
   moves: number
   /** The names of stale writes it ran into. It locks these names before it tries again. */
   readonly contended: Set<string>
@@ -53,9 +53,14 @@ export function newJob<T>(
 /** Jobs that share one database transaction, grouped by line, in order within each line. */
 export type Group = readonly (readonly [Job, ...Job[]])[]
 
-/** Limits how many jobs fail together, and how long the first job waits for the last one. */
+/**
+ * The maximum number of jobs in a group. It limits how many jobs fail together, and how long the first job waits for
+ * the last one.
+ */
 const maxPerGroup = 64
-/** The limit for one line in a group shared with other lines, so that they need not wait for it. */
+/**
+ * The maximum number of jobs of one line in a group with other lines, so that the other lines do not wait long for it.
+ */
 const maxPerSharedLine = 8
 const maxPerLine = 32
 

@@ -7,7 +7,7 @@ import { StaleWriteError } from './store.ts'
 /** A job needs few moves: into its line, and out of a shared transaction. */
 export const maxMoves = 4
 
-/** Undoes a job here, to rerun it in another line or alone. */
+/** Undoes the current attempt of a job. The job is rerun in another line, or in a transaction of its own. */
 export class AgainError extends Error {
   readonly line: string | undefined
   readonly isAlone: boolean
@@ -27,7 +27,7 @@ export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number):
   return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)
 }
 
-/** serialization_failure and deadlock_detected: the database chose this transaction to give way. */
+/** serialization_failure and deadlock_detected: the database aborted this transaction in favor of another one. */
 const giveWayCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 /** Returns whether a failed transaction may be retried because another transaction caused the failure. */

@@ -15,12 +15,12 @@ interface FirstFailure {
   by: object
 }
 
-/** A query, with the name under which the server keeps it prepared, if it is worth preparing. */
+/** A query. If it is worth preparing, it has the name under which the server keeps it prepared. */
 export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick<NamedQuery, 'name' | 'shape'>>
 
 /**
- * The statements on one connection. Each is sent at once, behind those before it (`pipeline` of `pg`), so only callers
- * that need an answer wait for one.
+ * The statements on one connection. Each is sent at once, before earlier ones are answered (`pipeline` of `pg`). Only
+ * callers that need an answer wait for it.
  */
 export class Session {
   readonly #client: PoolClient

@@ -18,7 +18,7 @@ interface Options {
 }
 
 const maxWaiting = 10_000
-/** An answer may take ten seconds: half of them waiting, half in the transaction. */
+/** An answer may take ten seconds: five seconds of waiting, and five seconds in the transaction. */
 const longestWaitMs = 5_000
 const lookEveryMs = 500
 const attemptLimit = 20
@@ -124,8 +124,8 @@ export class Transactions {
   }
 
   /**
-   * Begins a transaction. Returns undefined if there is no connection; in this case all waiting jobs fail together with
-   * these.
+   * Begins a transaction. Returns undefined if there is no connection. In this case these jobs fail, and all waiting
+   * jobs too.
    */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options

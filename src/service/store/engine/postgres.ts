@@ -102,7 +102,7 @@ const creationLock = 0x70_61_79_6d
 
 /**
  * Creates the tables if there are none. The connection has no deadline, because processes that start at the same time
- * wait for the first. Returns the result of `keepsPrepared`.
+ * wait until the first of them is done. Returns the result of `keepsPrepared`.
  * @throws WrongDatabaseError for a schema that is neither empty nor ours.
  */
 async function createTables(url: string, system: System): Promise<boolean> {

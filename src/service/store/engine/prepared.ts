@@ -44,7 +44,7 @@ export function changingOne<P extends object>(
 /**
  * Rewrites a statement so that it fails with a division by zero if it changes no row. On a server, writes are sent
  * without waiting for their answers, so the statement itself must fail. A statement that begins with `with` must
- * already do so.
+ * already contain this division.
  */
 function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
   return dialect === 'sqlite' || sql.startsWith('with ')

@@ -25,7 +25,7 @@ export interface RealTime {
   earliestMs: number
 }
 
-/** Clocks that differ by less are both considered right. */
+/** If two clocks differ by less than this, both are considered right. */
 export const toleranceMs = 60_000
 
 interface Seen {
@@ -37,9 +37,9 @@ interface Seen {
 }
 
 /**
- * Real time as one process knows it. If the database is a server, its clock is used by all processes. For a file, the
- * machine's clock is used, while it agrees with the machine's other clocks, which nobody can set. A jump of the clock
- * is ignored, unless the machine slept for as long. Time never goes back.
+ * Real time as one process knows it. If the database is a server, all processes use its clock. For a file, the process
+ * uses the machine's clock as long as it agrees with the machine's other clocks, which nobody can set. A jump of the
+ * clock is ignored, unless the machine slept for as long. Time never goes back.
  */
 export class RealClock {
   /** Whether time comes from the database. */
@@ -61,7 +61,8 @@ export class RealClock {
   }
 
   /**
-   * Returns the latest time that `read` returned, if the database did not have it at the last reading; null otherwise.
+   * Returns the latest time that `read` returned. Returns null if the database had already stored it at the last
+   * reading.
    */
   get unsavedMs(): number | null {
     const seenMs = Math.floor(this.#seen?.realNowMs ?? 0)

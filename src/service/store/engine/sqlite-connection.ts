@@ -123,7 +123,7 @@ const dialect = {
   createIntrospector: (db: Kysely<Tables>) => new SqliteIntrospector(db),
 }
 
-/** SQLite's result codes for which the database is at fault and not the statement (sqlite.org/rescode.html). */
+/** SQLite's result codes that blame the database, not the statement (sqlite.org/rescode.html). */
 const exhaustion: Readonly<Record<number, string>> = {
   5: 'The database is locked.',
   6: 'The database is locked.',

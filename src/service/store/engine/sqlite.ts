@@ -21,10 +21,10 @@ interface OpenSqlite {
 /**
  * Opens a store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
  *
- * One connection commits transactions in groups. A commit waits for the disk, and this wait is most of the cost, so all
- * transactions that arrive meanwhile share the next commit. They run in sequence, and are answered when the group is
- * durable. A transaction that reads after a write gets a savepoint. If a transaction without one fails amid its writes,
- * the whole group runs again with savepoints.
+ * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so all
+ * transactions that arrive during this wait share the next commit. They run in sequence, and are answered when the
+ * group is durable. A transaction that reads after a write gets a savepoint. If a transaction without one fails amid
+ * its writes, the whole group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
@@ -90,7 +90,7 @@ class GroupCommittingStore implements Store {
   readonly #checkFiles: () => void
   /** The epoch of the clock at the end of the last read. Each world has its own. */
   #epoch: unknown
-  /** Opened by the first read. */
+  /** The connection for reads. The first read opens it. */
   #reader: { connection: Connection; tx: Transaction } | undefined
   #draining: Promise<void> | undefined
   #closed = false
@@ -125,8 +125,8 @@ class GroupCommittingStore implements Store {
   }
 
   /**
-   * Reads on a separate connection: in WAL mode readers wait for no writer. A database in memory has only one
-   * connection.
+   * Reads on a separate connection, because in WAL mode readers do not wait for writers. A database in memory has only
+   * one connection.
    */
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#path === ':memory:') return this.transaction(work)
@@ -231,7 +231,7 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // If no job could begin, all other waiting jobs would only wait just as long for the same error.
+      // If no job could begin, the waiting jobs would get the same error after the same wait. They fail now instead.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return

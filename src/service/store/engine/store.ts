@@ -83,11 +83,14 @@ export interface Transaction {
   /** Waits for the lock with this name, and keeps it until the transaction ends. */
   lock(name: string): Promise<void>
   /**
-   * Locks everything that belongs to a party. A transaction that has to wait does not keep its connection, as it would
-   * with `lock`: it may be rolled back here and run again when its turn comes. It keeps its claims meanwhile.
+   * Locks everything that belongs to a party. Unlike with `lock`, a transaction that has to wait gives up its
+   * connection: it may be rolled back here and run again when its turn comes. It keeps its claims while it waits.
    */
   lockParty(partyId: string): Promise<void>
-  /** Declares that the following statements lock rows of several parties. A shared transaction is run again alone. */
+  /**
+   * Declares that the following statements lock rows of several parties. If the transaction is shared, it is rolled
+   * back and runs again alone.
+   */
   runAlone(): void
 }
 
@@ -103,7 +106,10 @@ export interface TransactionOptions {
    * refused.
    */
   claim?: string | undefined
-  /** A name for the work it does. If one such transaction could not be shared, later ones are not tried as shared. */
+  /**
+   * A name for the work it does. If a transaction of this kind once could not be shared, later ones are no longer
+   * shared.
+   */
   kind?: string | undefined
   /**
    * Whether it reads and changes everything. No other transaction of any process then runs meanwhile. This has no
