@@ -63,7 +63,7 @@ export function findInvitations(
   return all.where('customerInvitations.id', 'in', ids).execute()
 }
 
-/** Finds the invitation with that page token, of any party: the holder of the token was invited. */
+/** Finds the invitation with that page token, whichever party it belongs to. The holder of the token was invited. */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]
 }

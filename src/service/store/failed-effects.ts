@@ -77,7 +77,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
     .where('recordId', '=', recordId),
 )
 
-/** Changes when a record's effect is due, and nothing else. */
+/** Changes only the time when a record's effect is due. */
 export async function moveDue(
   tx: Transaction,
   { table, column }: DueColumn,
@@ -88,7 +88,9 @@ export async function moveDue(
     where "partyId" = ${partyId} and "id" = ${recordId} and ${at} = ${fromMs}`.execute(tx.db)
 }
 
-/** Deletes failed effects whose record a request changed meanwhile, at most `limit`. Returns how many it deleted. */
+/**
+ * Deletes up to `limit` failed effects whose records have since been changed by a request. Returns how many it deleted.
+ */
 export async function deleteSettledEffects(
   tx: Transaction,
   places: Readonly<Record<TimedKind, DueColumn>>,

@@ -9,7 +9,7 @@ import type { FaultRow } from './schema/faults.ts'
 
 /** The maximum number of rules, since each request is compared with all of them. */
 export const maxRules = 100
-/** The place of the first rule set by an operation. The rules of a file come before it. */
+/** The place of the first rule that an operation sets. The rules of a file have lower places. */
 const firstSetPlace = 1_000
 
 /** A stored rule with its JSON parsed. */
@@ -31,7 +31,7 @@ export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
 }
 
 /**
- * Sets a rule, as the last one or in place of the one with the same name. Its counts begin at zero.
+ * Sets a rule. It replaces the rule with the same name, or becomes the last rule. Its counts begin at zero.
  * @param rules The current rules, locked.
  */
 export async function putFault(
@@ -47,7 +47,7 @@ export async function putFault(
   await change(tx, { before: rules, gone: [id], put: [put] })
 }
 
-/** Replaces the rules of an earlier file, and those with the same names, by the rules of a file. */
+/** Stores the rules of a file. They replace the rules of an earlier file, and all rules with the same names. */
 export async function replaceFileFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
@@ -89,7 +89,7 @@ interface Change {
 }
 
 /**
- * Changes the rules and publishes their number along with the time. If no `stale` rule remains, it deletes the earlier
+ * Changes the rules and stores their number in the clock's row. If no `stale` rule remains, it deletes the earlier
  * states.
  */
 async function change(tx: Transaction, { before, gone, put }: Change): Promise<void> {
@@ -108,7 +108,7 @@ function isStale({ rule }: StoredRule): boolean {
 
 const insert = writing((db, row: FaultRow) => db.insertInto('faults').values(row))
 
-/** Counts a request at each matching rule, and the hit at the rule that is applied. */
+/** Counts a request for each matching rule, and a hit for the rule that is applied. */
 export async function countRequest(
   tx: Transaction,
   matched: readonly string[],

@@ -5,7 +5,10 @@ import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The identity of a request: the party it acts on, and the SHA-256 of its Idempotency-Key and of itself. */
+/**
+ * The identity of a request: the party it acts on, the SHA-256 of its Idempotency-Key, and the SHA-256 of its method,
+ * path and body.
+ */
 export interface RequestHashes {
   partyId: string
   key: string
@@ -47,8 +50,8 @@ export function shortHash(hash: string): string {
 export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
 /**
- * Selects the service time at which the last operation with a remembered key finished. It is part of the query that
- * reads the clock.
+ * Selects the service time at which the last operation with a stored key finished. The query that reads the clock
+ * contains it.
  */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))

@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** Finds the link with that page token, of any party: the holder of the token is invited. */
+/** Finds the link with that page token, whichever party it belongs to. The holder of the token is invited. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')
@@ -41,7 +41,7 @@ export function listLinks(
 
 const walk = walking('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
 
-/** Revokes all links of a party that still admit agents. */
+/** Revokes all active links of a party. */
 export async function revokeLinksOf(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   await tx.db
     .updateTable('invitationLinks')

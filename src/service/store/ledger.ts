@@ -34,8 +34,8 @@ export async function postAll(
 }
 
 /**
- * Enters postings on several wallets. Their rows change in the order of their ids, so that two wallets that pay each
- * other do not deadlock.
+ * Enters postings on several wallets. The wallets' rows are updated in the order of their ids, so that two transactions
+ * between the same wallets do not deadlock.
  */
 export async function postBetween(
   tx: Transaction,
@@ -71,7 +71,9 @@ export async function postBetween(
   )
 }
 
-/** Adds the postings to the journal at the end: a savepoint that is rolled back posts nothing. */
+/**
+ * Adds the postings to the journal at the end of the transaction, so that a savepoint that is rolled back adds none.
+ */
 async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
   tx.journal.postings.push(...posted.flat())
 }
@@ -79,12 +81,15 @@ async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[
 const insertEntries = insertingSeveral('ledgerEntries')
 
 /**
- * The maximum number of entries scanned for one wallet. Entries have no index by wallet, since every posting would pay
- * for it.
+ * The maximum number of entries scanned for one wallet. Entries have no index by wallet, because it would slow down
+ * every posting.
  */
 const maxScanned = 20_000
 
-/** Returns the newest entries of a wallet before an id. A page may end early; the next one continues after it. */
+/**
+ * Returns the newest entries of a wallet before an id. A page may have fewer entries than requested; the next page
+ * continues after it.
+ */
 export async function walletEntries(
   { db }: Transaction,
   { partyId, walletId }: { partyId: string; walletId: string },
@@ -121,8 +126,8 @@ const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
 export const maxLedgerSearched = 20_000
 
 /**
- * Returns the ledger entries that these records caused, oldest first. Entries have no index by record, since every
- * posting would pay for it: the search begins at an id that sorts before them.
+ * Returns the ledger entries that these records caused, oldest first. Entries have no index by record, because it would
+ * slow down every posting. Instead, the search begins at an id that sorts before them.
  */
 export async function ledgerOfRecords(
   { db }: Transaction,

@@ -13,7 +13,7 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
-        // An injected fault is no change by a caller, so hosts are not notified of it.
+        // An injected fault is not a change by a caller, so hosts are not notified of it.
         .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)

@@ -73,7 +73,7 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
-/** A person cannot look through more grants. Only the newest are returned. */
+/** The maximum number of grants in a list for a person. The list has the newest grants. */
 const maxGrants = 200
 
 /** Returns a user's working grants, newest first, optionally those of one application. */
@@ -103,7 +103,7 @@ export function grantsOfUser(userId: string) {
   return grants.where('oauthGrants.userId', '=', userId)
 }
 
-/** Filters another table: selects the grants to the application that a column refers to. */
+/** Filters another table: selects the grants of the application whose client id is in a column. */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))

@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // Keeps the user code. A device code that was found by its id is saved without it.
+        // Keeps the stored user code, because a device code that was found by its id is saved without one.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )
@@ -69,18 +69,21 @@ export async function deleteRecordsOfUser(tx: Transaction, userId: string): Prom
 /** Deletes expired records and returns how many it deleted. */
 export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
-/** Registered clients, and documents by which clients describe themselves. The id of either is in `uid`. */
+/**
+ * The kinds of stored clients: registered clients, and clients that describe themselves in a document. `uid` has the
+ * client's id.
+ */
 type ClientModel = 'Client' | 'ClientDocument'
 
 /** How long a client that was never connected is kept. */
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
-  // A client that was connected is kept, because its connection may be renewed. A client with a grant of its own was
-  // registered by a party.
+  // A client that was ever connected is kept, because its connection may be renewed. A client with its own grant is an
+  // application, which its party registered.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
-/** Delete the oldest clients that were never connected, and return how many they deleted. */
+/** Functions that delete the oldest clients that were never connected, and return how many they deleted. */
 export const deleteUnusedClients = {
   Client: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('Client')),
   ClientDocument: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('ClientDocument')),

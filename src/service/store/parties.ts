@@ -124,7 +124,7 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
   return after
 }
 
-/** Writes an event that a party, or its members, changed. */
+/** Writes an event for a change of a party or its members. */
 export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number): void {
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }

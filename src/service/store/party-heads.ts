@@ -19,7 +19,7 @@ export const findPartyHead = finderOf('partyHeads', 'partyId')
 /** The numbers that a head keeps: those of the last activity row and of the last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Reads the last numbers of the parties that have any, with the clock's epoch that they belong to. */
+/** Reads the last numbers of the parties that have any, with the current epoch of the clock. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of: LastNumber) {
   return db
     .selectFrom('partyHeads')
@@ -45,7 +45,7 @@ export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
 
-/** Returns the end of a party's chain that this transaction has deferred, and that is not in the database yet. */
+/** Returns the end of a party's chain that this transaction has deferred but not written yet. */
 export function deferredEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
   return tx.deferred(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
 }
@@ -97,8 +97,8 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
 }
 
 /**
- * Does the work of `extend` and `insertEvents` in one statement, which SQLite does not support. The first event carries
- * the columns of the head.
+ * Does the work of `extend` and `insertEvents` in one statement. SQLite does not support such a statement. The first
+ * event has the columns of the head.
  */
 const extendAndInsert = insertingSeveral(
   'events',

@@ -25,7 +25,7 @@ const insert = inserting('partyInvitations')
 
 export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 
-/** Finds the invitation with that page token, of any party: the holder of the token was invited. */
+/** Finds the invitation with that page token, whichever party it belongs to. The holder of the token was invited. */
 export async function findPartyInvitationByToken(
   tx: Transaction,
   tokenHash: string,

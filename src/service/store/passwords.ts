@@ -17,8 +17,8 @@ export async function savePassword(tx: Transaction, row: PasswordRow): Promise<v
 }
 
 /**
- * Counts an account's wrong passwords since a time, from this source and from anywhere. The caller must hold the
- * account's lock.
+ * Counts an account's wrong passwords since a time, from this source, and from all sources except known browsers. The
+ * caller must hold the account's lock.
  */
 export async function countRefusedPasswords(
   tx: Transaction,

@@ -161,7 +161,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   await changePaymentRequest(tx, request, event, updatedAtMs, changes)
 }
 
-/** Makes a new party the payer of the requests that were sent to its e-mail address or phone number. */
+/** Makes a new party the payer of all requests that were sent to its email address or phone number. */
 export async function assignToNewParty(
   tx: Transaction,
   { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },

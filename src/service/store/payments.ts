@@ -71,8 +71,7 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 const insert = inserting('payments')
 
 /**
- * Writes events for the sender. The recipient gets an event only when the payment arrives, and when a bank takes it
- * back.
+ * Writes events for the sender. The recipient gets events only when the payment arrives and when a bank takes it back.
  */
 function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
@@ -157,7 +156,7 @@ const overdue = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Returns the payments that wait for approval before they go to or from a bank account of a party. */
+/** Returns the payments to or from a bank account of a party that still wait for approval. */
 export async function inReviewOf(
   tx: Transaction,
   by: { partyId: string; externalAccountId: string },

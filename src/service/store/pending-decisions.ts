@@ -35,7 +35,7 @@ export interface DecisionRecord {
 }
 
 /**
- * Returns functions for the calls of one principal that wait for a person. Each function runs in a separate
+ * Returns functions for the calls of one principal that wait for a person's decision. Each function runs in a separate
  * transaction.
  */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
@@ -73,13 +73,13 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row && openDecision(tx, row)
       }),
-    /** Returns whether the call still waits. It reads less than the whole call. */
+    /** Returns whether the call still waits, without decrypting it. */
     isPending: (id: string): Promise<boolean> =>
       store.read(async (tx) => {
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
-    /** Counts a try, unless the same try was counted before. */
+    /** Counts an attempt to carry out the call, unless the same attempt was counted before. */
     tryAgain: (id: string, tries: number): Promise<void> =>
       store.transaction(async (tx) => {
         await tx.db
@@ -161,7 +161,7 @@ interface Sealed {
   what: 'call' | 'answer'
 }
 
-/** Returns the text that names the key of a sealed call or answer. */
+/** Returns the text from which the key that seals a call or an answer is derived. */
 export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
 
 async function sealValue(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {

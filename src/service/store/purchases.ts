@@ -55,7 +55,10 @@ export function releasePurchase(
   return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
 }
 
-/** Refunds part of the captured amount by a separate transaction. @throws 409, 422 if too little of it is left. */
+/**
+ * Refunds part of the captured amount in a separate transaction.
+ * @throws 409, 422 if too little of the amount is left.
+ */
 export async function refundPurchase(
   { tx, system, atMs }: At,
   { purchase, wallet }: Paid,

@@ -25,7 +25,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // A window that ends later than a new one would was begun by a wrong clock, so it is replaced.
+  // If a window ends later than a new window would end, a wrong clock began it. It is replaced.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const lease = await tx.db
     .insertInto('rateLimits')

@@ -9,24 +9,21 @@ import type { RootKeyRow } from './schema/root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. A retired key
- * is deleted; the secrets that it derived are carried over (`retireRootKeys`).
+ * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. When a key is
+ * retired, it is deleted, and the secrets that it derived are stored (`retireRootKeys`).
  */
 export interface RootKeys {
   /** Signs a text with the newest key. The signature names its key, so it stays valid when a newer key is added. */
   sign(text: string): string
   /** Signs as `sign` does, with the key of that id. */
   signBy(id: number, text: string): string
-  /** Returns a text's signatures by every key, newest first; by retired keys only for lasting texts. */
+  /** Returns a text's signatures by every key, newest first. Retired keys sign only lasting texts. */
   signatures(text: string): string[]
   /**
    * Derives a secret of 64 hexadecimal digits with the key of that id. A retired key does so for lasting texts only.
    */
   derive(id: number, text: string): string
-  /**
-   * Derives as `derive` does, but with a result that never changes, even if keys are added or retired. For lasting
-   * texts.
-   */
+  /** Derives the secret of a lasting text. The secret never changes, even if keys are added or retired. */
   lasting(text: string): string
   newestId: number
   /** The oldest key that is not retired. */
@@ -35,9 +32,7 @@ export interface RootKeys {
   ids: readonly number[]
 }
 
-/**
- * The texts of lasting secrets: few, and needed regardless of records. Their secrets outlive the key that made them.
- */
+/** The few texts whose secrets must outlive the key that derived them. They do not depend on stored records. */
 export const lastingTexts = {
   eventIds: 'ids of events',
   recordedAnswers: 'recorded answers',
@@ -83,17 +78,22 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
   }
 }
 
-/** Returns whether a signature is valid for this text, by any key, retired ones included. */
+/** Returns whether a signature of this text is valid. Signatures by retired keys are valid too. */
 export async function isSignatureOf(tx: Transaction, text: string, signature: string): Promise<boolean> {
   const id = keyOfSignature(signature)
   const derived = await derivedOf(tx, id, text)
   return derived !== undefined && equalSecrets(signature, signatureOf(id, derived))
 }
 
-/** A function that finds the signature of a text that satisfies `is`, by any key, retired ones included. */
+/**
+ * A function that returns the signature of a text for which `is` returns true. It tries all keys, including retired
+ * ones.
+ */
 export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
 
-/** Makes a function that finds signatures with keys loaded once, for records that are known by a signature's hash. */
+/**
+ * Makes a function that finds signatures for records that are stored with a signature's hash. It loads the keys once.
+ */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
   return async (text, is) => {
@@ -122,7 +122,7 @@ async function derivedOf(tx: Transaction, id: number, text: string): Promise<str
   return row && openCarried(tx, row)
 }
 
-/** Adds a key, the newest from now on. Returns its id. */
+/** Adds a key, which is the newest from now on. Returns its id. */
 export async function addRootKey(tx: Transaction, system: System, createdAtMs: number): Promise<number> {
   await tx.lock('root keys')
   const id = (await rootKeys(tx)).newestId + 1
@@ -160,7 +160,7 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   tx.journal.keysVersion = undefined
 }
 
-/** Returns the text that names the key sealing a carried secret. */
+/** Returns the text from which the key that seals a carried secret is derived. */
 export function carriedBox(keyId: number, textHash: string): string {
   return `carried secret ${keyId} ${textHash}`
 }

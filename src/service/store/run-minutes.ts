@@ -11,14 +11,14 @@ export interface RunScope {
   partyId: string
   agentId?: string | undefined
   host?: string | undefined
-  /** Only runs that were active in this range on the service's clock, both ends included. */
+  /** Selects only runs that were active between these times on the service's clock, inclusive. */
   fromMs?: number | undefined
   untilMs?: number | undefined
 }
 
 const minuteMs = 60_000
 
-/** Returns the beginning of the minute of a moment. */
+/** Returns the beginning of the minute that contains a time. */
 const minuteOf = (ms: number) => ms - (ms % minuteMs)
 
 /** An entry of a run, and the money that it took from the party's available balance. */
@@ -38,7 +38,7 @@ export function totalsOf(entries: readonly Counted[]): Pick<RunMinuteRow, 'calls
   }
 }
 
-/** Adds the entries of one run to its totals of each minute. */
+/** Adds the entries of one run to the run's totals for each minute. */
 export async function addToMinutes(tx: Transaction, entries: readonly Counted[], recordedAtMs: number): Promise<void> {
   for (const [minute, of] of Map.groupBy(entries, ({ row }) => minuteOf(row.atMs))) {
     const row = of[0]?.row
@@ -48,7 +48,7 @@ export async function addToMinutes(tx: Transaction, entries: readonly Counted[],
   }
 }
 
-/** Adds to the totals of a run in one minute. */
+/** Adds to the totals of a run for one minute. */
 const addToMinute = writing((db, row: RunMinuteRow) =>
   db
     .insertInto('runMinutes')
@@ -99,7 +99,8 @@ export async function bucketsOfRuns({ db }: Transaction, scope: RunScope, bucket
     let runs = db.selectFrom('runs').select('id').where('partyId', '=', partyId)
     if (agentId !== undefined) runs = runs.where('agentId', '=', agentId)
     if (host !== undefined) runs = runs.where('host', '=', host)
-    // PostgreSQL cannot turn this condition into a join, which takes seconds if it misjudges the number of runs.
+    // The `is true` keeps PostgreSQL from turning this condition into a join. A join takes seconds if PostgreSQL
+    // misjudges the number of runs.
     query = query.where(sql<boolean>`(${sql.ref('runId')} in (${runs})) is true`)
   }
   const sum = (name: 'calls' | 'refused' | 'spentCents') => sql<string | number>`sum(${sql.ref(name)})`.as(name)

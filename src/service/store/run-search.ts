@@ -3,7 +3,7 @@ import { type PageOf, pageOf } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import type { RunEntryRow } from './schema/runs.ts'
 
-/** The requested part of a search: the next matches after a row, in the order of the search. */
+/** One page of a search: the matches after a row, in the order of the search. */
 export interface SearchPage {
   limit: number
   /** Null to begin with the first match. */
@@ -20,8 +20,8 @@ interface TextScope {
 }
 
 /**
- * Returns entries of all runs whose stored details contain a text, in upper or lower case. A page may end early; the
- * next one continues after the searched entries.
+ * Returns entries of all runs whose stored details contain a text, ignoring case. A page may have fewer entries than
+ * requested; the next page continues after the searched entries.
  */
 export async function entriesWithText(
   tx: Transaction,
@@ -31,7 +31,7 @@ export async function entriesWithText(
   const [order, follows] = isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
   const all = tx.db.selectFrom('runEntries').where('partyId', '=', partyId).orderBy('id', order)
   const portion = fromId === null ? all : all.where('id', follows, fromId)
-  // Details are JSON, so the text is compared as JSON would write it.
+  // Details are stored as JSON, so the text is escaped in the same way before the comparison.
   const written = JSON.stringify(text).slice(1, -1)
   const detail = sql.ref('detail')
   const rows = await tx.db

@@ -21,8 +21,8 @@ export interface NotedEntry {
 }
 
 /**
- * Enters recorded entries and updates their runs in the order of their ids, so that two such transactions do not
- * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it entered.
+ * Inserts recorded entries and updates their runs in the order of the runs' ids, so that two such transactions do not
+ * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it inserted.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
   // This transaction locks the rows of many parties' runs until it ends, and no request should wait for it.
@@ -41,7 +41,7 @@ export async function insertRunEntries(tx: Transaction, noted: readonly NotedEnt
   return entries
 }
 
-/** Links entries of replayed or repeated calls to the call that was carried out. */
+/** Links the entries of replayed or repeated calls to the entry of the original call. */
 async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
   const originals = new Map<string, string>()
   const entries: NotedEntry[] = []
@@ -62,7 +62,7 @@ async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Prom
   return entries
 }
 
-/** The maximum number of calls of a run and operation that are searched for one with the same key. */
+/** The maximum number of calls of a run and an operation that are searched for a call with the same key. */
 const maxSearched = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
@@ -94,7 +94,7 @@ export interface RecordOfRun {
   instanceId: string | null
 }
 
-/** The tables of records for which due effects move money without a call. */
+/** The tables with records whose due effects move money without a call. */
 const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
 
 /** Returns the records among these ids that came from runs of the party. */
@@ -121,7 +121,7 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
     ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
-    // A run belongs to its agent even if the party's own key or user called in it too.
+    // A run belongs to its agent even if the party's own key or a user also made calls in it.
     agentId: entries.findLast(({ row }) => row.agentId !== null)?.row.agentId ?? null,
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
@@ -151,7 +151,7 @@ const upsert = writing((db, row: RunRow) =>
     ),
 )
 
-/** Returns a party's runs, the most recently active first. A page continues after a `lastEntryId`. */
+/** Returns a party's runs, the most recently active first. The page begins after a run's `lastEntryId`. */
 export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
   const { partyId, agentId, host, fromMs, untilMs } = scope
   let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
@@ -181,7 +181,7 @@ export interface EntryScope {
   untilMs?: number | undefined
 }
 
-/** An entry as it is listed; its details are read when it is opened. */
+/** An entry in a list. Its details are read only when the entry is opened. */
 export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
@@ -202,8 +202,8 @@ export interface EntryPage {
 export const maxScanned = 10_000
 
 /**
- * Returns entries of a run. If few entries pass the filter, a page ends early and the next one continues after the
- * scanned entries. So a page of a long run costs no more than one of a short run.
+ * Returns entries of a run. If few entries pass the filter, a page has fewer entries than requested, and the next page
+ * continues after the scanned entries. So a page of a long run costs no more than a page of a short run.
  */
 export async function listRunEntries(
   tx: Transaction,
@@ -212,8 +212,8 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Most calls have the outcome `done`, so for these calls the tool is the rarer condition. For all others the outcome
-  // is.
+  // Most calls have the outcome `done`, so the filter by tool is the narrower one for them. For any other outcome, the
+  // filter by outcome is.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))

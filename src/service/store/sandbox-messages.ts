@@ -16,7 +16,7 @@ interface Message extends MessageFacts {
   about: { partyId: string; id: string; agentId: string | null }
 }
 
-/** Stores a message that production would send, in the transaction of the change it reports. */
+/** Stores a message that production would send. It is stored in the same transaction as the change that it reports. */
 export function keepMessage(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   { kind, to, about, ...facts }: Message,
@@ -43,7 +43,7 @@ export function keepMessage(
 
 const insert = inserting('sandboxMessages')
 
-/** The messages of a party; for an agent, only those it caused. Optionally only those to one address. */
+/** A filter for the messages of a party. An agent gets only the messages that it caused. */
 interface MessageScope {
   partyId: string
   agentId: string | null

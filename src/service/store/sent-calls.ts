@@ -43,7 +43,7 @@ const callOf = prepared((db, of: Pick<SentCallRow, 'partyId' | 'id'>) =>
   db.selectFrom('sentCalls').selectAll().where('partyId', '=', of.partyId).where('id', '=', of.id),
 )
 
-/** Updates the row even if it keeps its values, because a skipped update would not return the stored row. */
+/** Updates the row even if no value changes, because a skipped update would not return the stored row. */
 const keepOver = prepared((db, { overMs, ...row }: SentCallRow & { overMs: number }) => {
   const [sealed, sentAtMs] = [sql.ref<string>('sentCalls.sealed'), sql.ref<number>('sentCalls.sentAtMs')]
   const isOver = sql`${sentAtMs} <= ${overMs}`

@@ -15,15 +15,15 @@ export const asFilled = '(as filled)'
 
 interface NewSnapshot {
   name: string
-  /** The time that the service's clock returns to; null for the one that the world defines. */
+  /** The time to which a restore sets the service's clock; null for the time that the world defines. */
   clockMs: number | null
   /** Real time. */
   savedAtMs: number
 }
 
 /**
- * Stores the world for resets, as it is at the end of the transaction. It does not contain secrets that a start sets
- * later.
+ * Stores the world, as it is at the end of the transaction, for later resets. It does not contain the secrets that a
+ * start sets afterwards.
  */
 export function keepAsFilled(tx: Transaction, system: System): void {
   tx.atEnd(keepFilled, system)
@@ -55,7 +55,7 @@ export async function saveSnapshot(
   return row
 }
 
-/** Replaces the world by a snapshot. Call it in an exclusive transaction. */
+/** Replaces the world with a snapshot. Call it in an exclusive transaction. */
 export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
   // A start may have set the secrets of the world's keys. These secrets stay valid after the restore.
   const seeded = await seededCredentials(tx)
@@ -73,7 +73,7 @@ export async function findSnapshot(tx: Transaction, name: string): Promise<Snaps
   return tx.db.selectFrom('snapshots').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** Returns the snapshots that were saved on request, newest first. */
+/** Returns the snapshots that a caller saved, newest first. */
 export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageOf<SnapshotRow>> {
   return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', asFilled), page)
 }

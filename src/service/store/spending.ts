@@ -47,7 +47,7 @@ function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }
     .where('partyId', '=', partyId)
 }
 
-/** A change in the amount spent: an addition or a correction. */
+/** A change of the amount spent: new spending, or a correction of earlier spending. */
 export interface Difference {
   cents: number
   /** When the spending started. It counts in the day and month of this time. */
@@ -56,7 +56,7 @@ export interface Difference {
   nowMs: number
 }
 
-/** Counts spending of an agent, or of the party itself. */
+/** Adds spending by an agent, or by the party itself, to the totals. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
@@ -76,7 +76,9 @@ function addition({ cents, atMs }: Difference): Added {
 
 const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
-/** Adds to the total of the same day, replaces that of an earlier day, and leaves a later one unchanged. */
+/**
+ * Adds to the total if it is of the same day, replaces the total of an earlier day, and keeps the total of a later day.
+ */
 function addToTotals(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
   const total = (start: string, cents: string) =>

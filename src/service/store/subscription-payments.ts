@@ -45,7 +45,7 @@ const chargesBetween = prepared((db, of: Charges) =>
 
 export const insertCharge = inserting('subscriptionPayments')
 
-/** Returns the total charges of a party's subscriptions, by subscription id. */
+/** Returns the total amount charged for each of these subscriptions of a party, by subscription id. */
 export async function chargedCents(
   tx: Transaction,
   partyId: string,

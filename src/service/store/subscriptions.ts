@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * Finds a subscription of any party, for pages of the payer, who has no credential: by its id, or by the payment intent
- * of payment 1.
+ * Finds a subscription of any party by its id, or by the payment intent of payment 1. This is for pages of the payer,
+ * who has no credential.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -132,8 +132,8 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 }
 
 /**
- * Writes the new states of several subscriptions. Each charge adds a row under its payment's number, a transaction, and
- * a posting into the merchant's wallet. The database allows one such row for each number.
+ * Writes the new states of several subscriptions. Each charge adds a row with its payment's number, a transaction, and
+ * a posting to the merchant's wallet. The database allows one row for each number.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -211,7 +211,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 
 /**
  * Returns whether the payer gets a message that the payments end (docs/service.md#canceling-a-subscription). Only a
- * payer who had agreed to them does.
+ * payer who had agreed to the payments gets it.
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

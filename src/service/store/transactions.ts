@@ -69,7 +69,7 @@ const markReturned = changingOne(
   ({ id }) => `transaction ${id}`,
 )
 
-/** Finds one movement of money with the party on one side. */
+/** Finds a transaction if the party is its payer or its recipient. */
 export async function findTransaction(
   tx: Transaction,
   partyId: string,
@@ -83,7 +83,10 @@ const transactionById = prepared((db, by: { id: string }) =>
   db.selectFrom('transactions').selectAll().where('id', '=', by.id),
 )
 
-/** Returns the movements into and out of a party's wallets, newest first. No movement has one party on both sides. */
+/**
+ * Returns the transactions that moved money into or out of a party's wallets, newest first. No transaction has the same
+ * party on both sides.
+ */
 export async function listTransactions(
   tx: Transaction,
   scope: ListScope,
@@ -110,7 +113,7 @@ export async function listTransactions(
 
 const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** Returns the transactions that record the arrival of the money of a party's payments. */
+/** Returns the transactions that record the arrival of the money of these payments. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

@@ -45,7 +45,7 @@ const oneUserOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('users').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** Finds the oldest active owner: in the sandbox, the seeded one. */
+/** Finds the oldest active owner. In the sandbox, this is the owner that the initial world contains. */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')

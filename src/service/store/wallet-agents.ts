@@ -35,7 +35,7 @@ export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'p
   await attachments.where('agentId', '=', agent.id).execute()
 }
 
-/** An agent at a wallet of its party. */
+/** An agent and a wallet of its party. */
 type Place = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
 
 /** Makes an attached wallet the only default of the agent. */
@@ -76,7 +76,8 @@ function attachedTo(tx: Transaction, { id: walletId, partyId }: OfParty) {
   return (
     tx.db
       .selectFrom('walletAgents')
-      // SQLite processes a cross join in this order. Otherwise it would sort all agents of the party.
+      // SQLite processes the tables of a cross join in the order given. Without the cross join, it would sort all
+      // agents of the party.
       .crossJoin('agents')
       .whereRef('agents.id', '=', 'walletAgents.agentId')
       .whereRef('agents.partyId', '=', 'walletAgents.partyId')

@@ -56,7 +56,7 @@ const heldByAgent = prepared((db, by: { partyId: string; agentId: string; permis
     .where('permission', '=', by.permission),
 )
 
-/** An agent at a wallet of the party. */
+/** An agent and a wallet of the party. */
 type Place = Omit<WalletPermissionRow, 'permission'>
 
 /** Gives an agent permissions on a wallet. */

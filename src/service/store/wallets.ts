@@ -32,7 +32,7 @@ export async function namesOfWallets(
   return new Map(rows.map(({ id, displayName }) => [id, displayName ?? '']))
 }
 
-/** Returns the wallets of a party that an agent may see, or all. */
+/** Returns the ids of a party's wallets; for an agent, only those that it may see. */
 export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
   return (await walletsHeld(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
 }
@@ -60,8 +60,8 @@ export interface PayingWallet {
 }
 
 /**
- * Finds the wallet of its own party that an agent pays from, with everything that decides whether it may pay, in one
- * statement.
+ * Finds the wallet of its own party that an agent pays from. In the same statement, it reads everything that decides
+ * whether the agent may pay.
  */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
@@ -95,7 +95,7 @@ const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
     .where('parties.id', '=', by.partyId),
 )
 
-/** Finds the wallet of its own party that an agent pays from. */
+/** Finds the default wallet of an agent: the wallet of its own party that it pays from. */
 export async function agentDefaultWallet(
   tx: Transaction,
   partyId: string,
@@ -139,7 +139,7 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 /**
  * Adds the changes of postings to a wallet's current balances, so that concurrent payments do not overwrite each other
  * and no more is spent than the wallet has. If a bank takes back a deposit that was already spent, the balance may be
- * below zero by that amount. The wallet then only receives money.
+ * below zero by that amount, and the wallet can then only receive money.
  * @throws StaleWriteError when the wallet no longer has the money, or when its status changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {

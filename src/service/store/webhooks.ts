@@ -89,10 +89,10 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 )
 
 /**
- * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time to send those that it
- * receives. The statement reads the current `nextDueAtMs` of the row, since other transactions also write it. A failing
- * webhook keeps its pause.
- * @throws StaleWriteError if another process has already done so.
+ * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time to send the events that it
+ * subscribes to. The statement reads the current `nextDueAtMs` of the row, since other transactions also write it. A
+ * failing webhook keeps the time of its next attempt.
+ * @throws StaleWriteError if another process has already marked them.
  */
 export const markProcessed = changingOne(
   (db, values: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
@@ -114,8 +114,8 @@ type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: num
 
 /**
  * Writes a webhook's health after a turn of sending, and the time of its next turn. The first statement waits for
- * transactions that add deliveries, so that the second one sees these deliveries. A statement that waits itself would
- * not see them.
+ * transactions that add deliveries, so that the second one sees these deliveries. If the second statement itself
+ * waited, it would not see them.
  */
 export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await saveHealth(tx, turn)
@@ -143,7 +143,10 @@ export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Skips to the current events after a new world began, so that the initial events of this world are not sent. */
+/**
+ * Marks all current events as processed after a new world begins, so that the initial events of this world are not
+ * sent.
+ */
 export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
 
 const skipToHeads = writing((db, _none: object) =>

@@ -13,7 +13,7 @@ export const credentials = table({
   displayPrefix: text,
   /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
   scopes: nullable(text),
-  /** Whether the seed created it. A start can set the secret of such a credential. */
+  /** Whether a start may set its secret. Such a credential was created with the world. */
   seeded: flag,
   revokedAtMs: nullable(bigint),
   /** The end of the grace period after a rotation. */

@@ -11,8 +11,8 @@ const declared: readonly (readonly [name: string, table: Table])[] = Object.entr
 export const schemaVersion = 1
 
 /**
- * Identifies a database with exactly these tables; other pre-releases have other tables. Until the first release the
- * schema has no history: to change it, edit the declaration. A database with another digest is not used.
+ * A digest that identifies a database with exactly these tables. Other pre-releases have other tables. Until the first
+ * release the schema has no history: to change it, edit the declaration. A database with another digest is not used.
  */
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 
@@ -49,7 +49,7 @@ function indexesOf(dialect: Dialect, name: string, table: Table): string[] {
   const byColumns = (kind: string) => (columns: string) =>
     index(kind, columns.replaceAll(' ', '_'), `(${quoted(columns.split(' '))})`)
   return [
-    // The key's own index makes another over the same columns unnecessary.
+    // Leaves out an index over the columns of the primary key, which has its own index.
     ...$indexes.filter((columns) => columns !== key).map(byColumns('index')),
     ...$uniqueIndexes.map(byColumns('unique index')),
     ...Object.entries($namedIndexes).map(([suffix, of]) => index('index', suffix, of)),

@@ -2,8 +2,8 @@ import type { EventType } from '../../rules/event-types.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * The outbox: the events of a party's records in commit order (docs/service.md#events). A party and a number identify
- * an event.
+ * The outbox: the events of each party's records in commit order (docs/service.md#events). The party and the number
+ * identify an event.
  */
 export const events = table({
   partyId: text,
@@ -15,7 +15,7 @@ export const events = table({
   type: text as Column<EventType>,
   /** The record that changed. The event's type implies the kind of record. */
   resourceId: text,
-  /** The agent whose card or request changed. The party's other agents do not see the event. */
+  /** The agent whose record changed, such as a card or a request. The party's other agents do not see the event. */
   agentId: nullable(text),
   /** On the service's clock, which the sandbox moves. */
   createdAtMs: bigint,

@@ -8,8 +8,8 @@ export const idempotencyRecords = table({
   /** The first half of the SHA-256 of method, path and canonical body. */
   fingerprint: text,
   /**
-   * `unresolved`: accepted but answered 503, so the caller must repeat the request. `finished`: `status` and `answer`
-   * are replayed.
+   * `unresolved` means that the request was accepted but answered with 503, so the caller must repeat it. `finished`
+   * means that a repeated request gets the stored `status` and `answer`.
    */
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),

@@ -14,7 +14,9 @@ export const ledgerEntries = table({
   sourceId: nullable(text),
   amountCents: bigint,
   createdAtMs: bigint,
-  /** The party of the wallet. For an account outside the service, the party of the wallet that the posting concerns. */
+  /**
+   * The party that owns the wallet. For an account outside the service, the party that owns a wallet of the posting.
+   */
   partyId: text,
   $tenant: 'partyId',
   $checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },

@@ -4,7 +4,10 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** The payments and transfers of parties, deposits included. */
 export const payments = table({
   id: text,
-  /** `payment` is a payment in the API; the others are transfers, `internal` between two wallets of the party. */
+  /**
+   * `payment` is a payment in the API. All other kinds are transfers; `internal` is a transfer between two wallets of
+   * the party.
+   */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
   /** The owner of the wallet: the sender, or the recipient of a deposit. */
   partyId: text,
@@ -30,7 +33,7 @@ export const payments = table({
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
-  /** Whether an agent of another party started it, under this party's grant. */
+  /** Whether an agent of another party started it, as permitted by a grant of this party. */
   delegated: flag,
   version: integer,
   amountCents: bigint,

@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Handles that a party gave up, without the `@`. No other party can take them until `untilMs`. */
+/** A handle that a party gave up, without the `@`. No other party can take it until `untilMs`. */
 export const releasedHandles = table({
   handle: text,
   partyId: text,

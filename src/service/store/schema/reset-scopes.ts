@@ -1,16 +1,17 @@
 import type { Tables } from './tables.ts'
 
 /**
- * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). `world`: its rows belong to
- * the world, so they are saved and restored. `forgotten`: they record requests to the previous world, so they are
- * deleted. `kept`: they belong to the service or to the people and programs that use it.
+ * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). The rows of a `world` table
+ * belong to the world, so they are saved and restored. The rows of a `forgotten` table record requests to the previous
+ * world, so they are deleted. The rows of a `kept` table belong to the service or to the people and programs that use
+ * it.
  */
 type ResetScope = 'world' | 'forgotten' | 'kept'
 
 /** A snapshot is JSON, which cannot hold bytes. */
 type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
 
-/** The category of each table. A new table does not compile without a row here. */
+/** The scope of each table. A new table does not compile without an entry here. */
 const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = {
   parties: 'world',
   users: 'world',
@@ -41,7 +42,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   releasedHandles: 'world',
   sandboxMessages: 'world',
   failedEffects: 'world',
-  // Restored in this order: SQLite's trigger on `activity` adds only the resources that are missing.
+  // The resources are restored before `activity`, because SQLite's trigger on `activity` adds only missing resources.
   activityResources: 'world',
   activity: 'world',
   events: 'world',
@@ -55,7 +56,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   runEntries: 'forgotten',
   runMinutes: 'forgotten',
 
-  // Sign-ins and their credentials. A grant whose agent is gone works again once the agent is restored.
+  // Sign-ins and their credentials are kept. A grant whose agent is gone works again once the agent is restored.
   oauthGrants: 'kept',
   oauthRecords: 'kept',
   trustedIssuers: 'kept',

@@ -8,8 +8,8 @@ export const rootKeys = table({
   /** Real time. */
   createdAtMs: bigint,
   /**
-   * The lasting secrets of a retired key (`lastingTexts`), sealed, prefixed with the key that sealed them. Null while
-   * the key is in use.
+   * The sealed lasting secrets of a retired key (`lastingTexts`), prefixed with the id of the key that sealed them.
+   * Null while the key is in use.
    */
   lasting: nullable(text),
 })

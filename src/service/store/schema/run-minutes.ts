@@ -1,6 +1,8 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Totals of a run for each minute in which it has entries. The chart above the list of runs adds them up. */
+/**
+ * Totals of a run for each minute in which it has entries. The chart above the list of runs shows sums of these totals.
+ */
 export const runMinutes = table({
   partyId: text,
   /** The beginning of the minute, on the service's clock. */

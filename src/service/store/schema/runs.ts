@@ -15,7 +15,10 @@ export const runs = table({
   calls: bigint,
   /** Calls that were refused, failed or were declined. */
   refused: bigint,
-  /** The money that its entries took from the party's available balance, holds included, less what came back. */
+  /**
+   * The money that its entries took from the party's available balance, including holds, minus the money that came
+   * back.
+   */
   spentCents: bigint,
   /** The id of its newest failed call; null if none failed. */
   problemId: nullable(text),
@@ -41,7 +44,7 @@ export type RunRow = RowOf<typeof runs>
 /** One entry of a run. It holds no secrets: card numbers and keys in a call are masked before it is written. */
 export const runEntries = table({
   partyId: text,
-  /** `ent_` and a suffix that sorts in the order in which a process recorded the entries. */
+  /** `ent_` and a suffix. Ids sort in the order in which a process recorded the entries. */
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
@@ -49,7 +52,7 @@ export const runEntries = table({
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,
-  /** The response status; null if there was no response, or the entry is no call. */
+  /** The response status; null if there was no response, or if the entry is not a call. */
   status: nullable(integer),
   code: nullable(text),
   amountCents: nullable(bigint),

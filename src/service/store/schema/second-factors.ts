@@ -1,8 +1,8 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * A user's second factor and recent attempts. Its times are real time, like the codes. An authenticator app does not
- * know the sandbox's clock, and moving that clock must not allow more attempts.
+ * A user's second factor and recent attempts. Its times are real time, because an authenticator app does not know the
+ * sandbox's clock. Moving that clock must not allow more attempts either.
  */
 export const secondFactors = table({
   userId: text,
@@ -12,7 +12,7 @@ export const secondFactors = table({
   lastStep: nullable(bigint),
   /** The seed of the secret in the user's app, `<root key>.<nonce>`; null if the user has not enrolled. */
   seed: nullable(text),
-  /** The same for an enrollment that still waits for its first code. */
+  /** The seed of an enrollment that still waits for its first code. */
   pendingSeed: nullable(text),
   $key: ['userId'],
 })

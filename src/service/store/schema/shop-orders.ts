@@ -11,7 +11,7 @@ export const shopOrders = table({
   checkoutId: text,
   cardTransactionId: text,
   status: text as Column<(typeof shopOrderStatuses)[number]>,
-  /** Items, parcels and further charges of the shop, as JSON (`ShopOrderState`). */
+  /** The items, the parcels and the shop's further charges, as JSON (`ShopOrderState`). */
   state: text,
   /** The time of the shop's next automatic step. */
   nextEventAtMs: nullable(bigint),

@@ -7,7 +7,7 @@ export const subscriptionPayments = table({
   amountCents: bigint,
   taxCents: bigint,
   chargedAtMs: bigint,
-  /** The subscription's party, which is the merchant's. */
+  /** The party that owns the subscription, which is the merchant. */
   partyId: text,
   $tenant: 'partyId',
   $key: ['subscriptionId', 'paymentNumber'],

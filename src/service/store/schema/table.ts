@@ -4,7 +4,7 @@ import { type Kysely, PostgresAdapter } from 'kysely'
 export interface Column<Value> {
   readonly type: 'text' | 'integer' | 'bigint' | 'bytes'
   readonly isNullable: boolean
-  /** Only carries the type; it is never set. */
+  /** Exists only for the type and is never set. */
   readonly value?: Value
 }
 
@@ -40,7 +40,7 @@ interface Constraints {
   readonly $keyOnly?: true
 }
 
-/** The columns of a table in their order, and its constraints. */
+/** The columns of a table, in order, and its constraints. */
 export type Table = Constraints & { readonly [column: string]: Column<unknown> | Constraints[keyof Constraints] }
 
 export function table<const Declared extends Table>(declared: Declared): Declared {

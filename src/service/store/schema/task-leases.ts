@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Tasks that only one of several processes performs. `untilMs` is in real time. */
+/** A task that only one of several processes performs at a time. `untilMs` is in real time. */
 export const leases = table({
   name: text,
   holder: text,

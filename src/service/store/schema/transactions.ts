@@ -1,10 +1,10 @@
 import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
 
-/** Money that arrived, as both sides see it. */
+/** A movement of money that arrived. Payer and recipient see the same row. */
 export const transactions = table({
   id: text,
   transactionType: text as Column<'payment' | 'transfer'>,
-  /** The payment, wire or deposit that moved it; for a subscription's charge, its key. */
+  /** The payment, wire or deposit that moved the money; for a subscription's charge, the key of the charge. */
   paymentId: text,
   /** Null if the payer is outside the service. */
   sourcePartyId: nullable(text),
@@ -20,7 +20,7 @@ export const transactions = table({
   subscriptionId: nullable(text),
   /** The party whose books contain it: the payer, or the recipient if the payer is outside. */
   partyId: text,
-  /** When a bank took the money back or returned it. */
+  /** When a bank took the money back or returned it; null if it did not. */
   returnedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['id'],

@@ -1,6 +1,6 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** A permission (`cards.read`, …) of an attached agent on the wallet, one row each. */
+/** One permission, such as `cards.read`, that an attached agent has on the wallet. */
 export const walletPermissions = table({
   walletId: text,
   agentId: text,

@@ -1,7 +1,7 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Addresses that receive a party's events (docs/webhooks.md). Times of sending are real time. */
+/** Addresses that receive a party's events (docs/webhooks.md). The times of deliveries are in real time. */
 export const webhooks = table({
   id: text,
   partyId: text,
@@ -12,7 +12,10 @@ export const webhooks = table({
   enabledEvents: text,
   /** JSON object of strings. */
   tags: text,
-  /** The number of its secret. The secret is derived from this number and the root key below, and is not stored. */
+  /**
+   * The number of its secret. The secret is derived from this number and the root key in `secretKeyId`, and is not
+   * stored.
+   */
   secretNumber: integer,
   secretKeyId: integer,
   /** The root key of the previous secret. */
