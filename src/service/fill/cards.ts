@@ -29,7 +29,7 @@ interface IssuedCard {
   wallet: WalletRow
 }
 
-/** Plans the cards on a party's wallets, and the purchases merchants attempted on them. */
+/** Plans the cards on a party's wallets, and the purchases that merchants attempted with these cards. */
 export function planCards(builder: WorldBuilder, index: number): void {
   for (const [at, card] of (builder.account(index).party.cards ?? []).entries()) {
     const path = ['parties', index, 'cards', at]

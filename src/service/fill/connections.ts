@@ -24,7 +24,10 @@ type Customer = NonNullable<WorldParty['customers']>[number]
 const dayMs = 24 * 60 * 60 * 1000
 const lastsMs = 30 * dayMs
 
-/** Plans the grants of other parties to a party's agents. A revoked grant and its cards exist until the revocation. */
+/**
+ * Plans the grants of other parties to a party's agents. A revoked grant, with its cards, is active until its
+ * revocation.
+ */
 export function planGrants(builder: WorldBuilder, index: number): void {
   const { tx, clockMs } = builder.context
   const { id: agentPartyId, party } = builder.account(index)

@@ -17,14 +17,19 @@ interface HistoryEvent {
   apply(): Promise<void>
 }
 
-/** A wallet with its balance after the whole history, and the place in the file that states this balance. */
+/**
+ * A wallet, the balance that the file states for the end of the history, and the position of this balance in the file.
+ */
 export interface Funded {
   wallet: Pick<WalletRow, 'id'>
   balance: number | undefined
   path: Path
 }
 
-/** More effects would take minutes and gigabytes. A weekly subscription over fifty years causes 2,600. */
+/**
+ * The maximum number of effects. More would take minutes and gigabytes. A weekly subscription causes 2,600 effects in
+ * fifty years.
+ */
 const maxEffects = 100_000
 
 /** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
@@ -49,8 +54,8 @@ export class History {
   }
 
   /**
-   * Returns the opening balance of each wallet that leads to the balance in the file. If the file states no balance,
-   * the opening balance just covers all payments from the wallet.
+   * Returns each wallet's opening balance, computed from the balance in the file and the history. If the file states no
+   * balance, the opening balance just covers all payments from the wallet.
    */
   openings(wallets: readonly Funded[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]

@@ -31,7 +31,8 @@ interface Key {
 const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as const satisfies Record<Kind, string>
 
 /**
- * Inserts the credentials of all parties. The first party's first API key and the first agent key are the seeded ones.
+ * Inserts the credentials of all parties. Startup may set the secrets of two of them: the first party's first API key,
+ * and the first agent key.
  */
 export async function insertKeys(builder: WorldBuilder): Promise<void> {
   const keys = builder.accounts.flatMap((_, party) => keysOf(builder, party))
@@ -107,7 +108,7 @@ async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promis
   })
 }
 
-/** Returns the complete key, with the secret from the file or one derived from the database's first key. */
+/** Returns the complete key. Its secret comes from the file, or is derived from the database's first root key. */
 function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, words, file, path }: Key): string {
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
   const whole = wholeCredential(kind, environment, secret)

@@ -24,7 +24,7 @@ interface Sent {
   file: FilePayment
   row: PaymentRow
   from: WalletRow
-  /** Null for a bank, and for a recipient outside the world. */
+  /** The recipient's wallet; null for a bank, and for a recipient outside the world. */
   to: WalletRow | null
   path: Path
 }
@@ -181,15 +181,15 @@ function planSent(builder: WorldBuilder, sent: Sent): void {
 }
 
 /**
- * Returns whether the payment was reviewed. Only payments that wait for a review or a claim can be canceled, so a
- * canceled payment without a claimant was reviewed.
+ * Returns whether the payment was under review. Only payments that wait for a review or a claim can be canceled, so a
+ * canceled payment without a claimant was under review.
  */
 function wasReviewed({ file, row }: Sent): boolean {
   if (file.approval !== undefined || file.status === 'IN_REVIEW' || file.status === 'APPROVAL_DENIED') return true
   return file.status === 'CANCELED' && row.claimant === null
 }
 
-/** Returns the first status of a payment that was not reviewed. */
+/** Returns the first status of a payment that was never under review. */
 function firstStatus(status: PaymentStatus): PaymentStatus {
   if (status === 'CANCELED') return 'PENDING_CLAIM'
   return status === 'RETURNED' ? 'PROCESSING' : status

@@ -23,14 +23,14 @@ import type { WorldBuilder } from './world-builder.ts'
 type Subscription = NonNullable<WorldParty['subscriptions']>[number]
 type Event = NonNullable<Subscription['history']>[number]
 
-/** An event of a subscription, and the billing that results. */
+/** An event of a subscription, and the billing state after it. */
 interface Step extends Billed {
   atMs: number
   path: Path
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** More payments than any real subscription collects. */
+/** The maximum number of payments of one subscription before the world begins. No real subscription collects more. */
 const maxSteps = 10_000
 
 /** Plans a party's subscriptions, each with all payments due before the world begins. */

@@ -116,28 +116,34 @@ export class WorldBuilder {
     return mustFind(this.accounts[index])
   }
 
-  /** Returns the named wallet of a party, else its default. */
+  /** Returns the wallet of a party that has this name; without a name, its default wallet. */
   wallet(index: number, name: string | undefined): WalletRow {
     const { party, wallets } = this.account(index)
     const at = name === undefined ? this.names.defaultWallet(index) : this.names.find(party.wallets, name)
     return mustFind(wallets[at ?? 0])
   }
 
-  /** Returns the named agent, and its position in the file. */
+  /** Returns the agent of a party that has this name, and its position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
     const placed = mustFind(this.names.agent(index, name))
     return { id: mustFind(this.account(placed.party).agentIds[placed.at]), placed }
   }
 
-  /** Returns the wallet that an agent of the party pays from and is paid into, else the party's default. */
+  /**
+   * Returns the wallet that an agent of the party pays from and is paid into. If it has none, returns the party's
+   * default wallet.
+   */
   agentWallet(index: number, at: number): WalletRow {
     const attached = this.account(index).party.agents?.[at]?.wallets ?? []
     const chosen = attached.find(({ isDefault }) => isDefault === true) ?? attached[0]
     return this.wallet(index, chosen?.wallet)
   }
 
-  /** Returns the wallet that a record names, else the one its agent pays from, else the party's default. */
+  /**
+   * Returns the wallet that a record names. Without a name, it is the wallet that the record's agent pays from; without
+   * an agent of the party, the party's default wallet.
+   */
   payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
     const agent = this.agent(index, agentName)
     if (name !== undefined || agent?.placed.party !== index) return this.wallet(index, name)
@@ -165,7 +171,7 @@ export class WorldBuilder {
   }
 }
 
-/** Returns the value. The checks of the file guarantee that it exists. */
+/** Returns the value. It exists, because the file has been checked. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world refers to a record that it does not contain.')
   return thing
@@ -180,11 +186,12 @@ function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
 }
 
 /**
- * A year after the earliest time that an id can encode, which leaves room for records created before the first event.
+ * The earliest time that a file may contain. It is a year after the earliest time that an id can encode, because
+ * records are created before the first event.
  */
 const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 
-/** Requires a year that ids, clocks and RFC 3339 can express, with room before and after. */
+/** Requires a year that ids, clocks and RFC 3339 can express, with a margin on both sides. */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
   return refuseWorld(path, 'must be in the years 1971 to 9995')

@@ -12,13 +12,13 @@ import { endGrant } from './connections.ts'
 
 /**
  * Returns the authorization server's storage. Ids that work like secrets are stored only as hashes. Rate limits for
- * unauthenticated clients apply here, because only requests that passed all earlier checks reach the storage.
+ * unauthenticated clients apply here, so only requests that passed all earlier checks count toward them.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
 }
 
-/** The routes that begin a sign-in, each with the model that it stores. */
+/** The routes that begin a sign-in, each followed by the model that it stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -38,13 +38,14 @@ function boundAdapter(dependencies: Dependencies, model: string, limits: ClientL
   }
 }
 
-/** Returns the client address that rate limits count. `throughNode` puts it on the request's socket. */
+/** Returns the client's address for rate limits. `throughNode` puts it on the request's socket. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }
 
 /**
- * The error for too many requests. An application that began the sign-in receives it too (RFC 6749 section 4.1.2.1).
+ * The error for too many requests. The application that began the sign-in also receives this error (RFC 6749 section
+ * 4.1.2.1).
  */
 class TooManyError extends errors.OIDCProviderError {
   override readonly error_description: string
@@ -97,8 +98,8 @@ function actsOf(ended: OAuthGrantRow | undefined): Act[] {
 }
 
 /**
- * Returns the adapter for grants. Their table also stores the agent that each grant acts as, so a row is created by the
- * person's consent, not here.
+ * Returns the adapter for grants. A grant's row also has the agent that the grant acts as. Therefore the row is created
+ * when the person consents, not by this adapter.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {
@@ -129,7 +130,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of a reference. It takes the place of a record's id when only the id's hash is known. References are
+ * The prefix of a reference, which stands for a record's id when only the hash of the id is known. References are
  * internal: a value that an application presents at an endpoint is never treated as a reference.
  */
 const reference = 'hashed:'

@@ -4,7 +4,9 @@ import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
-/** The limits on how much of its party's money an agent can spend, for the person who chooses the agent. */
+/**
+ * The limits on how much of its party's money an agent can spend. They are shown to the person who chooses the agent.
+ */
 export interface AgentSpending {
   /** The agent's own limits. */
   limits: Limits

@@ -14,8 +14,8 @@ import { clientCredentialsGrant, jwtBearerGrant } from '../tokens/resources.ts'
 import { addressIn } from './adapter.ts'
 
 /**
- * The signature algorithms that an application's assertion may use. There is no `none` and no HS256: a public key must
- * never serve as a shared secret.
+ * The signature algorithms that an application's assertion may use. `none` and HS256 are missing, because an assertion
+ * must be signed, and a public key must never serve as a shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
@@ -86,7 +86,7 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The limits on recorded refusals, per minute and process. They exist because strangers can cause refusals. */
+/** The limits on recorded refusals, per minute and process. They are needed because strangers can cause refusals. */
 const recorded = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {

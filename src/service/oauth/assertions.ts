@@ -82,8 +82,8 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
 }
 
 /**
- * Returns the trusted issuer of the application's assertions. @throws InvalidClient if the party no longer trusts the
- * issuer
+ * Returns the trusted issuer of the application's assertions.
+ * @throws InvalidClient if the party no longer trusts the issuer.
  */
 async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
   const issuer = await findIssuer(tx, by)
@@ -168,7 +168,7 @@ async function accept(
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // A change of the trust ends its grants under the same lock, so no grant is created from the old rules.
+  // A change of the issuer ends its grants under the same lock, so no grant is created by the old rules.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }

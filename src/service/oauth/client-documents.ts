@@ -33,15 +33,15 @@ interface KeptDocument {
 
 /** The shortest and the longest time that a document counts as fresh, in seconds. They override its own headers. */
 const freshSeconds = { min: 300, max: 86_400 } as const
-/** How long a failed read is cached. The server requests the document twice for one page. */
+/** How long a failed read is cached, because the server requests the document twice for one page. */
 const failedForMs = 5_000
 const maxFailures = 1_000
 /** The routes that begin a connection. Other routes belong to an existing connection and use the stored document. */
 const beginnings = ['authorization', 'device_authorization']
 
 /**
- * Returns a fetch function that stores clients' metadata documents in the database. They survive a restart, and a token
- * refresh does not depend on another site.
+ * Returns a fetch function that stores clients' metadata documents in the database. The stored documents survive a
+ * restart, and a token refresh does not depend on another site.
  */
 export function createDocumentFetch(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
@@ -69,7 +69,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
   }
 }
 
-/** Returns the failed read of a document if it caused the refusal of a request. */
+/** Returns the failed read of a document if it is the reason why a request was refused. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined
@@ -136,7 +136,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
 }
 
-/** Returns the reason in words that complete "…, because". */
+/** Returns the reason as a clause that follows "because". */
 function reasonOf(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause.name === 'TimeoutError') return 'its server did not respond in time'

@@ -19,14 +19,14 @@ const bounds = {
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
-/** The most registered clients. Clients that nobody connected are deleted after a day. */
+/** The maximum number of registered clients. Clients that nobody connected are deleted after a day. */
 export const maxClients = 10_000
 /** The number of unused clients that are deleted at once when `maxClients` is reached. */
 const deletedAtOnce = 20
-/** The age at which unused clients may then be deleted. A person takes less time than this to consent. */
+/** The minimum age at which unused clients are then deleted. A person needs less time than this to consent. */
 const minUnusedMs = 60 * 60 * 1000
 
-/** The limits by address. Each counts a request of its kind and returns whether the client may make it. */
+/** The limits by client address. Each function counts one request and returns whether the client may make it. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
@@ -45,7 +45,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < maxClients) return true
-        // Without this, clients registered by one stranger could block all others for a day.
+        // Without this, one stranger could register the maximum number of clients and block all others for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - minUnusedMs, limit: deletedAtOnce })
         return (await countClients(tx, 'Client')) < maxClients
       })
@@ -57,8 +57,8 @@ type Metadata = Record<string, unknown>
 
 /**
  * Returns the metadata to register for a client, which may differ from the requested metadata (RFC 7591 section 2). No
- * client gets a secret, because these clients could not keep one. A client with a redirect address other than https is
- * always registered as native. As a web application, it could redirect over plain http to any host.
+ * client gets a secret, because these clients could not keep one. A client with a redirect address that is not https is
+ * always registered as native, because a web application could redirect over plain http to any host.
  */
 export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
@@ -76,7 +76,7 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** The most bytes of a document to read. The server accepts less. */
+/** The maximum number of bytes to read of a document. The server accepts only smaller documents. */
 const maxMetadataBytes = 8 * 1024
 
 export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {

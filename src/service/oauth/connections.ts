@@ -30,7 +30,7 @@ export interface Connection {
   clientName: string
   /** Whether the party registered it to sign in by itself, without a person. */
   signsInItself: boolean
-  /** The identity provider that signs its agents in; null for all other connections. */
+  /** The identity provider whose assertions sign agents in; null for all other connections. */
   vouchedBy: string | null
   /** The name of its agent, or the names of its agents; null if it acts as the user. */
   agentName: string | null
@@ -118,7 +118,7 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
 
 /**
  * Returns an issuer that the user's party trusts, if the user manages the party. It locks the party, so that no new
- * sign-in begins.
+ * sign-in begins meanwhile.
  */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined

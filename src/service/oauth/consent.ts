@@ -22,7 +22,7 @@ export interface ConsentRequest {
     name: string
     /** The client's own page, if it provided one. */
     uri: string | null
-    /** The address to which the browser returns with the answer; null for a device. */
+    /** The application's address to which the browser is redirected with the answer; null for a device. */
     redirectUri: string | null
   }
   /** The requested scopes that belong to the service. */
@@ -69,7 +69,7 @@ export interface AllowedGrant {
   scopes: readonly OAuthScope[]
 }
 
-/** Scopes that no agent policy ever allows (docs/service.md#agent-policy). */
+/** Scopes that no agent can have (docs/service.md#agent-policy). */
 const usersOnly: readonly OAuthScope[] = ['account:read']
 
 export function createConsent(dependencies: Dependencies): Consent {
@@ -94,7 +94,7 @@ export function createConsent(dependencies: Dependencies): Consent {
     allow: (user, request, choice) =>
       runChange(dependencies, async (context) => {
         const { tx, realNowMs } = context
-        // With this lock, the second of two clicks sees the decision of the first.
+        // This lock makes the second of two clicks see the decision of the first.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const record = await findRecord(tx, decision)

@@ -30,12 +30,12 @@ interface OAuthEndpoints extends ExchangeDependencies {
   clientMetadata: Config['clientMetadata']
 }
 
-/** The size limit of a request body. No request to these endpoints needs as much. */
+/** The size limit of a request body. Every valid request to these endpoints is smaller. */
 const maxBodyBytes = 16 * 1024
 
 /** Seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** How much earlier than that a request may arrive, because network delays vary. */
+/** How much earlier a request may arrive than `pollSeconds` after the previous one, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
@@ -144,7 +144,7 @@ function busyResponse(description: string): Response {
   return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
-/** Adds to the discovery document what other parts of the service support. */
+/** Adds the metadata of other parts of the service to the discovery document. */
 async function completeResponse(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
@@ -158,9 +158,9 @@ async function completeResponse(response: Response, method: string, members: obj
 }
 
 /**
- * Hides support for client metadata documents on loopback services, so that clients register instead. Reading a
- * document needs internet access, which a service on a person's machine may lack. Clients already connected that way
- * keep working.
+ * Omits support for client metadata documents from the metadata of loopback services, so that clients register instead.
+ * Reading a document needs internet access, which a service on a person's machine may lack. Clients that were already
+ * connected by their documents keep working.
  */
 function announcedMetadata(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
@@ -189,8 +189,8 @@ function showResource(c: Context, publicUrl: string): Response {
 
 /**
  * Adds the default scope if the request names none (RFC 6749 section 3.3), and `prompt=consent`, because a person
- * decides on every connection. Without the prompt, the server would drop `offline_access`, and then refuse token
- * refreshes that name it.
+ * decides on every connection. Without `prompt=consent`, the server would drop `offline_access`, and later refuse token
+ * refreshes that name this scope.
  */
 function withDefaults(url: string): string {
   const completed = new URL(url)
@@ -204,7 +204,8 @@ function withDefaults(url: string): string {
 }
 
 /**
- * Turns a code in the address into a hint that only fills in the form. The person must compare the code and submit it.
+ * Turns a code in the address into a hint that only fills in the form. The person must still compare the code and
+ * submit the form.
  */
 function withCodeHint(url: string): string {
   const hinted = new URL(url)
@@ -214,7 +215,7 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/** Returns the form with its scopes renamed to ours. If it names no scopes, it gets `usual`. */
+/** Returns the form with its scopes renamed to the service's names. A form without scopes gets `usual`. */
 function formWithScope(body: string, usual?: string): string {
   const form = new URLSearchParams(body)
   nameScopes(form)
@@ -222,7 +223,7 @@ function formWithScope(body: string, usual?: string): string {
   return form.toString()
 }
 
-/** Renames the scopes. A repeated parameter is left for the server to refuse. */
+/** Renames the scopes. A repeated parameter stays as it is, and the server refuses it. */
 function nameScopes(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', namedScopes(scope))

@@ -5,11 +5,11 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /**
- * The authorization requests that wait for a person's decision. Each one is found by a cookie of the browser that began
- * it.
+ * The authorization requests that wait for a person's decision. A cookie of the browser in which a request began
+ * identifies it.
  */
 export interface Interactions {
-  /** Returns the pending request; undefined if the browser has none or it has ended. */
+  /** Returns the browser's pending request; undefined if there is none or if it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
   /** Redirects the browser to the application with the grant. */
   allow(request: Request, user: UserRow, consentRequest: ConsentRequest, allowed: AllowedGrant): Promise<Response>

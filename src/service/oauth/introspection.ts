@@ -13,7 +13,7 @@ interface IntrospectionDependencies extends Dependencies {
 }
 
 /**
- * Returns whether a signed access token still works, for a resource server that asks (RFC 7662). The resource server
+ * Answers a resource server that asks whether a signed access token still works (RFC 7662). The resource server
  * authenticates with an API key of the party that the token acts for. If the token is not signed, returns undefined,
  * and the authorization server answers instead.
  */

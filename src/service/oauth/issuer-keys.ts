@@ -5,9 +5,9 @@ import type { Environment } from '../../core/operation.ts'
 import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
 import { boundedText } from './clients.ts'
 
-/** The most providers whose keys are cached. The oldest are dropped first. */
+/** The maximum number of providers whose keys are cached. The oldest entries are dropped first. */
 const maxProviders = 200
-/** The size limit of a provider's keys. Even with certificates, no provider's keys need as much. */
+/** The size limit of a provider's keys. The keys of real providers are smaller, even with certificates. */
 const maxBytes = 128 * 1024
 const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
 
@@ -18,9 +18,9 @@ interface KeyDependencies {
 }
 
 /**
- * Returns a function that fetches an identity provider's public keys. The rules for addresses are those of webhooks:
- * only the public internet, or also this machine if the sandbox is reachable from this machine only. The keys are
- * cached for a minute. An unknown key causes a new fetch at most every ten seconds.
+ * Returns a function that fetches an identity provider's public keys. The rules for addresses are the same as for
+ * webhooks. Only public addresses are allowed, and this machine's own addresses if the sandbox is reachable from this
+ * machine only. The keys are cached for a minute. An unknown key causes a new fetch at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
   const keysByIssuer = new Map<string, JWTVerifyGetKey>()

@@ -22,21 +22,21 @@ export interface SignInPlace {
 }
 
 /**
- * The most wrong passwords for an account from one place within the period. After that, even the right password is
- * refused there.
+ * The maximum number of wrong passwords for an account from one place within the period. After that, even the right
+ * password is refused there.
  */
 const maxPerPlace = 10
 /**
- * The most wrong passwords for an account from all unknown places together. It limits an attacker with many machines.
+ * The maximum number of wrong passwords for an account from all unknown places together. It limits an attacker with
+ * many machines.
  */
 const maxFromAllPlaces = 500
 /** The limits on password checks, per minute and process. Each check costs much time and memory. */
 const checksPerAddress = { each: 30, all: 300, seconds: 60 } as const
 
 /**
- * Creates the limits on password attempts. Strangers cannot lock anybody out with them (OWASP: Device Cookies):
- * attempts are counted by account and place, and a browser in which the user signed in before counts as a separate
- * place.
+ * Creates the limits on password attempts. Attempts are counted by account and place. A browser in which the user
+ * signed in before counts as a separate place, so that strangers cannot lock the user out (OWASP: Device Cookies).
  */
 export function createPasswordTries(system: System) {
   const ofStrangers = limitByAddress(system, checksPerAddress)
@@ -54,8 +54,8 @@ export function createPasswordTries(system: System) {
     mayLook: (source: string | undefined) =>
       source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
     /**
-     * Returns whether the account accepts no more attempts from the place. The caller must hold the account's lock
-     * until it has acted on the result.
+     * Returns whether further attempts on the account from the place are refused. The caller must hold the account's
+     * lock until it has acted on the result.
      */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedCounts = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })

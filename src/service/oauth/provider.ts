@@ -119,10 +119,10 @@ function configuration(
       Session: lifetimes.session,
     },
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
-    // This page also leads people to the sign-in page.
+    // The consent page sends people who are not signed in to the sign-in page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // A person decides on every connection, so earlier decisions are ignored. This is the grant of the decision just
-    // made.
+    // A person decides on every connection, so only the grant of the decision just made is loaded, and earlier grants
+    // are ignored.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -222,9 +222,7 @@ function deviceFlow(pages: DevicePages): object {
   }
 }
 
-/**
- * Saves a session if an error page is its first page. Without the session, the form on that page would not be accepted.
- */
+/** Saves the session if its first page is an error page. Otherwise the form on that page would not be accepted. */
 async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
   const { session, cookies } = oidc
   if (session === undefined || session.exp !== undefined) return

@@ -3,9 +3,9 @@ import { isPublicAddress, mayBePublicHost } from '../../core/ip-addresses.ts'
 import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../request/outgoing-connections.ts'
 
 /**
- * Creates a fetch function for addresses that strangers provide. It refuses private addresses: it resolves the host
- * name, checks the result, and connects to exactly that address. With a proxy, the proxy resolves names. Redirects are
- * not followed.
+ * Creates a fetch function for addresses that strangers provide. It refuses private addresses. To do so, it resolves
+ * the host name, checks the result, and connects to exactly that address. With a proxy, the proxy resolves names.
+ * Redirects are not followed.
  */
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {
   let loaded: ReturnType<typeof load> | undefined

@@ -34,7 +34,7 @@ export interface SignedIn {
 /** Secrets for the cookies of a browser after a sign-in. */
 export interface Begun {
   session: string
-  /** Proves later that the user signed in at this browser before. It does not sign anybody in. */
+  /** Later proves that the user has signed in on this browser before. It does not sign anybody in. */
   browser: string
 }
 
@@ -67,8 +67,8 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayLook(found.source)) return 'too_many'
-    // The check for an unknown account takes as long as for a wrong password and counts the same, so nobody learns
-    // which accounts exist.
+    // The check for an unknown account takes as long as the check of a wrong password and counts the same, so nobody
+    // learns which accounts exist.
     const right = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -164,8 +164,8 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password to `fixedPassword`. Without one, generates a password if the owner has none and a person
-   * will see it. The returned password is null if it is unknown or does not exist.
+   * Sets the owner's password to `fixedPassword`. Without it, generates a password if the owner has none and if a
+   * person will see it. The returned password is null if the owner has none or has an unknown one.
    */
   async seedPassword(
     fixedPassword: string | undefined,
@@ -248,7 +248,7 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts
-    // Every attempt takes equally long, whatever the account.
+    // Every attempt takes equally long, so the duration reveals nothing about the account.
     await passwordHash(password, salt, passwordCost)
     return equalSecrets(hashOfMade(password, salt), stored)
   }

@@ -28,8 +28,8 @@ const lifetimeSeconds = 15 * 60
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
 /**
- * The parameters of a token request, each allowed at most once (RFC 6749 section 3.2). Others are ignored, as the RFC
- * requires.
+ * The parameters of a token request, each allowed at most once (RFC 6749 section 3.2). Other parameters are ignored, as
+ * the RFC requires.
  */
 const parameterNames = [
   'grant_type',
@@ -43,7 +43,7 @@ const parameterNames = [
 type Form = Partial<Record<(typeof parameterNames)[number], string>>
 
 /**
- * An error with a code from RFC 6749 section 5.2. Only `temporarily_unavailable` is from section 4.1.2.1, because
+ * An error with a code from RFC 6749 section 5.2. One code, `temporarily_unavailable`, is from section 4.1.2.1, because
  * section 5.2 has no retryable error.
  */
 class TokenError extends Error {
@@ -114,7 +114,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
     throw new TokenError('invalid_request', 'A token has the identity of its key: actor_token is not supported.')
   }
-  // If the scope were ignored, the token would allow more than was requested.
+  // If the parameter were ignored, the token would allow more than was requested.
   if (form.scope !== undefined) {
     throw new TokenError('invalid_request', 'A token has the scopes of its key: scope is not supported.')
   }
@@ -137,7 +137,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
     lastUses.note({ keyId, agentId, partyId }, context)
-    // The expiry of a signed token is judged by this machine's clock.
+    // A signed token expires by this machine's clock, so its remaining time is computed with this clock.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
     await save({ id: newId('xtk', system, realNowMs), secretHash: stored.secretHash, expiresAtMs: realNowMs + tokenMs })

@@ -6,7 +6,7 @@ import type { AccessTokenClaims } from './signed-tokens.ts'
 
 export interface AccessTokens {
   /**
-   * Returns the claims of a token that this service issued, if it is intact, current and meant for this service;
+   * Returns the claims of a token if this service issued it and if it is intact, current and meant for this service;
    * otherwise undefined.
    */
   verify(token: string): Promise<AccessTokenClaims | undefined>
@@ -24,15 +24,15 @@ const maxKnown = 10_000
 const keysForMs = 60_000
 
 /**
- * Verifies JWT access tokens (RFC 9068). A token's signature is checked once, its expiry each time. The libraries are
- * loaded with the first token.
+ * Verifies JWT access tokens (RFC 9068). A token's signature is checked once, its expiry at each use. The libraries are
+ * loaded when the first token arrives.
  */
 export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
   const claimsByToken = new Map<string, AccessTokenClaims>()
   let keys: { set: ReturnType<typeof createLocalJWKSet>; kids: readonly string[]; readAtMs: number } | undefined
   const keysFor = async (kid: string | undefined) => {
     const nowMs = system.now()
-    // An unknown kid must not make every request read the keys.
+    // An unknown key id (`kid`) must not make every request read the keys.
     const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysForMs : 1000)
     if (keys !== undefined && !stale) return keys.set
     const { publishedKeys } = await import('./signed-tokens.ts')
@@ -58,7 +58,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
   }
 }
 
-/** Returns whether a credential has the form of a signed token; keys contain no dots. */
+/** Returns whether a credential has the form of a signed token. Keys contain no dots. */
 export function looksSigned(credential: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential)
 }

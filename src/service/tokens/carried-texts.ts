@@ -18,19 +18,19 @@ import {
 
 export interface RetiringKey {
   id: number
-  /** When it stopped deriving new secrets, in service time. */
+  /** When the key stopped deriving new secrets, in service time. */
   endsAtMs: number
   sign(text: string): string
 }
 
 /**
- * For each table, the texts of the secrets that the key derived and that a row still needs. Tables that are not listed
- * need none: forms and challenges expire within minutes, and ended records open nothing.
+ * For each table, a function that returns the texts of the secrets that a row still needs and that the key derived.
+ * Other tables need none, because forms and challenges expire within minutes, and ended records need no secrets.
  */
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Any key that existed then may have signed the addresses of the record.
+  // Any key that existed when the record was created may have signed the record's addresses.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

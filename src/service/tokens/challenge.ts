@@ -3,8 +3,10 @@ import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { audiences, resourceMetadataUrl } from './resources.ts'
 
 /**
- * Returns the header of a 401, or of a 403 that more scopes would resolve (RFC 6750 section 3, RFC 9728 section 5.1).
- * @param scopes The scopes needed for the request together with those already granted; by default, those to start with.
+ * Returns the header WWW-Authenticate for a 401, or for a 403 that more scopes would resolve (RFC 6750 section 3, RFC
+ * 9728 section 5.1).
+ * @param scopes The scopes needed for the request together with the scopes already granted; by default, the scopes of a
+ * new connection.
  */
 export function challenge(
   publicUrl: string,

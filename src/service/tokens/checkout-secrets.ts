@@ -6,11 +6,11 @@ import { checkoutPageText, clientSecretText, manageText } from './record-texts.t
 type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 
 /**
- * The three secrets of a subscription. Each opens one thing, and none can be derived from another or from the
+ * The three secrets of a subscription. Each serves one purpose, and none can be derived from another or from the
  * subscription's id. They are derived from the root key and the record, and never stored.
  */
 export interface CheckoutSecrets {
-  /** Returns the secret for the payer's browser that pays payment 1 (docs/service.md#client-secret). */
+  /** Returns the secret with which the payer's browser pays payment 1 (docs/service.md#client-secret). */
   clientSecret(of: Of): string
   /** Returns the part of the checkout page's address after the id. */
   pageToken(of: Of): string

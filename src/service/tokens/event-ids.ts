@@ -6,9 +6,9 @@ import type { EventRow } from '../store/schema/events.ts'
 type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
- * The ids of events, which are computed and not stored. An id reveals its number in the party's outbox only to holders
- * of the root key. It includes the real time of recording, so a reset of the sandbox reuses numbers but never ids.
- * Restored events keep their ids.
+ * The ids of events, which are computed and not stored. An id contains the event's number in the party's outbox, but
+ * only holders of the root key can read it. The real time of recording is part of an id, so after a reset of the
+ * sandbox numbers are reused, but ids never are. Restored events keep their ids.
  */
 interface EventIds {
   idOf(event: Of): string

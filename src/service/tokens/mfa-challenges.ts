@@ -10,12 +10,12 @@ export interface Challenge {
 }
 
 /**
- * Creates a challenge for a user: the last part of the address of the page where they verify. It is signed and not
- * stored, because the refusal that contains it rolls back all writes of the request. A challenge proves nothing: its
- * holder must still sign in as the user and enter their code.
+ * Creates a challenge for a user. It is the last part of the address of the page where they verify. It is signed and
+ * not stored, because the refusal that contains it rolls back all writes of the request. A challenge proves nothing:
+ * its holder must still sign in as the user and enter their code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
-  // The id encodes the time: 48 bits of it, before 80 random ones.
+  // The id encodes the time in its first 48 bits, followed by 80 random bits.
   const id = newId('mfc', system, nowMs)
   return `${id}_${userId}_${(await rootKeys(tx)).sign(challengeText(id, userId))}`
 }

@@ -1,9 +1,9 @@
 import { importJWK, type JWK } from 'jose'
 
-/** A public key as JSON (RFC 7517): its kind, and the members of that kind. */
+/** A public key as JSON (RFC 7517): its kind (`kty`), and the members that keys of this kind have. */
 export type PublicKey = { kty: string; alg?: string | undefined } & Record<string, string | undefined>
 
-/** The signatures that keys of each kind may make for assertions (RFC 7518 section 3.1, RFC 8037). */
+/** The algorithms with which keys of each kind may sign assertions (RFC 7518 section 3.1, RFC 8037). */
 const algorithms: Readonly<Record<string, readonly string[]>> = {
   EC: ['ES256'],
   OKP: ['EdDSA', 'Ed25519'],

@@ -14,7 +14,7 @@ export const clientCredentialsGrant = 'client_credentials'
 /** RFC 7523 section 2.1. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The kind of JWT that the grant above takes, in the metadata of authorization servers that take it. */
+/** The profile of JWT that `jwtBearerGrant` accepts, as the metadata of an authorization server names it. */
 export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 
 /** The grant types that the authorization server itself handles. */
@@ -26,7 +26,7 @@ export const providerGrants: readonly string[] = [
   jwtBearerGrant,
 ]
 
-/** Returns the names of this service as a resource server (RFC 8707): the API and its MCP endpoint. */
+/** Returns the addresses that name this service as a resource server (RFC 8707): the API and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
 }
@@ -45,7 +45,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** Returns the origin that a caller used for this service, if it is one of its names; else the public one. */
+/** Returns the origin that a caller used, if it is a name of this service; otherwise the public origin. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)
@@ -67,8 +67,8 @@ export function resourceMetadataUrl(resource: string): string {
 
 /**
  * Returns the metadata of a resource of this service (RFC 9728 section 2). Hosts request every listed scope, so the
- * metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more, the
- * host learns so when it calls the tool.
+ * metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more scopes,
+ * the refusal of the call names them to the host.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

@@ -8,9 +8,12 @@ import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
-/** Rows read per transaction: a few milliseconds of work, so that other transactions can run in between. */
+/** The number of rows per transaction. They take a few milliseconds, so other transactions can run in between. */
 const batch = 200
-/** The maximum number of sandbox resets during the work. Each reset restores unprocessed rows. */
+/**
+ * The maximum number of passes. The work starts again after each reset of the sandbox, because a reset restores
+ * unprocessed rows.
+ */
 const maxPasses = 10
 
 export interface Retired {
@@ -22,8 +25,8 @@ export interface Retired {
 
 /**
  * Creates a new root key and deletes all others. Before that, it carries over the secrets that the old keys derived, in
- * batches. All keys exist until the end, so the work can be killed, restarted or run concurrently while other processes
- * serve the database.
+ * batches. All keys exist until the end, so the command can be killed, repeated or run twice at once while other
+ * processes use the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
@@ -39,8 +42,8 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
 }
 
 /**
- * Waits for all transactions that may not know the newest key, then reads the time. Later transactions write nothing
- * with an older key.
+ * Waits for all transactions that may not know the newest key, then reads the time. Later transactions no longer use an
+ * older key for new secrets.
  */
 async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
   await lockKeys(tx)
@@ -52,7 +55,7 @@ async function carrySecrets(store: Store, system: System, endsAtMs: number): Pro
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
-  // Restoring a snapshot would bring these rows back.
+  // The rows of snapshots also need their secrets, because restoring a snapshot brings them back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
@@ -75,7 +78,7 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    // Rows inserted meanwhile use the newest key, so the walk does not have to reach them.
+    // Rows inserted since the walk began use the newest key, so the walk does not have to reach them.
     if (rows.length < limit) return
   }
 }
@@ -123,7 +126,9 @@ interface Forget {
   epoch: number
 }
 
-/** Deletes the keys older than this one; undefined if unprocessed rows may have appeared. */
+/**
+ * Deletes the keys older than `rootKey` and returns their ids. Returns undefined if unprocessed rows may have appeared.
+ */
 async function forget(tx: Transaction, system: System, boundary: Forget): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary
   await lockKeys(tx)

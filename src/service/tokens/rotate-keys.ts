@@ -6,8 +6,8 @@ import { type Retired, retireRootKeys } from './retire-keys.ts'
 import { addSigningKey } from './signing-keys.ts'
 
 /**
- * Creates new keys that take over at once; everything issued by older ones stays valid. Running processes pick the new
- * keys up.
+ * Creates new keys that take over at once. Everything issued with older keys stays valid. Running processes pick up the
+ * new keys.
  */
 export async function rotateKeys(store: Store, system: System): Promise<{ rootKey: number; signingKey: string }> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))

@@ -2,7 +2,10 @@ import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
-/** The first letters of each kind. The letters of keys are part of the docs (docs/service.md#credential-modes). */
+/**
+ * The letters that credentials of each kind begin with. The letters of keys are documented
+ * (docs/service.md#credential-modes).
+ */
 const letters = {
   api_key: 'sk',
   agent_key: 'ak',
@@ -16,14 +19,15 @@ export function credentialPrefix(kind: keyof typeof letters, environment: Enviro
   return `${letters[kind]}_ntl_${environmentSegments[environment]}_`
 }
 
-/** Returns the whole credential for a secret, which may already have the prefix. */
+/** Returns the whole credential for a secret. Adds the prefix if the secret lacks it. */
 export function wholeCredential(kind: keyof typeof letters, environment: Environment, secret: string): string {
   const prefix = credentialPrefix(kind, environment)
   return secret.startsWith(prefix) ? secret : `${prefix}${secret}`
 }
 
 /**
- * Returns the stored part by which people recognize a credential: its prefix and the first characters of its secret.
+ * Returns the part of a credential that is stored so that people recognize it: its prefix and the first characters of
+ * its secret.
  */
 export function displayPrefix(credential: string): string {
   return credential.slice(0, 20)

@@ -9,7 +9,7 @@ export interface AccessTokenClaims {
   grantId: string
   userId: string
   clientId: string
-  /** The audience, which is one of our names. */
+  /** The audience: the API or the MCP endpoint of this service. */
   audience: string
   scopes: readonly string[]
   expiresAtMs: number
@@ -28,8 +28,8 @@ export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: 
 }
 
 /**
- * Returns the claims of a token that is intact, current and for this service; undefined for any other (RFC 9068 section
- * 4).
+ * Returns the claims of a token that is intact, current and meant for this service; undefined for any other token (RFC
+ * 9068 section 4).
  */
 export async function verifiedClaims(
   token: string,
@@ -43,14 +43,14 @@ export async function verifiedClaims(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
-      // This service issues no token with a start in the future or a longer lifetime.
+      // This service issues no token that starts in the future or lives longer.
       maxTokenAge: lifetimes.accessToken,
       clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],
     })
     return claimsOf(payload)
   } catch (error) {
-    // jose throws these errors for an invalid token. Any other error has another cause.
+    // `jose` throws these errors for an invalid token. Any other error has another cause and is rethrown.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
     throw error
   }

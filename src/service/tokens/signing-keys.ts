@@ -4,7 +4,7 @@ import type { Store } from '../store/engine/store.ts'
 import type { SigningKeyRow } from '../store/schema/signing-keys.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/signing-keys.ts'
 
-/** Small keys and signatures that every library supports (RFC 7518 section 3.4). */
+/** An algorithm with small keys and signatures that every library supports (RFC 7518 section 3.4). */
 export const signingAlgorithm = 'ES256'
 
 export type SigningKey = JWK & { kid: string }
@@ -12,7 +12,10 @@ export type SigningKey = JWK & { kid: string }
 const dayMs = 24 * 60 * 60 * 1000
 /** How long a key signs before a newer one takes over. */
 const signsForMs = 30 * dayMs
-/** Far longer than a token lives, so that cached copies of the published keys still contain the right one. */
+/**
+ * How long a key is kept. The two extra days are far longer than a token's lifetime, so cached copies of the published
+ * keys stay valid.
+ */
 const keptForMs = signsForMs + 2 * dayMs
 
 /**
@@ -40,7 +43,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Creates a key that signs from now on, within minutes in every process. Returns its id. */
+/** Creates a key that signs from now on. Other processes use it within minutes. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
   const signingKey = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))
