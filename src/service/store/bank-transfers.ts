@@ -31,7 +31,7 @@ export interface AtBank {
 /** Applies the banks' due steps. Each step takes effect at the time it was due, even if this function runs later. */
 export async function applyBankEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
-  // Everything is read before anything is written.
+  // All reads come before the first write, because a read after a write costs another round trip.
   let all = await Promise.all(rows.map((row) => loadAtBank(tx, row)))
   for (let count = 0; ; count++) {
     const [first, ...others] = all.filter(({ row }) => dueMs(row) <= due.nowMs).sort(byDue)
@@ -106,7 +106,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
 }
 
 function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
-  // This writes rows of two parties: the payment belongs to one, the wallet to the other.
+  // If the payment and the wallet belong to different parties, this transaction writes rows of both.
   if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

@@ -18,13 +18,16 @@ interface FeedRows<Row, Change> {
   changeOf(row: Row): Change
 }
 
-/** More rows than a party ever has in one world. The numbers of two million worlds still fit into a safe integer. */
+/**
+ * The range of numbers for one world. No party has as many rows in a world, and the numbers of two million worlds fit
+ * into a safe integer.
+ */
 const rowsOfWorld = 2 ** 32
 
 /**
  * Makes a feed of changes from the numbered rows of parties, whichever process wrote them. The result of `ends` omits
- * parties without rows. When the sandbox returns to another state, row numbers go back too. So the numbers of each
- * epoch follow those of the previous one, and a reader from an earlier epoch gets the latest rows first.
+ * parties without rows. When the sandbox is reset or restored, row numbers go back. The feed therefore numbers the rows
+ * of each epoch after those of the previous epoch. A reader from an earlier epoch gets the latest rows first.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,

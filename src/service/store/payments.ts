@@ -50,7 +50,10 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
   return list(walkTransfers, tx, scope, page)
 }
 
-/** Walks payments and transfers. Their ids have different prefixes, so no index is needed to separate them. */
+/**
+ * Reads pages of payments; the next function reads pages of transfers. Their ids have different prefixes, so no index
+ * is needed to separate them.
+ */
 const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
 const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
 
@@ -179,7 +182,10 @@ export interface Claims {
   count: number
 }
 
-/** Returns the totals of payments that wait to be claimed by one of these addresses (e-mail, phone). */
+/**
+ * Returns the total amount and the number of payments that wait to be claimed at one of these email addresses or phone
+ * numbers.
+ */
 export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
   if (claimants.length === 0) return { amount: 0, count: 0 }
   const row = await tx.db

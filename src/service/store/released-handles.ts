@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** Returns how many given-up handles are reserved for a party. */
+/** Returns how many handles are reserved for the party that gave them up. */
 export async function countHeldHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await heldOf(tx, { partyId, nowMs })).rows.length
 }
@@ -11,7 +11,7 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Returns whether one of these handles is reserved for another party that gave it up. */
+/** Returns whether one of these handles is still reserved for another party, which gave it up. */
 export async function areReserved(
   tx: Transaction,
   handles: readonly string[],

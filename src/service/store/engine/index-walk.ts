@@ -12,15 +12,18 @@ type Walk<Table extends keyof Tables, Row> = (
   tx: Transaction,
   branches: readonly Values<Table>[],
   page: PageRequest,
-  /** The party that owns the rows, if a key of the table begins with it. */
+  /** The party that owns the rows. Pass it only if a key of the table begins with the party. */
   partyId?: string,
 ) => Promise<PageOf<Row>>
 
 /** The maximum number of branches in one statement. SQLite's limit is 500. */
 const maxBranches = 100
-/** The maximum number of compiled statements. Each filter and number of branches has its own, but few are common. */
+/**
+ * The maximum number of compiled statements. Each combination of filter and number of branches needs its own statement,
+ * but few combinations are common.
+ */
 const maxShapes = 100
-/** Sorts after every id, whatever the database's collation. */
+/** A text that sorts after every id, whatever the database's collation. */
 const afterAll = 'zzzz'
 
 type QueryValues = Record<string, unknown>

@@ -24,9 +24,9 @@ export interface LoadedKey {
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
- * Encryption of the keys in the database. The first of the secrets given at the start seals them. Secrets are kept
- * outside the database, so the database alone reveals no key. The other secrets open keys that were wrapped before a
- * change of the secret. Without secrets, keys are stored in plain text.
+ * Encryption of the keys in the database. Its secrets are kept outside the database, so the database alone reveals no
+ * key. The first secret wraps keys. The other secrets open keys that were wrapped before the secret was changed.
+ * Without secrets, keys are stored in plain text.
  */
 export class KeyWrapping {
   /** The root keys that this process opened last. */

@@ -134,7 +134,7 @@ export class Queue {
     if (line !== undefined) this.#busy.delete(line)
   }
 
-  /** Removes and returns the jobs for which `isOut` returns true. */
+  /** Removes the jobs for which `isOut` returns true, and returns them. */
   takeOut(isOut: (job: Job) => boolean): Job[] {
     const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(isOut)
     this.#loose = this.#loose.filter((job) => !isOut(job))

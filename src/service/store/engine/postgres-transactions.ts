@@ -199,7 +199,7 @@ export class Transactions {
     }
   }
 
-  /** Answers the job that caused the failure, or reruns it alone. The other jobs run again together. */
+  /** Rejects the job that caused the failure, or runs it again alone. The other jobs run again together. */
   #undo(outcomes: readonly Outcome[], { failure }: Session): void {
     const busy = asBusy(failure?.error)
     for (const { job, tx } of outcomes) {
@@ -255,7 +255,7 @@ export class Transactions {
     }
   }
 
-  /** Assigns a job its next line and place. Returns a rejection for its caller if it keeps moving. */
+  /** Assigns a job its next line and place. If the job has moved too often, returns a function that rejects it. */
   #move(job: Job, { line, isAlone, waits }: AgainError): (() => void) | undefined {
     this.#retries += 1
     if (!waits) job.moves += 1

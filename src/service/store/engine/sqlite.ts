@@ -47,8 +47,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 }
 
 /**
- * FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. After a burst of
- * writes, the log shrinks to 8 MiB when its content is in the file.
+ * With `synchronous = full`, a commit is on the disk when it returns, so a power cut loses nothing that was answered.
+ * After a burst of writes, the log shrinks to 8 MiB as soon as its content is in the file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -59,13 +59,16 @@ const settings = `
   pragma journal_size_limit = 8388608;
 `
 
-/** Limits how long the first job of a group waits for the last, and how many jobs a failed commit undoes. */
+/**
+ * The maximum number of jobs in a group. It limits how long the first job waits for the last one, and how many jobs a
+ * failed commit undoes.
+ */
 const groupLimit = 64
-/** Limits how long the first job of a group waits for others to arrive. */
+/** The maximum number of event-loop turns for which a group waits for more jobs. */
 const gatheringTurns = 16
 const queueLimit = 10_000
 const attemptLimit = 20
-/** With 1 to 10 ms between the attempts, about five seconds. */
+/** The maximum number of attempts to get a lock. With 1 to 10 ms between them, they take about five seconds. */
 const lockAttemptLimit = 900
 
 interface Job {

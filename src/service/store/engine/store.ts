@@ -26,9 +26,9 @@ export interface Store {
   /** Serializes batches of due effects, because two at once would block the thread for twice as long. */
   readonly settling: Turns
   /**
-   * Runs `work` in a transaction, which many may share. An error that it throws rolls it back and is rethrown. A
-   * `StaleWriteError` or a serialization failure of the database runs it again, a limited number of times. So `work`
-   * must have no effects except through `tx`.
+   * Runs `work` in a transaction. Several calls may share one database transaction. If `work` throws, its changes are
+   * rolled back, and the error is rethrown. After a `StaleWriteError` or a serialization failure of the database,
+   * `work` runs again, a limited number of times. So `work` must have no effects except through `tx`.
    * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
@@ -112,8 +112,8 @@ export interface TransactionOptions {
    */
   kind?: string | undefined
   /**
-   * Whether it reads and changes everything. No other transaction of any process then runs meanwhile. This has no
-   * effect on a store that cannot be reset.
+   * Whether it reads and changes everything. While it runs, no other transaction of any process runs. On a store that
+   * cannot be reset, this has no effect.
    */
   alone?: boolean | undefined
 }

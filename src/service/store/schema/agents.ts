@@ -14,12 +14,12 @@ export const agents = table({
   tags: text,
   /** The agent's part of its handle. */
   slug: nullable(text),
-  /** JSON of `AgentLimits`: caps on the payments that the agent makes from its owner's wallets; null if it has none. */
+  /** JSON of `AgentLimits`: caps on the agent's payments from the wallets of its own party; null if it has none. */
   limits: nullable(text),
   updatedBy: nullable(text),
   /** Null until its first change. */
   updatedAtMs: nullable(bigint),
-  /** The last use of one of its credentials, up to a minute late. */
+  /** When one of its credentials was last used. The recorded time may be up to a minute late. */
   lastActiveAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['partyId status id', 'id'],
