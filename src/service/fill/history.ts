@@ -81,7 +81,7 @@ export class History {
     )
   }
 
-  /** Plays all events. An event that the service's rules refuse is a mistake in the file. */
+  /** Applies all events in order. An event that the service's rules refuse is a mistake in the file. */
   async apply(): Promise<void> {
     for (const { path, atMs, apply } of this.#inOrder()) {
       try {

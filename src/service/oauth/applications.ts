@@ -26,8 +26,9 @@ export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_
 export const clockTolerance = 15
 
 /**
- * Refuses secrets, keys and the grants of applications for all other clients. Other clients' metadata comes from
- * strangers, while an application is registered by its party. The server runs this check whenever it reads a client.
+ * Refuses secrets, keys and the grant types of applications for clients that are not applications. The metadata of such
+ * clients comes from strangers, while an application is registered by its party. The server runs this check whenever it
+ * reads a client.
  */
 export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
   properties: ['payments_mcp_client'],
@@ -47,7 +48,7 @@ export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> =
 /**
  * Returns the scopes of the application that requests a token; undefined if the request has another grant type. A
  * request without scopes gets all of the application's scopes.
- * @throws InvalidScope for a scope that the application lacks, InvalidClient if it was revoked
+ * @throws InvalidScope for a scope that the application lacks, InvalidClient if the application was revoked.
  */
 export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
   const { client, params } = oidc

@@ -86,7 +86,7 @@ export interface ActivityScope {
   agentId: string | null
   instanceId: string | null
   resourceId: string | null
-  /** The calling agent, which sees no other agent's activity; null if the caller is no agent. */
+  /** The calling agent, which sees no other agent's activity; null if the caller is not an agent. */
   ownAgentId: string | null
 }
 

@@ -60,7 +60,8 @@ export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
 /** Makes a function that reads the time and, in the same query, the time of the earliest of these moments. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
-  // The time at which the transaction began would be too early, since the transaction may have waited.
+  // `clock_timestamp` is the current time. The start of the transaction would be too early, since the transaction may
+  // have waited.
   const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = clockQuery(sql<null>`null`, moments)
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
@@ -73,7 +74,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   const [row] = (await reading).rows
   if (row === undefined) throw new Error('Bug: the clock has no row.')
   const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-  // When the last operation finished, the clock had already reached that time.
+  // The clock had already reached the time at which the last operation finished.
   const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
   const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
   const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }

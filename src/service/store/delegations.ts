@@ -181,7 +181,8 @@ export async function listCustomers(
   scope: CustomerScope,
   { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  // Reads each status by its own index. A customer with grants of several statuses is found in each.
+  // Reads each status separately, so that each read can use an index. A customer with grants of several statuses is
+  // found several times.
   const found = await Promise.all(
     statusesOf(scope).map((status) => {
       const ids = delegationsInScope(tx, { ...scope, status })

@@ -153,7 +153,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
   return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
 }
 
-/** Deletes the oldest events of a session, of any stream, beyond its limit. */
+/** Deletes a session's oldest events beyond its limit, whichever stream they belong to. */
 async function forgetSurplus({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])

@@ -107,7 +107,10 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   }
 }
 
-/** Returns a secret that a key, possibly retired, derived from a text. @throws if it was not carried over. */
+/**
+ * Returns the secret that a key, possibly a retired one, derived from a text.
+ * @throws if the secret of a retired key was not stored.
+ */
 export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
   const secret = await derivedOf(tx, id, text)
   if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)

@@ -25,7 +25,8 @@ export interface NotedEntry {
  * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it inserted.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // This transaction locks the rows of many parties' runs until it ends, and no request should wait for it.
+  // This transaction locks the rows of many parties' runs until it ends. It runs alone, so that no request waits for
+  // it.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
@@ -212,8 +213,8 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Most calls have the outcome `done`, so the filter by tool is the narrower one for them. For any other outcome, the
-  // filter by outcome is.
+  // Uses the index that matches fewer entries. Most calls have the outcome `done`, so one tool has fewer entries than
+  // `done`. Any other outcome has fewer entries than one tool.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
@@ -254,7 +255,7 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
   return query
 }
 
-/** Returns up to 2,000 entries of a run with these names of tool calls: first calls, then reads, each sorted by id. */
+/** Returns up to 2,000 entries of a run that belong to these tool calls, sorted by tool call and then by id. */
 export function entriesOfToolCalls(
   { db }: Transaction,
   { partyId, runId }: Pick<EntryScope, 'partyId' | 'runId'>,

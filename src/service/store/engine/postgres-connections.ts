@@ -6,7 +6,9 @@ import { StoreBusyError } from './store.ts'
 const limits = {
   /** Opening a connection, or waiting for one from the pool. */
   connectMs: 3_000,
-  /** The answer to one statement. If it takes longer, the connection is cut, and the transaction is lost. */
+  /**
+   * Waiting for the answer to one statement. If it takes longer, the connection is cut, and the transaction is lost.
+   */
   answerMs: 4_000,
   /** Longer than `idleInTransactionMs`, so that a waiting transaction gets the locks of a process that hangs. */
   lockMs: 3_500,
@@ -17,7 +19,7 @@ const limits = {
 
 /**
  * The limits that the server enforces. They are sent with each `begin`, because PgBouncer does not pass them on when a
- * client connects, and may give each transaction another connection.
+ * client connects, and may use a different connection for each transaction.
  */
 export const transactionLimits = [
   `set local lock_timeout = ${limits.lockMs}`,
@@ -66,13 +68,13 @@ export function openPool(url: string, { connections, isPatient = false, prepares
       open.delete(client)
       idle.delete(client)
     })
-    // Idle connections lead to the same server. They are cut too, so that the next request does not fail on one of
-    // them.
+    // When one connection fails, the idle connections to the same server are cut too, so that the next request does not
+    // fail on one of them.
     client.on('error', () => {
       for (const other of idle) cutConnection(other)
       idle.clear()
     })
-    // The server is a standby now. A new connection may reach the server that replaced it.
+    // This error code means that the server is a standby now. A new connection may reach the server that replaced it.
     client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
       if (code === readOnlyCode) cutConnection(client)
     })
@@ -108,7 +110,7 @@ export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
-    // An earlier probe left its statement behind.
+    // The statement of an earlier probe still exists on this connection.
     return false
   } finally {
     client.release()

@@ -30,7 +30,7 @@ export class Session {
   #failure: FirstFailure | undefined
   #hasEnded = false
   #isGathering = false
-  /** Whether its prepared statements are invalid now. */
+  /** Whether the connection's prepared statements are invalid now. */
   #isOutdated = false
 
   constructor(client: PoolClient, prepares: boolean) {
@@ -43,7 +43,7 @@ export class Session {
   }
 
   async run<Row>(query: QueryText, by: object): Promise<QueryResult<Row>> {
-    // A refused job may have started more queries than it awaited.
+    // A job that was refused may still send queries that it did not await.
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
     try {
       const { command, rowCount, rows } = await this.#ask<Row>(query)

@@ -30,7 +30,7 @@ export const toleranceMs = 60_000
 
 interface Seen {
   epoch: number
-  /** With fractions, so that many readings within one millisecond do not lose time. */
+  /** Not rounded, because rounding at many readings within one millisecond would lose time. */
   realNowMs: number
   elapsedMs: number
   sleptMs: number
