@@ -25,8 +25,7 @@ export interface NotedEntry {
  * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it inserted.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // This transaction locks the rows of many parties' runs until it ends. It runs alone, so that no request waits for
-  // it.
+  // Runs alone, so that no request waits for the rows of runs that this transaction locks.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted

@@ -20,7 +20,7 @@ export interface Job {
    */
   waits: boolean
   attempts: number
-  /** How often it was rerun in another line, or in a transaction of its own. */
+  /** How often it was rerun in another line, or in a separate transaction. */
   moves: number
   /** The names of stale writes it ran into. It locks these names before it tries again. */
   readonly contended: Set<string>

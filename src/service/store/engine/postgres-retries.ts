@@ -7,7 +7,7 @@ import { StaleWriteError } from './store.ts'
 /** A job needs few moves: into its line, and out of a shared transaction. */
 export const maxMoves = 4
 
-/** Undoes the current attempt of a job. The job is rerun in another line, or in a transaction of its own. */
+/** Undoes the current attempt of a job. The job is rerun in another line, or in a separate transaction. */
 export class AgainError extends Error {
   readonly line: string | undefined
   readonly isAlone: boolean
