@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { show } from './errors.ts'
 import { money } from './money.ts'
 
-/** The names of types in words, keyed by zod's names and by those of JSON Schema. */
+/** The names of types in words, by the names that zod and JSON Schema use. */
 export const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',
@@ -15,14 +15,13 @@ export const typeNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the prefix of the ids that match this pattern. Zod's patterns have slashes around them, JSON Schema's have
- * none.
+ * Returns the prefix of the ids that match this pattern. Slashes enclose zod's patterns, but not those of JSON Schema.
  */
 export function idPrefixOf(pattern: unknown): string | undefined {
   return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
 }
 
-/** Describes in words the texts that match a pattern. */
+/** Describes in words the strings that match a pattern. */
 export function patternInWords(pattern: string | undefined): string {
   const prefix = idPrefixOf(pattern)
   if (prefix === undefined) return `of the form ${pattern}`
@@ -41,7 +40,7 @@ export function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
 }
 
-/** Returns a rule's own message without “must be ” at its beginning; undefined for any other message. */
+/** Returns the message of a rule without “must be ” at its beginning; undefined if it begins with anything else. */
 export function messageOfRule(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
@@ -73,7 +72,7 @@ export function describeAccepted(schema: z.ZodType, isAmount = false): string | 
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** Returns the words of the schema's checks, which restrict its values in addition to its type. */
+/** Returns the message of the schema's checks. They restrict its values in addition to its type. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const say = def.error as ((issue: unknown) => unknown) | undefined
@@ -118,7 +117,7 @@ function rangeInWords(min: number | undefined, max: number | undefined): string 
   return min === undefined ? '' : `at least ${min}`
 }
 
-/** Returns whether a bound excludes any safe integer. Other bounds are not stated. */
+/** Returns whether a bound excludes any safe integer. The text omits other bounds. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

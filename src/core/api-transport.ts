@@ -5,7 +5,7 @@ export interface ApiRequest {
   /** The operation's name. */
   operation: string
   method: string
-  /** Relative to the base address, percent-encoded, with the query. */
+  /** The path relative to the base address, percent-encoded and with the query. */
   path: string
   /** The ids in the path, not encoded. */
   params: Readonly<Record<string, string>>
@@ -26,6 +26,7 @@ export interface ApiAnswer {
 }
 
 /**
- * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects when none comes.
+ * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects if no answer
+ * comes.
  */
 export type ApiTransport = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>

@@ -5,11 +5,11 @@ const mebibyte = 1024 * 1024
 
 /** Bounds on the request bytes that one process reads at one time. */
 export interface BodyBounds {
-  /** For one credential; for one address while the credential is unknown. */
+  /** The bytes for one credential, or for one address while the credential is unknown. */
   each: number
-  /** For all senders whose credential is being looked up. One credential may use half of it. */
+  /** The bytes for all senders whose credential is being looked up. One credential may use half of them. */
   lookedUp: number
-  /** For all senders without a known credential together, so that they leave room for the others. */
+  /** The bytes for all senders without a known credential. The limit leaves room for the other senders. */
   strangers: number
   all: number
 }
@@ -25,7 +25,7 @@ export const smallBodyBytes = 32 * 1024
 export interface BodyCount {
   /** The body as it arrives. The reader owns the memory of its parts. */
   readonly parts: () => AsyncIterable<Uint8Array>
-  /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 when there are too many */
+  /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 if there are too many. */
   add(bytes: number): void
   /** Releases all bytes that were counted. */
   end(): void
@@ -35,7 +35,7 @@ export interface BodyCount {
 export interface ArrivingBody {
   /** Whether the body counts against the client's address. Such a body may be read before its sender is known. */
   readonly isOfAddress: boolean
-  /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 when that is too much */
+  /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 if there are too many bytes. */
   byAddress(): BodyCount
   /** Begins to read the body for a credential that was looked up. */
   byKey(keyId: string): BodyCount
@@ -46,12 +46,12 @@ interface Arrival {
   address: string
   /** The length that the sender announced; infinite for a body that comes in chunks. */
   announced: number
-  /** The hash of the credential in the request, not checked yet; undefined if there is none. */
+  /** The hash of the request's credential, which is not checked yet; undefined if there is none. */
   credential: string | undefined
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The number of credentials remembered. Other credentials are looked up again before they are refused. */
+/** The number of credentials remembered. Any other credential is looked up again before its request is refused. */
 const maxCredentials = 10_000
 
 /** A named counter of bytes, with its limit. */
@@ -59,8 +59,8 @@ type Account = [name: string, max: number]
 
 /**
  * Counts the request bytes that a process holds while bodies arrive, over all endpoints
- * (docs/service.md#limits-of-request-bodies). If the sender announces a length, all of it is counted at the start. When many
- * bodies begin at once, some arrive completely, and the others are refused before they take any memory.
+ * (docs/service.md#limits-of-request-bodies). If the sender announces a length, all of it is counted at the start. So
+ * when many bodies begin at once, some arrive completely, and the others are refused before they take any memory.
  */
 export class BodyBudget {
   readonly #bounds: BodyBounds
@@ -72,16 +72,16 @@ export class BodyBudget {
     this.#bounds = bounds
   }
 
-  /** Bytes held now. */
+  /** The bytes held now. */
   get held(): number {
     return this.#countOf('all')
   }
 
   /**
-   * Admits a request with a body. A small body counts against the client's address. If the address has used up its
-   * share, or the body is large, the credential is looked up first, so the body is held here only for a moment. Clients
-   * without a credential therefore cannot lock out others at their address. A credential that sent a body before and
-   * has used up its share is refused without another look-up.
+   * Admits a request with a body. A small body counts against the client's address. If the body is large, or the
+   * address has used up its share, the credential is looked up first, and the body counts here only until then. So
+   * clients without a credential cannot lock out others at their address. A credential that sent a body before and has
+   * used up its share is refused without another look-up.
    * @throws Failure 429 or 503
    */
   arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
@@ -120,14 +120,14 @@ export class BodyBudget {
   #requireShare(credential: string, announced: number): void {
     const { each } = this.#bounds
     const holder = `key ${this.#keys.get(credential)}`
-    // The endpoint refuses a longer body by itself.
+    // The endpoint itself refuses a body longer than the share, so only the part that Node reads ahead counts.
     const bytes = announced > each ? readAhead : announced
     if (this.#countOf(holder) + bytes > each) throw tooManyOf(holder, each)
   }
 
   /**
    * Counts bytes on several accounts.
-   * @param account The sender's account; the shared accounts also hold the bytes of other senders.
+   * @param account The sender's account. The shared accounts also count the bytes of other senders.
    */
   #bodyCount(parts: BodyCount['parts'], account: Account, ...shared: Account[]): BodyCount {
     const accounts: Account[] = [account, ...shared, ['all', this.#bounds.all]]

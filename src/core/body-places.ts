@@ -27,9 +27,9 @@ export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition,
 
 /** The fields of a body, by their place in it. */
 interface BodyPlaces {
-  /** `data.attributes`. */
+  /** The fields of `data.attributes`. */
   attributes: z.ZodObject
-  /** `data.relationships`; undefined for most operations, whose bodies have none. */
+  /** The fields of `data.relationships`; undefined for most operations, whose bodies have none. */
   relationships: z.ZodObject | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stores a value as the newest of a map of at most `maxSize` entries. Returns the key of the evicted entry, which is the
- * oldest one.
+ * Stores a value as the newest entry of a map with at most `maxSize` entries. If the map exceeds that, drops the oldest
+ * entry and returns its key.
  */
 export function keepNewest<V>(map: Map<string, V>, key: string, value: V, maxSize: number): string | undefined {
   map.delete(key)

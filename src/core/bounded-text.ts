@@ -1,9 +1,9 @@
 import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * Returns the body of a request as text; undefined if it is longer than `maxBytes`, in which case the rest is dropped.
+ * Returns the body of a request as text. Returns undefined if it is longer than `maxBytes`, and drops the rest.
  * @param count Counts the bytes while they arrive; undefined if the body is already in this process's memory.
- * @throws an error if the sender left before the end; a Failure if the process already reads too many bytes.
+ * @throws an error if the client disconnected before the end; a Failure if the process already reads too many bytes.
  */
 export async function boundedText(request: Request, maxBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request
@@ -24,7 +24,8 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 
 /**
  * Reads a text in parts, up to a limit.
- * @param body The parts as they come from the network; undefined if they belong to the caller, who may still read them.
+ * @param body The parts as they come from the network. If undefined, they belong to the caller, who may still read
+ * them.
  */
 async function readParts(
   request: Request,
@@ -51,8 +52,8 @@ async function readParts(
 }
 
 /**
- * Frees the memory of bytes that are no longer read. The garbage collector would free it much later: it runs when
- * JavaScript allocates much, and hundreds of clients can send a hundred megabytes before that.
+ * Frees the memory of bytes that are no longer read. The garbage collector would free it much later, because it runs
+ * only when JavaScript allocates much. Before that, hundreds of clients can send a hundred megabytes.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

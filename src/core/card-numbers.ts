@@ -7,16 +7,19 @@ export function digitValue(digit: string): number {
   return code - zero
 }
 
-/** Checks the Luhn digit that each card number has (ISO/IEC 7812-1), and most other long numbers lack. */
+/**
+ * Returns whether a text ends with a valid Luhn digit. Each card number does (ISO/IEC 7812-1), but most other long
+ * numbers do not.
+ */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/\D/g, '')
   return checkedSpans(digits)(0, digits.length)
 }
 
-/** Returns a function that tells in constant time whether a span of these digits has a card number's check digit. */
+/** Returns a function that checks in constant time whether a span of these digits has a valid Luhn digit. */
 export function checkedSpans(digits: string): (from: number, to: number) => boolean {
-  // For each position, the sums of the digits before it: in `even`, digits at even positions count twice; in `odd`,
-  // digits at odd positions do.
+  // Each entry is the sum of the digits before its position. In `even`, digits at even positions count twice; in `odd`,
+  // those at odd positions.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
   for (let at = 0; at < digits.length; at++) {
     const once = digits.charCodeAt(at) - 48
@@ -25,17 +28,14 @@ export function checkedSpans(digits: string): (from: number, to: number) => bool
     odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
   }
   return (from, to) => {
-    // Counted from the end, the second digit counts twice.
+    // The second digit from the end of the span counts twice.
     const sums = to % 2 === 0 ? even : odd
     const sum = (sums[to] ?? 0) - (sums[from] ?? 0)
     return sum > 0 && sum % 10 === 0
   }
 }
 
-/**
- * Escapes that JSON writes for invisible characters in a quoted text, and that a JSON Pointer writes for slashes (RFC
- * 6901).
- */
+/** The escapes that JSON uses for invisible characters in a quoted text, and a JSON Pointer for slashes (RFC 6901). */
 const quotedSign = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
 const quotedSigns = new RegExp(quotedSign, 'g')
 
@@ -45,8 +45,8 @@ const apartBy = (separators: string) => `(?:${quotedSign}|~(?![01])|[${separator
 const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
 
 /**
- * Matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), which are not masked. It captures
- * digits that may be a card number, even directly after a letter.
+ * Builds a pattern that matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), which are
+ * not masked. It captures digits that may be a card number, even directly after a letter.
  */
 const idOrDigits = (apart: string) =>
   new RegExp(
@@ -67,7 +67,7 @@ export const maskedNumber = '[masked number]'
 
 interface CardMask {
   word?: string
-  /** Whether a number may begin and end within a group of digits, and contain underscores. */
+  /** Whether a card number may begin or end within a group of digits, and contain underscores. */
   isStrict?: boolean
 }
 
@@ -78,13 +78,16 @@ export function withoutCardNumbers(text: string, { word = maskedNumber, isStrict
   )
 }
 
-/** Tries both readings of a tilde and a digit: the digit may belong to the number or to an escape. */
+/** Tries both readings of a tilde followed by a digit. The digit may belong to the number or to an escape. */
 function holdsCardNumber(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(quotedSigns, ' ')
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
-/** Tries numbers that begin and end at separators, because an expiry, a code or a count may be next to the number. */
+/**
+ * Tries all numbers that begin and end at separators, because an expiry, a code or a count may follow or precede the
+ * number.
+ */
 function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
   if (holdsCard(groups.join(' '))) return true
@@ -114,8 +117,8 @@ const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] 
 ]
 
 /**
- * Returns whether ASCII digits, with anything between their groups, contain an issuable card number. The number may
- * stand anywhere within one group, or span several groups of the sizes in which card numbers are written.
+ * Returns whether a text contains an issuable card number in ASCII digits, with anything between the groups of digits.
+ * The number may be within one group, or span several groups of the sizes in which card numbers are written.
  */
 export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
@@ -135,7 +138,10 @@ export function holdsCard(text: string): boolean {
 
 type IsCard = (from: number, to: number) => boolean
 
-/** Finds a number within a group of digits, which may have other digits before or after it, such as an expiry. */
+/**
+ * Returns whether a group of digits contains a card number, even with other digits before or after it, such as an
+ * expiry.
+ */
 function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
   for (let start = from; start <= from + length - 13; start++) {
     for (let size = 13; size <= 19 && start + size <= from + length; size++) {
@@ -146,8 +152,8 @@ function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
 }
 
 /**
- * Finds a number that spans several groups: groups of equal length, at least four digits each (the last may be
- * shorter), or groups as American Express and Diners Club write them.
+ * Returns whether several groups form a card number. Their lengths must be equal and at least four, except that the
+ * last group may be shorter, or the groups must be those of American Express or Diners Club.
  */
 function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0
@@ -165,17 +171,17 @@ function holdsOver(groups: readonly string[], starts: readonly number[], at: num
   return false
 }
 
-/** Three digits in base64. */
+/** The base64 form of three digits. */
 const encodedDigits = /[MNO][DTjz][AEIMQUYcgk][w-z0-5]/
 const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
 /** Digits with any separators except letters. Digits within a word belong to an id. */
 const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
 
-/** Masks the numbers of issuable cards, in groups separated by anything but letters, or in base64. */
+/** Masks the numbers of issuable cards, in groups separated by anything but letters, and also in base64. */
 export function withoutIssuedNumbers(text: string, word = maskedNumber): string {
   const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? word : found))
   if (!encodedDigits.test(plain)) return plain
-  // A slash belongs to the base64 alphabet, and also joins the parts of a path.
+  // A slash belongs to the base64 alphabet, but also separates the parts of a path, so each part is tried too.
   const isCard = (part: string) =>
     encodedDigits.test(part) && holdsCardIn(Buffer.from(part, 'base64').toString('latin1'))
   return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? word : found))

@@ -7,14 +7,15 @@ export interface Feed<Change> {
   /** Returns the party's changes after `sequence`, up to `upTo`, in order, and the number of the last one read. */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
   /**
-   * Calls back when another process may have changed something. A notification may be lost, so the feed is also polled.
+   * Calls `changed` when another process may have changed something. A notification may be lost, so the feed is also
+   * polled.
    */
   onChange(changed: () => void): () => void
 }
 
 /** A listener to the changes that a watch finds. */
 export interface Follower<Change> {
-  /** Returns the parties whose changes it wants. */
+  /** Returns the parties whose changes the follower wants. */
   watched(): Iterable<string>
   /** Receives changes. Must return at once, so that other followers do not wait. */
   onChanges(changes: readonly Change[]): void
@@ -45,14 +46,14 @@ interface WatchLimits {
   gatherMs: number
 }
 
-/** How long a new listener may take to begin listening. */
+/** How long a party is watched before it has a follower. */
 const openingMs = 10_000
 
-/** Looks for changes as long as this process has followers: soon after a notification, and at intervals. */
+/** Looks for changes while this process has followers: soon after a notification, and at regular intervals. */
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #unsubscribe: () => void
-  /** The last change reported to each party, and when `begin` was last called for the party. */
+  /** The last change of each party that was reported, and when `begin` was last called for the party. */
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
@@ -65,8 +66,8 @@ export class ChangeWatcher<Change> {
   }
 
   /**
-   * Prepares for listening to a party. Await this before reading its state: the listener then gets every change from
-   * that point on.
+   * Prepares for listening to a party. Await this before reading the party's state. The listener then gets every change
+   * after that point.
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
@@ -83,12 +84,12 @@ export class ChangeWatcher<Change> {
     this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Returns whether it looks for changes of the party. */
+  /** Returns whether this watcher looks for changes of the party. */
   has(partyId: string): boolean {
     return this.#reported.has(partyId)
   }
 
-  /** Looks soon: something may have changed. */
+  /** Looks for changes soon, because something may have changed. */
   wake(): void {
     if (this.#reported.size > 0) this.#lookIn(this.#dependencies.limits.gatherMs)
   }

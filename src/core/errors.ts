@@ -1,8 +1,8 @@
 import { maskSecrets } from './masking.ts'
 
 /**
- * The one table of public errors (docs/service.md#error-codes). `detail` is the default text. `next` tells the caller
- * what to do; an agent gets it together with the detail.
+ * The only table of public errors (docs/service.md#error-codes). `detail` is the default text. `next` says what the
+ * caller should do; an agent gets it together with the detail.
  */
 export const errorTable = {
   invalid_value: {
@@ -91,15 +91,15 @@ export interface FailureOptions {
   detail?: string
   source?: ErrorSource
   /**
-   * The HTTP status. Only `invalid_value` has two: 400 for the request's form, 422 for an attribute that breaks its
-   * rule.
+   * The HTTP status, which only `invalid_value` chooses: 400 for the request's form, 422 for an attribute that breaks
+   * its rule.
    */
   status?: 400 | 422
   /** The values that would be accepted, for callers that do not read the detail. */
   accepts?: Bounds
   /**
-   * True if the outcome is not known yet or the request still runs: the caller repeats it with the same key
-   * (docs/service.md#unresolved-authorizations).
+   * Whether the caller should repeat the request with the same key, because the outcome is not known yet or the request
+   * still runs (docs/service.md#unresolved-authorizations).
    */
   retryable?: true
   /** The value of the Retry-After header, in seconds. */
@@ -117,8 +117,8 @@ export interface Bounds {
 }
 
 /**
- * An expected error with a public code, such as a refused request or a call that was not sent; `message` says why. Any
- * other thrown error is a bug and answers 500.
+ * An expected error with a public code, such as a refused request or a call that was not sent. `message` gives the
+ * reason. Any other thrown error is a bug and is answered with 500.
  */
 export class Failure extends Error {
   readonly code: ErrorCode
@@ -148,7 +148,9 @@ export function fail(code: ErrorCode, options?: FailureOptions): never {
   throw new Failure(code, options)
 }
 
-/** Refuses an attribute whose value breaks its rule: 422 with the pointer to it. `path` is relative to `attributes`. */
+/**
+ * Refuses an attribute whose value breaks its rule, with 422 and a pointer to it. `path` is relative to `attributes`.
+ */
 export function failAttribute(path: string, detail: string, accepts?: Bounds): never {
   const source = { pointer: `/data/attributes/${path}` }
   throw new Failure('invalid_value', { status: 422, detail, source, ...(accepts === undefined ? {} : { accepts }) })

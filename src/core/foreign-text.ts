@@ -21,11 +21,11 @@ export function foreignText(text: string): string {
 export function foreignName(text: string, otherwise: string, maxLength = maxNameLength): string {
   const name = shortForeignText(text, maxLength)
   if (name === '') return otherwise
-  // A name that was stored with its hint has it already.
+  // A name that was stored together with its hint gets no second hint.
   return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
 }
 
-/** Returns a hint that a text mixes letters of several alphabets that look the same; empty if it does not. */
+/** Returns a hint if a text mixes letters of several alphabets that look the same; otherwise an empty string. */
 export function hintOf(text: string): string {
   return mixesAlphabets(text.slice(0, maxRead)) ? mixedHint : ''
 }
@@ -52,7 +52,7 @@ export function shortForeignText(text: string, maxLength = maxNameLength): strin
   return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 
-/** Cuts a text to at most `maxLength` whole characters, with an ellipsis as the last if any are missing. */
+/** Cuts a text to at most `maxLength` whole characters. If any are missing, the last character is an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   const characters = [...text]
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`
@@ -74,7 +74,7 @@ const scripts = (
   .split(' ')
   .map((script) => [script, new RegExp(`\\p{Script=${script}}`, 'u')] as const)
 
-/** Scripts that one language mixes. */
+/** The scripts that are mixed within one language. */
 const eastAsian = [
   ['Han', 'Hiragana', 'Katakana'],
   ['Han', 'Bopomofo'],
@@ -82,18 +82,18 @@ const eastAsian = [
 ].map((together) => new Set(together))
 
 /**
- * The scripts with letters that look Latin. `another` is any script that is not recommended, such as Cherokee or
- * Coptic.
+ * The scripts with letters that look like Latin letters. `another` is any script that UTS #31 does not recommend, such
+ * as Cherokee or Coptic.
  */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
 
 const mark = '\ufffd'
 
-/** Joiners and variants that pictographs are composed of. Removing them changes only how a pictograph looks. */
+/** The joiners and variation selectors in pictographs. Removing them changes only how a pictograph looks. */
 const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\ufe0e\ufe0f\u200d]+/gu
 
 /**
- * Characters that a screen shows as nothing or as a property of the letters around them: control, direction, filler.
+ * Characters that are invisible, or that only affect the letters around them: control, direction and filler characters.
  */
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 

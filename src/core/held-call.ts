@@ -1,17 +1,17 @@
-/** A tool call as it was when a person was asked about it. */
+/** A tool call, in the state in which a person was asked about it. */
 export interface HeldCall {
   tool: string
-  /** As sent by the host. */
+  /** The arguments as the host sent them. */
   arguments: Record<string, unknown>
   /** The idempotency key under which the call is carried out; undefined if the operation takes none. */
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
   of: string
-  /** The facts that the person sees, the effect of approving, and the label of the button. */
+  /** The facts that the person sees, then the effect of approving and the label of the button. */
   facts: readonly string[]
   effect: string
   tick: string
-  /** Whether it spends money, so that limits apply. */
+  /** Whether the call spends money, so that limits apply. */
   spends: boolean
   /** The host's self-reported name. */
   host?: string | undefined
@@ -30,7 +30,10 @@ export const tooManyHeld =
 
 export type Answer = 'yes' | 'no'
 
-/** A stored decision: the answer, and when the time to answer ends or the approval expires. */
+/**
+ * A stored decision. `endsAtMs` is the time until which the person can answer or, after an approval, the time when it
+ * expires.
+ */
 export interface StoredDecision {
   status: 'pending' | Answer
   endsAtMs: number
@@ -44,7 +47,10 @@ export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): 
   return status === 'no' || nowMs < endsAtMs ? status : 'ended'
 }
 
-/** Returns the decision after an answer; undefined if it is no longer pending, so the answer changes nothing. */
+/**
+ * Returns the decision after an answer. Returns undefined if the decision is no longer pending, because the answer then
+ * changes nothing.
+ */
 export function withAnswer(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
   return heldState(decision, nowMs) === 'pending' ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
 }

@@ -5,7 +5,10 @@ export interface Start {
   env: Readonly<Record<string, string>>
 }
 
-/** The way an AI host reaches the MCP server: it starts it (stdio), or calls a URL (streamable HTTP). */
+/**
+ * The way in which an AI host reaches the MCP server. The host starts the server (stdio) or calls a URL (streamable
+ * HTTP).
+ */
 export type Reach = { start: Start } | { url: string }
 
 /** A server's entry in a host's configuration, under the server's name. */
@@ -21,11 +24,11 @@ export interface HostSetup {
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
-  /** Instructions for adding a server at a URL instead or in addition. */
+  /** Instructions for a server at a URL, in place of the entry or after it. */
   remotely?: string
-  /** Members without which the host does not read a new file. */
+  /** Members that a new file needs, because the host would not read it without them. */
   needs?: Readonly<Record<string, string>>
-  /** Builds a link that adds the server with one click: the host opens, shows the entry and asks for confirmation. */
+  /** Builds a link that adds the server with one click. The host opens, shows the entry and asks for confirmation. */
   link?(entry: ServerEntry): string
   /** Describes a limit of the host that affects this entry, with the workaround; undefined if none is known. */
   lacks?(entry: ServerEntry): string | undefined

@@ -6,7 +6,7 @@ import { amountNames } from './schema-fields.ts'
 
 export type Issue = z.core.$ZodIssue
 
-/** An invalid value described in words: the field, what it accepts, what it got. */
+/** An invalid value, described in words: the field, the values that it accepts, and the value that it got. */
 export interface InvalidValue {
   /** The path from the root of the parsed value to the field. */
   path: string[]
@@ -32,7 +32,7 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
   return [first, ...rest]
 }
 
-/** Expands an issue of a union to the issues of its only member that fits the value's type, if there is exactly one. */
+/** Replaces an issue of a union by the issues of the only member that fits the value's type, if exactly one does. */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const ofOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
@@ -83,7 +83,7 @@ function boundInMoney(issue: Issue): string {
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
-/** Returns the bounds of a number. The bounds of a text are only in the detail. */
+/** Returns the bounds of a number. The bounds of a string appear in the detail only. */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined

@@ -6,7 +6,7 @@ const isIP = (text: string) => net().isIP(text)
 
 /**
  * Returns an address in the form in which it is compared and counted; undefined if the text is not an address. An IPv6
- * address gets its one canonical form without zone (RFC 5952). An IPv4 address that is mapped into IPv6
+ * address gets its canonical form without zone (RFC 5952). An IPv4 address that is mapped into IPv6
  * (`::ffff:192.0.2.1`) becomes the IPv4 address.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -22,8 +22,8 @@ export function canonicalAddress(text: string): string | undefined {
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Returns whether an address is on the public internet: not this machine, a private network or a special purpose (IANA:
- * IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
+ * Returns whether an address is on the public internet, and not of this machine, a private network or a special purpose
+ * (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
  * address.
  */
 export function isPublicAddress(text: string): boolean {
@@ -64,7 +64,7 @@ export function isAddressRange(text: string): boolean {
   return bits === undefined ? maxBits > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits
 }
 
-/** Returns a function that tells whether a canonical address is in one of the ranges. */
+/** Returns a function that checks whether a canonical address is in one of the ranges. */
 export function inRanges(ranges: readonly string[]): (canonical: string) => boolean {
   const list = new (net().BlockList)()
   for (const range of ranges) {

@@ -13,7 +13,7 @@ const usualWords: MaskWords = { number: maskedNumber, code: '[masked]', token: '
 /** A JSON Web Token, such as an access token. */
 export const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 
-/** The one table of secrets other than card numbers and assigned values: the pattern of each kind and its mask. */
+/** The only table of secrets other than card numbers and assigned values: the pattern of each kind, and its mask. */
 const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((...found: string[]) => string) }[] = [
   { pattern: signedTokens, mask: ({ token }) => token },
   // Our own keys and webhook secrets.
@@ -23,7 +23,7 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
   { pattern: /\b(Bearer)\s+(?!<|\[)\S+/gi, mask: () => '$1 [masked]' },
   { pattern: /\b(Basic)\s+(?=[A-Za-z0-9+/]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}/g, mask: () => '$1 [masked]' },
   { pattern: /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@:"']{0,200}:[^\s/?#@"']{1,500}@/gi, mask: () => '$1[masked]@' },
-  // Security codes after their name.
+  // Card security codes that follow their name.
   {
     pattern:
       /\b((?:card )?(?:security|verification) (?:code|value))\b([^\w\n]{0,4}(?:(?:is|of|was|=|:)[^\w\n]{0,3})?)\d{3,4}(?![\w-])/gi,
@@ -49,11 +49,11 @@ export function maskSecretTexts(text: string, words: MaskWords = usualWords): st
   return withoutIssuedNumbers(withoutAssigned(masked), words.number)
 }
 
-/** Matches the part of `name=value` and `"name": "value"` before the value, also within a quoted JSON text. */
+/** Matches the part of `name=value` and `"name": "value"` that precedes the value, even within a quoted JSON text. */
 const assignments = /(?<![\w-])([A-Za-z][\w-]{1,80})(?:=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])/g
 const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 
-/** Masks assigned secrets. A value under a harmless name is searched too: `"note": "password=…"`. */
+/** Masks secrets that are assigned to a name. A value under a harmless name is searched too: `"note": "password=…"`. */
 function withoutAssigned(text: string): string {
   let [masked, from] = ['', 0]
   for (const { 0: found, 1: name = '', index } of text.matchAll(assignments)) {
@@ -69,8 +69,8 @@ function withoutAssigned(text: string): string {
 }
 
 /**
- * Masks secrets in our own texts, including every number of 13 to 19 digits, spaced or not. Otherwise our texts pass
- * unchanged: an amount has fewer digits, and `Bearer <API key>` is a placeholder.
+ * Masks secrets in our own texts, including every number of 13 to 19 digits, spaced or not. Everything else in our
+ * texts passes unchanged, because an amount has fewer digits and `Bearer <API key>` is a placeholder.
  */
 export function maskSecrets(text: string): string {
   return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
@@ -82,8 +82,8 @@ export function maskForeignText(text: string): string {
 }
 
 /**
- * A long word with both cases or with 64 hexadecimal digits, like every secret that this service creates. No id
- * matches.
+ * Matches long words with both cases or with 64 hexadecimal digits, like every secret that this service creates. It
+ * matches no id.
  */
 const madeSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
 
@@ -91,8 +91,8 @@ const madeSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]
 export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /**
- * Masks a text for storage: like an untrusted text, and also the secret ends of links. The other functions keep links,
- * because links in our own texts must work.
+ * Masks a text for storage. It does more than `maskForeignText`: it also masks the secret ends of links. The other
+ * functions keep links, because links in our own texts must work.
  */
 export function maskKeptText(text: string): string {
   return maskForeignText(text).replace(longNumbers, maskedNumber).replace(madeSecrets, '[masked]')
@@ -102,8 +102,8 @@ export function maskKeptText(text: string): string {
 const harmless = /(?<=["/])(?:[a-z]{3}_[0-9a-f]{32}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?=["/]|$)/g
 
 /**
- * Patterns of escapes, of every kind of secret, and of every part of a secret's name that a value follows. Any character
- * beyond ASCII is suspected too, since it may be a digit or separate two digits.
+ * Patterns of escapes, of every kind of secret, and of every part of a secret's name that a value follows. Any
+ * character beyond ASCII is suspicious too, because it may be a digit or separate two digits.
  */
 const suspicious = [
   /[^\0-\x7f]/,
@@ -115,8 +115,9 @@ const suspicious = [
 ]
 
 /**
- * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts hold
- * no secret: this check takes 8 µs for a usual answer (as one pattern, it took 20 µs), and masking 200 µs.
+ * Returns whether `maskKeptText` may change a text, or whether a field in this JSON may have a secret's name. Most
+ * texts contain no secret. This check takes 8 µs for a usual answer (20 µs as a single pattern), while masking takes
+ * 200 µs.
  */
 export function mayHoldSecret(text: string): boolean {
   const rest = text.replace(harmless, '')

@@ -1,7 +1,7 @@
 /**
- * Parses the addresses of the MCP endpoint: `/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`,
- * `/mcp/x/payments/readonly`. A client of MCP has to sign in, so both the resource server and the authorization server
- * use this.
+ * Parses the path of an address of the MCP endpoint: `/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents` or
+ * `/mcp/x/payments/readonly`. The resource server and the authorization server both use this, because an MCP client has
+ * to sign in.
  */
 export function mcpPath(path: string): { toolsets: string | undefined; readOnly: boolean } | undefined {
   const found = /^\/mcp(?:\/x\/(?<toolsets>[^/]+))?(?<readOnly>\/readonly)?\/?$/.exec(path)?.groups

@@ -1,6 +1,6 @@
 let formatter: Intl.NumberFormat | undefined
 
-/** Returns the formatter, created on first use: creating it takes fifty times as long as using it. */
+/** Returns the formatter, which is created on first use, because creating it takes fifty times as long as using it. */
 function amounts(): Intl.NumberFormat {
   formatter ??= new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   return formatter
@@ -16,11 +16,12 @@ export function money(cents: number, currency = 'USD'): string {
 /** Formats cents as a program sends them, followed by the amount in dollars: `4250 ($42.50)`. */
 export const withMoney = (cents: number) => `${cents} (${money(cents)})`
 
-/** An amount written in dollars, with its cents or the currency sign. No request has a larger amount. */
+/** An amount that is written in dollars, with cents or the currency sign. No request has a larger amount. */
 const written = /^\s*(\$?)\s*(\d{1,6}|\d{1,3},\d{3})(?:\.(\d{1,2}))?\s*$/
 
 /**
- * Returns the cents of a value in dollars: 4250 for `42.5`, `"42.50"` or `"$42.50"`; undefined if it may be in cents.
+ * Returns the cents of a value in dollars: 4250 for `42.5`, `"42.50"` or `"$42.50"`. Returns undefined for a value that
+ * may be in cents.
  */
 export function centsIfDollars(value: unknown): number | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined

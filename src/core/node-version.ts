@@ -1,7 +1,7 @@
 /** The oldest supported Node.js. A test keeps it equal to `engines` in package.json. */
 const neededNode = [22, 19] as const
 
-// Runs on any Node.js with ES modules: no syntax or function here is newer than Node.js 14.
+// This file runs on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.
 
 /** Returns why this Node.js cannot run the program; undefined if it can. */
 export function refusalOfNode(version: string): string | undefined {
@@ -11,7 +11,8 @@ export function refusalOfNode(version: string): string | undefined {
 }
 
 /**
- * Refuses an older Node.js, on which the program would fail later with a message that names neither cause nor remedy.
+ * Refuses an older Node.js. On it, the program would fail later with a message that names neither the cause nor the
+ * remedy.
  */
 export function requireNode(asker: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)

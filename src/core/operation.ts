@@ -24,9 +24,9 @@ export const toolsets = [
 
 export type Toolset = (typeof toolsets)[number]
 
-/** One operation of the API. Pure data: routes, documents, client methods and tools derive from it. */
+/** One operation of the API, as pure data. Routes, documents, client methods and tools are derived from it. */
 export interface OperationDefinition {
-  /** `verb_noun`, the MCP tool's name; in camel case the client's method and the OpenAPI operationId. */
+  /** The name of the MCP tool, `verb_noun`. In camel case it is the client's method and the OpenAPI operationId. */
   name: string
   title: string
   /** Tells a model what the operation does, when to use it and what to do next. */
@@ -43,7 +43,7 @@ export interface OperationDefinition {
   attributes?: z.ZodObject
   /** Whether the whole body may be left out. */
   bodyOptional?: true
-  /** Arguments that only programs need: the tool accepts them but does not list them for the model. */
+  /** Arguments that only programs need. The tool accepts them, but does not list them for the model. */
   unlisted?: readonly string[]
   /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject
@@ -57,34 +57,40 @@ export interface OperationDefinition {
   meta?: z.ZodObject
   environments: readonly Environment[]
   permission: Permission
-  /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
+  /** Whether the Idempotency-Key header must be sent (`required`) or has no meaning (`ignored`). */
   idempotency: 'required' | 'ignored'
-  /** Each request moves money or creates something, so two equal requests do so twice. Other operations set a state. */
+  /**
+   * Whether each request moves money or creates something, so that two equal requests do it twice. Other operations set
+   * a state.
+   */
   adds?: true
-  /** `agents`: an agent must send X-Instance-ID. `optional`: no caller must. */
+  /** Whether X-Instance-ID must be sent: by agents (`agents`) or by nobody (`optional`). */
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
   agentHeader?: true
-  /** Whether it reads or replaces the whole world, so that no other change may run meanwhile. */
+  /** Whether it reads or replaces the whole world. No other change may run meanwhile. */
   alone?: true
   /** Whether it only reads, changes something, or changes something irreversibly. */
   effect: 'read' | 'write' | 'destructive'
-  /** True for a POST that sets a state: repeating it changes nothing or is refused. PATCH and DELETE always do. */
+  /**
+   * True for a POST that sets a state: its repetition changes nothing or is refused. PATCH and DELETE always set a
+   * state.
+   */
   setsState?: true
   /** The sets of tools that include it. */
   toolsets: readonly Toolset[]
   /**
-   * The error codes that it can answer, besides the common ones. `invalid_value` is listed if a request without a body
-   * may be refused with 422, because of a value in the stored record.
+   * The error codes that it can answer with, besides the common ones. `invalid_value` is listed if a request without a
+   * body may be refused with 422 because of a value in the stored record.
    */
   errors: readonly ErrorCode[]
-  /** Whether it is an extension: absent from the service's specification and its published client. */
+  /** Whether it is an extension, which the service's specification and its published client lack. */
   extension: boolean
   /** The values of the example answer that are specific to this operation; src/openapi/examples.ts has the others. */
   example?: { attributes?: object; relationships?: object }
 }
 
-/** Declares an operation: fixes the literal types and freezes the object. */
+/** Declares an operation. The types stay literal, and the object is frozen. */
 export function defineOperation<const D extends OperationDefinition>(definition: D): Readonly<D> {
   return Object.freeze(definition)
 }
@@ -108,7 +114,7 @@ type InferSent<S> = S extends z.ZodType ? z.input<S> : unknown
 type Field<D, K extends string> = D extends Record<K, infer S> ? S : undefined
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** The parsed input of a handler: path and query parameters and attributes side by side. */
+/** The parsed input of a handler: path parameters, query parameters and attributes in one object. */
 export type Input<D extends OperationDefinition> = Flat<
   Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>>
 >
@@ -131,15 +137,15 @@ export interface Pagination {
 /** The names of the input's parts. A test checks that no two parts share a field name. */
 export const inputParts = ['params', 'query', 'attributes'] as const
 
-/** The read that a host must not make without asking, because it shows a card's number. */
+/** The only read that a host must not make without asking, because it shows a card's number. */
 const revealing = 'get_agent_card_details'
 
-/** Returns whether a host may call it without asking. */
+/** Returns whether a host may call the operation without asking. */
 export function onlyReads({ effect, name }: Pick<OperationDefinition, 'effect' | 'name'>): boolean {
   return effect === 'read' && name !== revealing
 }
 
-/** Returns whether it answers a list of resources. */
+/** Returns whether the operation answers with a list of resources. */
 export function answersList({ result }: Pick<OperationDefinition, 'result'>): boolean {
   return result === 'page' || result === 'several'
 }

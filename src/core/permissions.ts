@@ -1,13 +1,13 @@
 /**
- * The table of permissions: the requirement of each kind of credential for each permission that an operation can name
- * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means that nothing is required, and
- * `null` that the permission is never allowed.
+ * The table of permissions: what each kind of credential needs for each permission that an operation can name
+ * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means that nothing is needed, and `null`
+ * that the permission is never allowed.
  * - An API key needs a scope.
  * - An agent needs the permission in the fixed policy. To act for a customer it also needs the permission in the
  *   customer's grant. For its own party's cards and subscriptions it also needs the permission on the wallet, though it
  *   may always read its party's wallets.
  * - An OAuth grant needs a scope. It never allows anything that would outlive the grant.
- * - A user may do everything that is not for agents only.
+ * - A user may do everything except what only agents may do.
  */
 export const permissions = {
   'identity.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
@@ -16,7 +16,7 @@ export const permissions = {
   'wallets.create': { apiKey: 'wallets.create', agent: null, oauth: null },
   'wallets.update': { apiKey: 'wallets.update', agent: null, oauth: null },
   'wallet_agents.read': { apiKey: 'wallets.read', agent: null, oauth: 'account:read' },
-  // The permission to rename a wallet must not let an agent spend from it, so this takes the permission to manage
+  // The permission to rename a wallet must not let an agent spend from it, so this needs the permission to manage
   // agents.
   'wallet_agents.manage': { apiKey: 'agents.update', agent: null, oauth: null },
   'wallets.transfer': { apiKey: 'wallets.transfer', agent: 'wallets.transfer', oauth: 'payments:write' },
@@ -25,7 +25,7 @@ export const permissions = {
   'customers.remove': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
   'customers.simulate': { apiKey: 'delegations.create', agent: 'any', oauth: 'customers:write' },
   'invitations.revoke': { apiKey: 'delegations.delete', agent: 'any', oauth: 'customers:write' },
-  // Anyone who opens a link becomes a customer: an agent must not hand out access to itself and to others.
+  // Anyone who opens a link becomes a customer, and an agent must not give others access to itself.
   'invitation_links.read': { apiKey: 'delegations.read', agent: null, oauth: 'customers:read' },
   'invitation_links.create': { apiKey: 'delegations.create', agent: null, oauth: 'customers:write' },
   'invitation_links.revoke': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
@@ -40,7 +40,7 @@ export const permissions = {
   'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
   'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
   'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // Linking an account decides where money may go: an agent may do so only if a person allowed its application to.
+  // Linking an account decides where money may go, so an agent may do so only if a person allowed its application to.
   'external_accounts.create': {
     apiKey: 'external_accounts.create',
     agent: 'external_accounts.create',
@@ -49,10 +49,10 @@ export const permissions = {
   'external_accounts.delete': { apiKey: 'external_accounts.create', agent: null, oauth: null },
   // The sandbox plays the parts of banks and reviewers.
   'banks.simulate': { apiKey: 'payments.create', agent: 'any', oauth: 'payments:write' },
-  // The reviewer decides what the party may do at all: an agent must not lift its own party's suspension.
+  // The reviewer decides what the party may do at all, and an agent must not lift its own party's suspension.
   'compliance.simulate': { apiKey: 'party.update', agent: null, oauth: null },
   'party.read': { apiKey: 'party.read', agent: 'party.read', oauth: 'payments:read' },
-  // Only a person changes the profile and the limits: an agent must not widen what it may spend.
+  // Only a person changes the profile and the limits, because an agent must not extend what it may spend.
   'party.update': { apiKey: 'party.update', agent: null, oauth: null },
   'members.read': { apiKey: 'membership.read', agent: null, oauth: 'account:read' },
   'members.remove': { apiKey: 'membership.delete', agent: null, oauth: null },
@@ -71,11 +71,11 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // These include agents' keys: the permission to rename an agent must not hand out a credential that moves money.
+  // These include agents' keys, and the permission to rename an agent must not give out a credential that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
-  // Only the party's owners decide for whom an application acts, and when it ends. No application may create another
+  // Only the party's owners decide which applications act for it, and until when. No application may create another
   // one.
   'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
@@ -96,7 +96,7 @@ interface PermissionRule {
 
 export type Permission = keyof typeof permissions
 
-/** Returns the permission that an agent must hold for a permission of its policy; null if none. */
+/** Returns the wallet permission that an agent must hold for a permission; null if it needs none. */
 export function heldByAgent(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
   return agent === 'any' ? null : agent
@@ -174,7 +174,7 @@ export const oauthScopes = {
   'external-accounts:link': { words: 'Link bank accounts that money is drawn from and paid to', includes: [] },
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
-  // No agent's policy allows what this scope opens, so a connection that acts as an agent never gets it.
+  // The agent policy allows nothing that this scope opens, so a connection that acts as an agent never gets it.
   'account:read': { words: 'See your agents and keys', includes: [] },
 } as const satisfies Record<string, { words: string; includes: readonly string[] }>
 
@@ -183,7 +183,9 @@ export type OAuthScope = keyof typeof oauthScopes
 /** The scopes of a connection that requests none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
-/** The scopes that an application which acts as an agent can have: all but those that no agent's policy allows. */
+/**
+ * The scopes that an application can have if it acts as an agent. The agent policy allows nothing in the other scopes.
+ */
 export const applicationScopes = (Object.keys(oauthScopes) as OAuthScope[]).filter((scope) => scope !== 'account:read')
 
 /** Adds the scopes that the given ones include. */
@@ -203,7 +205,7 @@ export function scopesAllow(granted: readonly string[], permission: Permission):
 /** The kind of actor behind a credential, and its limits. */
 export interface Authority {
   actorType: 'user' | 'party' | 'agent'
-  /** An API key's scopes; undefined if they are not known, in which case every scope counts as present. */
+  /** An API key's scopes. If they are undefined, they are not known, and every scope counts as present. */
   scopes: readonly string[] | undefined
   /** The user's grant to the calling application; null for keys. */
   grant: { scopes: readonly string[] } | null
@@ -215,8 +217,8 @@ export function allows(authority: Authority, permission: Permission): boolean {
 }
 
 /**
- * Returns why the credential may not use the permission: because of its grant, the agent policy, a permission for
- * agents only, or its scopes; undefined if it may use it.
+ * Returns why the credential may not use the permission; undefined if it may. The reason is its grant, the agent
+ * policy, a permission that is for agents only, or its scopes.
  */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]

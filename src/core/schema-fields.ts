@@ -12,12 +12,12 @@ export function isAmount(schema: z.ZodType): boolean {
   return amounts.get(schema) !== undefined
 }
 
-/** Returns the names of a schema's fields, nested ones too, that hold an amount in cents. */
+/** Returns the names of all fields of a schema that contain an amount in cents, including nested fields. */
 export function amountNames(schema: z.ZodType): ReadonlySet<string> {
   return namesOf(schema, isAmount)
 }
 
-/** Returns the names of a schema's fields, nested ones too, that pass the test. */
+/** Returns the names of all fields of a schema that pass the test, including nested fields. */
 export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean): ReadonlySet<string> {
   const names = new Set<string>()
   visit(schema, undefined, (name, field) => {
@@ -37,7 +37,7 @@ interface Definition {
   out?: z.ZodType
 }
 
-/** Visits all fields. The items of a list have the list's name, and an object of free keys has no fields. */
+/** Visits all fields. The items of a list have the name of the list. An object with arbitrary keys has no fields. */
 function visit(schema: z.ZodType, name: string | undefined, each: (name: string, field: z.ZodType) => void): void {
   const { innerType, element, options = [], shape = {}, out } = schema.def as Definition
   const inside = [innerType, element, out, ...options].filter((inner) => inner !== undefined)

@@ -1,8 +1,8 @@
 import type { OAuthScope } from './permissions.ts'
 
 /**
- * Aliases of scopes that a connection may request: the names of the service's own connector, so that clients configured
- * for it work here unchanged. The grant uses our names.
+ * The aliases of scopes that a connection may request. The service's own connector uses these names, so clients that
+ * are configured for it work here unchanged. The grant uses our names.
  */
 export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'payments:move': 'payments:write',

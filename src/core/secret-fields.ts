@@ -4,8 +4,8 @@ import type { OperationDefinition } from './operation.ts'
 const marked = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an attribute of an answer as a secret: its reader can pay, sign in or act with it. Such an answer goes to its
- * caller only. Apply the mark last: a schema derived from a marked one loses it.
+ * Marks an attribute of an answer as a secret, with which its reader can pay, sign in or act. Only the caller gets such
+ * an answer. Apply the mark last, because a schema derived from a marked one loses the mark.
  */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   marked.add(schema)
@@ -22,7 +22,7 @@ export function secretFields({ output }: Pick<OperationDefinition, 'output'>): r
   return Object.keys(shape).filter((name) => isSecret(shape[name] as z.core.$ZodType))
 }
 
-/** Returns whether an answer of the operation contains one of its secrets; a secret that is null does not count. */
+/** Returns whether an answer of the operation contains one of its secrets. A secret that is null does not count. */
 export function containsSecret(operation: Pick<OperationDefinition, 'output'>, data: unknown): boolean {
   const names = secretFields(operation)
   const items = (Array.isArray(data) ? data : [data]) as ({ attributes?: Record<string, unknown> } | undefined)[]

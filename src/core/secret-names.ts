@@ -2,14 +2,14 @@ import { holdsCard } from './card-numbers.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
-/** The one table of names, as single words in lower case or as all words of a name run together. */
+/** The only table of secret names. Each entry is one word in lower case, or all words of a name run together. */
 const names = {
-  /** Words that make a name secret, in any style of joining words: `cardCvv`, `API_SECRET`, `x-api-key`. */
+  /** Words that make a name secret, however it joins its words: `cardCvv`, `API_SECRET`, `x-api-key`. */
   secretWords: words(
     'cvv cvc cvn cid csc pin pan otp totp secret password passphrase token key credential credentials authorization',
   ),
   codeWords: words('cvv cvc cvn cid csc'),
-  /** Words that turn a secret's name into harmless data about it. */
+  /** Words that may follow a secret's name and make it harmless, such as `id`. */
   aboutSecrets: words('id ids prefix type types count counts'),
   /** Names of secrets that contain no such word, or that are written as one word. */
   secrets: words(
@@ -18,10 +18,10 @@ const names = {
   harmless: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern for parts of names. Every name of a card's security code contains one of them. */
+/** A pattern that matches a part of every name of a card's security code. */
 export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-z"]*(?:code|value)'
 
-/** A pattern for parts of names. Every name of a secret contains one of them. */
+/** A pattern that matches a part of every name of a secret. */
 export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The stored sessions of MCP hosts. Any process behind the same address can continue one, even after a restart. Each
- * function is a separate transaction. The store holds no secret: it keeps the hash of a session's id, and replaces a
- * message that contains a secret with a note that there was one.
+ * The stored sessions of MCP hosts. Any process behind the same address can continue a session, even after a restart.
+ * Each function is a separate transaction. The store contains no secret: it keeps only the hash of a session's id, and
+ * a note in place of each message that contains a secret.
  */
 export interface SessionStore {
   /**
@@ -15,7 +15,7 @@ export interface SessionStore {
   remove(idHash: string): Promise<void>
   /** Changes the addresses that the session's host subscribed to. */
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
-  /** Returns the addresses that each session subscribed to; a session without any may be left out. */
+  /** Returns the addresses that each session subscribed to. Sessions without any may be left out. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Stores an event. If its stream or session then exceeds the bounds, the oldest events are dropped. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
@@ -23,7 +23,7 @@ export interface SessionStore {
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
   /** Returns the events of a stream after `afterSequence`, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
-  /** Leaves a message for the processes that serve the session, once per id; drops it if too many are unread. */
+  /** Leaves a message for the processes that serve the session, once for each id. Drops it if too many are unread. */
   deliver(mail: SessionMail, unread: number): Promise<void>
   /**
    * Removes and returns the messages for `addressee`. Also returns broadcast messages, which stay until they expire.
@@ -41,7 +41,7 @@ export interface SessionRecord {
   principalId: string
   /** The party of the credential. If there are too many sessions, the party that has the most loses one. */
   partyId: string
-  /** JSON of the state that a process needs to continue the session; opaque to the store. */
+  /** The state that a process needs to continue the session, as JSON. The store does not look into it. */
   state: string
   createdAtMs: number
   usedAtMs: number
@@ -50,7 +50,7 @@ export interface SessionRecord {
 export interface SessionBounds {
   sessions: number
   sessionsPerPrincipal: number
-  /** Sessions that were last used before this have ended. */
+  /** Sessions that were last used before this time have ended. */
   usedSinceMs: number
 }
 
@@ -63,7 +63,7 @@ export interface EventBounds {
 
 /** The cutoff times: anything older is deleted. */
 export interface Ages {
-  /** For sessions with all their data, by their last use. */
+  /** Sessions last used before this time are deleted with all their data. */
   usedSinceMs: number
   eventsSinceMs: number
   mailSinceMs: number
@@ -72,7 +72,7 @@ export interface Ages {
 export interface StoredEvent {
   idHash: string
   streamId: string
-  /** 1, 2, 3 … in a stream. */
+  /** The number of the event in its stream, beginning with 1. */
   sequence: number
   /** A JSON-RPC message as JSON. */
   message: string
@@ -82,7 +82,7 @@ export interface StoredEvent {
 export interface SessionMail {
   id: string
   idHash: string
-  /** The process that the message is for; empty for all that serve the session. */
+  /** The process that the message is for; empty if it is for all processes that serve the session. */
   addressee: string
   /** A JSON-RPC message as JSON. */
   message: string

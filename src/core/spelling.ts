@@ -18,7 +18,7 @@ function rankWords(text: string, words: readonly string[]) {
     .sort((one, other) => one.distance - other.distance)
 }
 
-/** The longest text compared: a longer one resembles none of our words, and would take long to compare. */
+/** The longest text compared. A longer text resembles none of our words, and would take long to compare. */
 const longest = 80
 
 const normalizedWord = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()

@@ -5,14 +5,14 @@ export const secretPrefix = 'whsec_'
 
 /** A message to send. */
 export interface Message {
-  /** Stays the same over all deliveries, so a receiver can skip a message that it has seen. */
+  /** The id, which is the same in all deliveries, so a receiver can skip a message that it has seen. */
   id: string
   body: string
 }
 
 /**
- * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). Each secret
- * makes a signature, so both the old and the new secret are valid during a rotation.
+ * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). They have a
+ * signature for each secret, so both the old and the new secret are valid during a rotation.
  * @param nowMs Real time.
  */
 export function signedHeaders(

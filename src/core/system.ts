@@ -6,15 +6,15 @@ const crypto = builtin<typeof import('node:crypto')>('node:crypto')
 const timers = builtin<typeof import('node:timers/promises')>('node:timers/promises')
 
 /**
- * Everything from the outside world that makes a run unrepeatable: time, randomness and waiting. Tests pass a fake one.
- * Nothing else in `src` or `tools` touches `Date`, `crypto` or timers.
+ * The sources of everything that makes a run unrepeatable: time, randomness and waiting. Tests pass a fake system.
+ * Nothing else in `src` or `tools` uses `Date`, `crypto` or timers.
  */
 export interface System {
   /** Returns real time in milliseconds since the Unix epoch. */
   now(): number
   /** Returns cryptographically random bytes. */
   randomBytes(length: number): Buffer
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms`. Rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
    * Returns milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine
@@ -24,15 +24,18 @@ export interface System {
   /** Returns milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
   /**
-   * Returns the time of a shared database that reported `toldMs`. The real system returns `toldMs`; tests return their
-   * own time.
+   * Returns the time of a shared database that reported `toldMs`. The real system returns `toldMs`; a test's system
+   * returns its own time.
    */
   databaseNow(toldMs: number): number
   /** The cost of hashing a user's password. */
   readonly passwordCost: PasswordCost
 }
 
-/** Costs of scrypt (RFC 7914): `blocks` is N, `size` r, `lanes` p. It takes 128 · N · r bytes. */
+/**
+ * The cost parameters of scrypt (RFC 7914): `blocks` is N, `size` is r and `lanes` is p. Hashing takes 128 · N · r
+ * bytes.
+ */
 export interface PasswordCost {
   blocks: number
   size: number
@@ -46,13 +49,13 @@ export const realSystem: System = {
   elapsed: () => performance.now(),
   uptime: () => uptime() * 1000,
   databaseNow: (toldMs) => toldMs,
-  // One of the equally strong settings of the OWASP Password Storage Cheat Sheet; 32 MiB.
+  // This is one of the equally strong settings of the OWASP Password Storage Cheat Sheet. It takes 32 MiB.
   passwordCost: { blocks: 2 ** 15, size: 8, lanes: 3 },
 }
 
 /**
- * Returns a source of random bytes that reads them in pools: asking the operating system for each id would cost more
- * than the rest of creating it.
+ * Returns a source of random bytes that reads many bytes at a time, because asking the operating system for each id
+ * would cost more than the rest of creating it.
  */
 function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
@@ -69,8 +72,8 @@ function pooledRandomBytes(): System['randomBytes'] {
 }
 
 /**
- * Creates a resource id, `prefix_` and 32 hexadecimal digits (docs/service.md#identifiers): 48 bits of time, then 80
- * random bits. Later ids sort later, so a list can page by its primary key.
+ * Creates a resource id: `prefix_` and 32 hexadecimal digits, for 48 bits of time and 80 random bits
+ * (docs/service.md#identifiers). Later ids sort later, so a list can be read page by page by its primary key.
  */
 export function newId(prefix: string, system: Pick<System, 'randomBytes'>, nowMs: number): string {
   const time = Math.max(0, Math.trunc(nowMs)).toString(16).padStart(12, '0').slice(-12)
@@ -142,7 +145,7 @@ export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, byte
   return Buffer.concat([nonce, sealing.getAuthTag(), ...sealed])
 }
 
-/** Returns a key object: creating a cipher from a buffer takes three times as long. */
+/** Returns a key object, because creating a cipher from a buffer takes three times as long. */
 function keyOf(key: string): KeyObject {
   return crypto().createSecretKey(key, 'hex')
 }
@@ -158,7 +161,7 @@ export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   try {
     return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()])
   } catch {
-    // Only one thing can fail here: the tag does not match the key, the nonce and the text.
+    // Opening fails only if the tag does not match the key, the nonce and the text.
     return undefined
   }
 }
@@ -181,7 +184,7 @@ export function equalSecrets(a: string, b: string): boolean {
   return left.length === right.length && crypto().timingSafeEqual(left, right)
 }
 
-/** Resolves in the next turn of the event loop, after everything that arrived meanwhile was handed over. */
+/** Resolves in the next turn of the event loop, after everything that arrived meanwhile has been handled. */
 export function nextTurn(): Promise<void> {
   return timers().setImmediate()
 }

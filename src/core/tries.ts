@@ -1,12 +1,12 @@
 import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
-/** The number of keys remembered. Beyond it, the key with the oldest try is forgotten first. */
+/** The number of keys remembered. Beyond that, the key with the oldest try is forgotten first. */
 const maxKeys = 10_000
 
 interface Window {
   tries: number
-  /** On the monotonic clock. */
+  /** The end of the window, on the monotonic clock. */
   endsAtMs: number
 }
 
@@ -51,8 +51,8 @@ export interface AddressBound {
 export type AddressLimit = (address: string | undefined) => boolean
 
 /**
- * Limits the rate of actions open to anyone. A client's own limit is checked first, so its refused tries do not count
- * towards the total. Calls within this process have no address and count towards the total only.
+ * Limits the rate of actions that are open to anyone. A client's own limit is checked first, so its refused tries do
+ * not count toward the total. Calls within this process have no address and count toward the total only.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
   const [ofEach, ofAll] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]

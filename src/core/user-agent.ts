@@ -8,7 +8,8 @@ export interface HostProgram {
 const [maxNameLength, maxVersionLength] = [60, 19]
 
 /**
- * Returns the User-Agent: `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`, percent-encoded, so that any name fits a header.
+ * Returns the User-Agent, such as `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`. It is percent-encoded, so that any name
+ * fits a header.
  */
 export function userAgentOf(program: string, host: HostProgram | undefined): string {
   if (host === undefined || host.name === '') return program
