@@ -12,7 +12,7 @@ const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
 
-/** A fault rule of the sandbox, as accepted by the operation and in a file (docs/sandbox.md#faults). */
+/** A fault rule of the sandbox, as the operation and a file of rules accept it (docs/sandbox.md#faults). */
 export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Name of the rule; replaces a rule of the same name'),
   operation: z

@@ -85,7 +85,7 @@ export function Digits<S extends z.ZodType<number>>(number: S) {
   )
 }
 
-/** Returns the schema of a text that matches `form`. The words describe this form to the caller. */
+/** Returns the schema of a text that matches `form`. `words` describes the form to the caller. */
 export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
 
 const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/

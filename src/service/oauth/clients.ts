@@ -45,7 +45,8 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < maxClients) return true
-        // Without this, one stranger could register the maximum number of clients and block all others for a day.
+        // Without this deletion, one stranger could register the maximum number of clients and block all others for a
+        // day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - minUnusedMs, limit: deletedAtOnce })
         return (await countClients(tx, 'Client')) < maxClients
       })

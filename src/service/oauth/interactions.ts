@@ -5,8 +5,8 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /**
- * The authorization requests that wait for a person's decision. A cookie of the browser in which a request began
- * identifies it.
+ * The authorization requests that wait for a person's decision. Each request is identified by a cookie of the browser
+ * in which it began.
  */
 export interface Interactions {
   /** Returns the browser's pending request; undefined if there is none or if it has ended. */

@@ -22,8 +22,8 @@ export interface SignInPlace {
 }
 
 /**
- * The maximum number of wrong passwords for an account from one place within the period. After that, even the right
- * password is refused there.
+ * The maximum number of wrong passwords for an account from one place within `refusalCountsMs`. After that, even the
+ * right password is refused there.
  */
 const maxPerPlace = 10
 /**

@@ -4,7 +4,7 @@ import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
-/** A job needs few moves: into its line, and out of a shared transaction. */
+/** The maximum number of moves of a job. A job needs few: into its line, and out of a shared transaction. */
 export const maxMoves = 4
 
 /** Undoes the current attempt of a job. The job is rerun in another line, or in a separate transaction. */

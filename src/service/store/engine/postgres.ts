@@ -129,8 +129,8 @@ async function createTables(url: string, system: System): Promise<boolean> {
 }
 
 /**
- * Reads from the standby. Falls back to the primary if the standby is unreachable, cancels the query because of replay,
- * or lacks a column.
+ * Reads from the standby. Falls back to the primary if the standby is unreachable, cancels the query because of WAL
+ * replay, or lacks a column.
  */
 async function readBehind<T>(
   standby: PostgresReaders,

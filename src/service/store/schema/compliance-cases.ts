@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** A check of whether the service knows enough about a party. Parties without a started check have no row. */
+/** The identity review of a party. A party without a started review has no row. */
 export const complianceCases = table({
   id: text,
   partyId: text,

@@ -7,14 +7,14 @@ export const parties = table({
   email: nullable(text),
   issuedCardsEnabled: flag,
   createdAtMs: bigint,
-  /** E.164. */
+  /** A phone number in the format E.164. */
   phone: nullable(text),
   /** JSON of `Limits` on all money that leaves its wallets. */
   limits: nullable(text),
   /** Without the `@`. */
   handle: nullable(text),
   status: text as Column<'ACTIVE' | 'SUSPENDED' | 'PROVISIONAL' | 'INACTIVE'>,
-  /** JSON object of other known facts: legalName, firstName, lastName, avatarUrl, persona and its address. */
+  /** JSON object of other known facts: legalName, firstName, lastName, avatarUrl, persona and address. */
   profile: text,
   createdBy: nullable(text),
   updatedAtMs: nullable(bigint),

@@ -27,7 +27,7 @@ export interface ActivityHead {
   hash: string
 }
 
-/** Returns the text that the seal of a chain's end signs. */
+/** Returns the text that is signed to seal the end of a chain. */
 export function sealedText({ partyId, sequence, hash }: ActivityHead): string {
   return `activity ${partyId} ${sequence} ${hash}`
 }

@@ -1,11 +1,12 @@
 import { bigint, table, text } from './table.ts'
 
 /**
- * The used part of a credential's limit in its latest window. Every credential that ever sent a request has one row.
+ * How much of its rate limit a credential has used in its latest window. Every credential that ever sent a request has
+ * one row.
  */
 export const rateLimits = table({
   keyId: text,
-  /** The number of requests that processes reserved, which may exceed the limit. */
+  /** The number of requests that processes have reserved. It may exceed the limit. */
   taken: bigint,
   /** In real time. */
   endsAtMs: bigint,

@@ -4,7 +4,7 @@ import { bigint, type Column, nullable, type RowOf, table, text } from './table.
 /** E-mails and text messages that production would send. The sandbox only stores them. */
 export const sandboxMessages = table({
   id: text,
-  /** The party whose record it concerns, which can see it. */
+  /** The party whose record the message is about. This party can read the message. */
   partyId: text,
   agentId: nullable(text),
   kind: text as Column<(typeof messageKinds)[number]>,
