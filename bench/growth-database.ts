@@ -21,7 +21,7 @@ const spreadMs = 400 * 24 * 60 * 60 * 1000
 const recordedMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** More than the number of activity entries in one history. */
+/** How many sequence numbers each clone gets, which is more than one history has activity entries. */
 const sequencesPerClone = 10_000
 
 /**

@@ -21,7 +21,7 @@ try {
   await sandbox.close()
 }
 
-/** Makes a varied run: purchases, a stopped repeat, a decline, a pending payment, a mistake. */
+/** Makes calls with different outcomes: purchases, a stopped repeat, a decline, a pending payment and a mistake. */
 async function shop({ mcpUrl, keys, fetch }: Sandbox): Promise<void> {
   const client = new Client({ name: 'Claude Code', version: '2.1' })
   const headers = { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'book-club-order' }

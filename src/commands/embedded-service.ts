@@ -38,7 +38,7 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
 /**
  * Opens the payments service in this process, on the configured database. By default, its links lead to pages of
  * `serve`. The world is the given one, or comes from the file in the settings.
- * @throws ConfigError if it cannot be used.
+ * @throws ConfigError if the database or the world cannot be used.
  */
 export async function openEmbedded(
   config: Config,

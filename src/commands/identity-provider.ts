@@ -19,7 +19,7 @@ export function refuseIdentityProvider(config: Config): void {
   )
 }
 
-/** Starts the small identity provider on the next port, for this machine only. @throws ConfigError */
+/** Starts the small identity provider on the port after the service's, for this machine only. @throws ConfigError */
 export async function listenForSignIns(
   { port, withIdp }: Pick<Config, 'port' | 'withIdp'>,
   { store, publicUrl, log }: { store: Store; publicUrl: () => string; log: Logger },

@@ -44,7 +44,10 @@ function applicationOf({ clientId, proofFile }: LoginFlags): ApplicationProof {
   )
 }
 
-/** Returns the application and the identity provider that vouches for its person. @throws ConfigError as above */
+/**
+ * Returns the application and the identity provider that vouches for its person. @throws ConfigError if a flag is
+ * missing
+ */
 function enterpriseOf({
   clientId,
   proofFile,

@@ -13,7 +13,10 @@ export function refuse(refusal: string, command: string | undefined): void {
   if (isServer && !process.stdin.isTTY) answerEach(refusal)
 }
 
-/** Longer than any `initialize`. A longer line does not come from a host, and is not kept. */
+/**
+ * The most characters of a line, which is more than any `initialize` has. A longer line does not come from a host, and
+ * is not kept.
+ */
 const longestLine = 1_000_000
 
 function answerEach(refusal: string): void {

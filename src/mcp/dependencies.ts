@@ -185,7 +185,10 @@ export interface Decisions {
 
 /** Faults that are injected before or after a tool call is carried out (docs/sandbox.md#faults). */
 export interface CallFaults {
-  /** Chooses the fault of this tool call and counts it as met; `headers` are those of the HTTP request. */
+  /**
+   * Chooses the fault of this tool call, and counts the call for the rules that match it; `headers` are those of the
+   * HTTP request.
+   */
   plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
   /**
    * Cuts the connection of a request, which then never gets an answer. Over stdio, the shared connection stays silent.

@@ -69,7 +69,10 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
   }
 }
 
-/** Half an hour to eight days: cards expire, replay windows close (2 days), holds lapse (7 days). */
+/**
+ * The lengths of clock jumps in half hours, each with its weight. After the longer ones, cards have expired, replay
+ * windows have closed (2 days) and holds have lapsed (7 days).
+ */
 const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
 
 function jumpSeconds(random: Random): number {

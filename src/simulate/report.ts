@@ -34,7 +34,7 @@ export interface Summary extends ReportOptions {
   outcomes: Record<string, Record<string, number>>
   seconds: { start: number; calls: number; finalCheck: number; total: number }
   calls: { count: number; perSecond: number; latencyMs: { p50: number; p95: number; p99: number } }
-  /** The disagreement between the service and the model. */
+  /** The disagreement between the service and the model; null if there was none. */
   failure: Failure | null
 }
 

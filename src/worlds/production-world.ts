@@ -3,7 +3,10 @@ import type { World } from './schema.ts'
 
 type Party = World['parties'][number]
 
-/** Returns the first party of a production database: with an owner who signs in, or with keys that are set at startup. */
+/**
+ * Returns the world of a new production database. Its first party has an owner who signs in, or keys that are set at
+ * startup.
+ */
 export function productionWorld(first: { email: string; name: string } | 'keys'): World {
   return { name: 'Production', rehearsal: false, parties: [first === 'keys' ? withKeys() : withOwner(first)] }
 }

@@ -14,8 +14,8 @@ type Route =
 
 /**
  * Classifies a message. The SDK first tests whether a message is an answer, which takes longer than everything else. So
- * we first recognize the most common kind: a request whose header names the version. The 2026-era handler classifies
- * its messages again.
+ * this function first recognizes the most common kind: a request whose header names the version. The 2026-era handler
+ * classifies its messages again.
  */
 export function classify({ headers }: Request, body: unknown): Route {
   const protocolVersionHeader = headers.get('mcp-protocol-version')

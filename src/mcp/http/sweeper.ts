@@ -17,7 +17,7 @@ const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
-/** Creates the background job that deletes stored data that no host will request again. */
+/** Creates the background job that deletes stored data once no host will request it again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   // A delivered event may still be lost on its way. So it stays until the timer's next turn, for a host that reconnects
   // at once.

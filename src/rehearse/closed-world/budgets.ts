@@ -19,7 +19,7 @@ export function minAllowed(assertions: readonly Assertion[]): number {
   return Math.max(0, ...assertions.map(({ exactly, atLeast }) => exactly ?? atLeast ?? 0))
 }
 
-/** Makes a budget for each merchant, payee and wallet that the assertions name. */
+/** Creates a budget for each merchant, payee and wallet that the assertions name. */
 export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readonly Assertion[]) => number): Budget[] {
   const places = Map.groupBy(assertions, ({ at, to, of }) => JSON.stringify([at, to, of]))
   return [...places.values()].flatMap((same) => {

@@ -13,7 +13,7 @@ export class EffectHistory {
     this.#own = new Set(effects.filter(({ by, change }) => by === 'agent' && change === 'added').map(keyOf))
   }
 
-  /** Returns whether the agent made the record in this trial. */
+  /** Returns whether the agent created the record in this trial. */
   isOwn(effect: Effect): boolean {
     return this.#own.has(keyOf(effect))
   }

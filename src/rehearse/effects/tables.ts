@@ -85,7 +85,8 @@ export class TableReader {
 }
 
 /**
- * Counts the rows that the connection of a trial's database changed so far; undefined if the database does not count.
+ * Returns how many rows the connection to a trial's database has changed so far; undefined if the database does not
+ * count.
  */
 async function changesIn(tx: Transaction): Promise<number | undefined> {
   if (tx.dialect !== 'sqlite') return undefined
