@@ -63,7 +63,7 @@ export function tokenOf(c: Context): string {
   return (c.req.param('token') ?? '').slice(0, maxTokenLength)
 }
 
-/** The limit of a token's length: no token is that long. */
+/** A limit on the length of a token. Real tokens are shorter. */
 const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */

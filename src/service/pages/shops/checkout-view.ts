@@ -20,7 +20,7 @@ export interface Refused {
   fields: Problems
 }
 
-/** Renders the page with the card form. No card data is ever put into it. */
+/** Renders the page with the card form. The page never contains card data. */
 export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
   const { merchant, terms, message, expires, declined } = words
   const notice = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)

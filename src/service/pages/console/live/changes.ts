@@ -42,7 +42,7 @@ export class Changes {
     this.#changed = changed
   }
 
-  /** Starts watching a party. Call it for each new watcher. */
+  /** Starts watching a party. Call this for each new watcher. */
   async begin(partyId: string): Promise<void> {
     const { runLog, waits } = this.#dependencies
     this.#unsubscribe ??= runLog.follow((stored) => {

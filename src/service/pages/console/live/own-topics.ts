@@ -5,8 +5,8 @@ import type { ConsoleDependencies } from '../serve-page.ts'
 const maxTopics = 5
 
 /**
- * Returns the requested topics without duplicates; undefined if the party lacks one of them, or their number is
- * invalid.
+ * Returns the requested topics without duplicates; undefined if there are none or too many, or if the party has no such
+ * topic.
  */
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,

@@ -14,8 +14,8 @@ const heartbeatMs = 15_000
 /** The time a browser waits before it reconnects, in milliseconds. */
 const retryMs = 1000
 /**
- * The shortest interval between updates of a page: `minPaceMs`, or `paceOfWatcherMs` for each watcher if that is
- * longer. It bounds the total cost.
+ * The shortest interval between updates of a page is `minPaceMs`, or `paceOfWatcherMs` for each watcher if that is
+ * longer. This limits the total cost of updates.
  */
 const minPaceMs = 500
 const paceOfWatcherMs = 15
@@ -69,8 +69,8 @@ const beatBytes = encoder.encode(': still here\n\n')
 
 /**
  * The streams of the open console pages, one for each page. A message reports a changed topic and carries the new
- * content. It is rendered and encoded once for all pages of a user, so each extra page costs only a write. Pages
- * request everything else themselves.
+ * content. The content is rendered and encoded once for all pages of a user, so each extra page costs only a write.
+ * Pages request everything else themselves.
  */
 export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
@@ -146,7 +146,7 @@ export class Streams implements Announcements {
         try {
           to.close()
         } catch {
-          // The browser has already closed it.
+          // The browser has already closed the stream.
         }
       },
     }

@@ -236,8 +236,8 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Wh
 }
 
 /**
- * Renders other parties' requests for this party's money. It has no agent column, because the agents and their runs
- * belong to the other parties.
+ * Renders other parties' requests for this party's money. The table has no agent column, because the agents and their
+ * runs belong to the other parties.
  */
 export function askedSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``

@@ -50,7 +50,7 @@ interface Plotted {
   id: string
   name: string
   steps: readonly Step[]
-  /** Whether older entries exist that `steps` lacks. */
+  /** Whether there are older entries than `steps` covers. */
   isCut: boolean
 }
 

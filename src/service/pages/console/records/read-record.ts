@@ -48,7 +48,7 @@ export interface RecordSeen {
   partyId: string
   /** The kind of record, such as `card`; null if the API cannot read one. */
   noun: string | null
-  /** Its current state as the API returns it to the user, with secrets masked; null if the API cannot read it. */
+  /** The state that the API now returns to the user, with secrets masked; null if the API cannot read the record. */
   now: string | null
   /** The address that a payment was sent to; null for other records. */
   payee: string | null
@@ -64,12 +64,12 @@ const rowsAtOnce = 20
 const maxRelated = 20
 
 /**
- * The id prefixes of records whose activity names the records they own. Money is not traced through them, because that
- * would find unrelated postings.
+ * The id prefixes of owners, such as parties and wallets. Their activity names all records that they own, so tracing
+ * money through an owner would find unrelated postings.
  */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
-/** Creates the functions that read the data of the record pages. All of them read only data of the user's party. */
+/** Creates the functions that read the data of the record pages. They read only the data of the user's party. */
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
@@ -185,7 +185,7 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
 }
 
 /**
- * Returns the encoded creation time in an id. Everything about the record is newer, so its ids sort after this time.
+ * Returns the encoded creation time in an id. Entries and postings of the record are newer, so their ids sort after it.
  */
 const createdAt = (id: string) => id.slice(4, 16)
 

@@ -54,8 +54,8 @@ export function downloads(runId: string): Html {
 }
 
 /**
- * Returns a report as a self-contained HTML file without a script or links to the service. The caller replaces the `<!-- data -->` comment with
- * the data that `verify` reads.
+ * Returns a report as a self-contained HTML file without a script or links to the service. The caller replaces the
+ * `<!-- data -->` comment with the data that `verify` reads.
  */
 export function reportDocument(report: RunReport, madeAt: string): string {
   return standalonePage({

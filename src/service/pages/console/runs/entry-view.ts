@@ -12,7 +12,7 @@ import { deedOf } from './deeds.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
-/** The most record ids shown for an entry. The response below has all of them. */
+/** The most record ids shown at the top of an entry. The response further down has all of them. */
 const maxRecords = 5
 
 interface EntryShown {
@@ -40,7 +40,7 @@ ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previou
 </nav>`
 }
 
-/** Renders the details of an entry. @param isWithin Whether it is shown within its timeline. */
+/** Renders the details of an entry. @param isWithin Whether the entry is shown within its timeline. */
 export function entryPart(state: EntryShown, isWithin: boolean): Html {
   const { entry, nowMs } = state
   const { id, run, kind, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry

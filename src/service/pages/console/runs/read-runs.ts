@@ -65,9 +65,9 @@ export interface EntryOpened extends EntrySeen {
   /** The ids of the neighboring entries in the timeline. */
   older: string | null
   newer: string | null
-  /** The entry whose answer this one repeated. */
+  /** The earlier entry whose answer this entry repeated. */
   repeated: { runId: string; id: string } | null
-  /** The names of the wallets of its postings, by id. */
+  /** The names of the wallets in the entry's postings, by wallet id. */
   wallets: ReadonlyMap<string, string>
 }
 
@@ -114,11 +114,11 @@ export function createRunReads({ store }: { store: Store }) {
 
 export type RunReads = ReturnType<typeof createRunReads>
 
-/** Returns whether some entries of the run are left out. The remaining ones then all have their own rows. */
+/** Returns whether a filter leaves out entries of the run. If so, each remaining entry has its own row. */
 const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
 
-/** Returns all entries of the tool calls of these entries. */
+/** Returns all entries that belong to the same tool calls as these entries. */
 function ofToolCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
   const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
   return entriesOfToolCalls(tx, scope, [...new Set(names)])

@@ -5,7 +5,7 @@ import type { EntrySeen } from './read-runs.ts'
 type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** The smallest jump to show: a busy database delays the writing of entries by less than this. */
+/** The smallest jump of the clock to show. A busy database delays the writing of entries by less than this. */
 const jumpMs = 5 * minuteMs
 
 /** Returns the text between two entries of a timeline, for a new day or a moved clock. */

@@ -13,7 +13,7 @@ export interface TimeRange {
 
 /**
  * Parses the time range of a filter. Each end is a whole second of the sandbox's clock; all entries of the last second
- * are included. An invalid time does not narrow the list.
+ * are included. An invalid time is reported as a problem, and does not filter the list.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]

@@ -55,7 +55,7 @@ export const forms: Readonly<Record<string, Form>> = {
 /** Returns the timestamp in a date and time field, in UTC, with or without seconds. */
 const momentIn = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
-/** Leaves out empty fields. An invalid number is sent unchanged, so that the API explains the problem. */
+/** Returns the fault of a form, without empty fields. Invalid numbers stay unchanged, so that the API explains them. */
 function faultIn(sent: URLSearchParams): object {
   const text = (name: string) => sent.get(name)?.trim() || undefined
   const number = (name: string) => {

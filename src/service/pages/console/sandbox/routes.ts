@@ -69,7 +69,7 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 
-/** The message after each form, selected by the form's name. The page never shows text from its own address. */
+/** The message after each form, by the form's name. The page's address has only this name, never a text to show. */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock moved forward by 1 hour.',
   day: 'The clock moved forward by 1 day.',
