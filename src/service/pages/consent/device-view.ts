@@ -6,7 +6,7 @@ import { formPage, titleOf } from '../frame/form-page.ts'
 import { formPageHeaders } from '../frame/headers.ts'
 import { codeProblem, failureWords } from './device-words.ts'
 
-/** The pages where a person connects a device that has no browser (RFC 8628), and its error page. */
+/** The pages where a person connects a device that has no browser (RFC 8628), including the error pages. */
 export const devicePages: DevicePages = {
   enterCode: (form, error, hint = '') => wholePage(enterCode(form, error, hint.slice(0, longestCode))),
   confirmCode: (form, client, code) => wholePage(confirmCode(form, nameOf(client), code)),

@@ -1,11 +1,11 @@
-/** The texts of the pages that connect a device. Plain text, not HTML. */
+/** The message for a code that was not accepted. Plain text, not HTML. */
 interface CodeProblem {
   text: string
   /** Whether the person must correct something. */
   isError: boolean
 }
 
-/** Returns why a code must be entered again. `name` is the authorization server's name for the problem. */
+/** Returns the message about an entered code. `name` is the authorization server's name for the problem. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }

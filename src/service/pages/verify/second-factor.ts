@@ -14,9 +14,9 @@ import { findUser, markVerified } from '../../store/users.ts'
 import { type Challenge, readChallenge } from '../../tokens/mfa-challenges.ts'
 import { secondFactorText } from '../../tokens/record-texts.ts'
 
-/** The state of a check, as its user sees it. */
+/** The state of a second-factor check, as the user sees it. */
 export interface Verification {
-  /** Whether the address has expired. */
+  /** Whether the address of the check has expired. */
   expired: boolean
   /** The end of the time in which the user may approve large payments; null without a recent check. */
   verifiedUntilMs: number | null

@@ -6,7 +6,7 @@ import type { AppSecret } from './second-factor.ts'
 import type { VerifyWords } from './words.ts'
 
 interface PageState extends PageForm {
-  /** The name of the check's user. */
+  /** The name of the user to verify. */
   name: string
 }
 

@@ -7,8 +7,8 @@ import { Changes } from './changes.ts'
 const maxPerParty = 200
 const maxStreams = 2000
 /**
- * The interval of heartbeats. Proxies close connections that are silent for longer. Each beat also detects a viewer who
- * signed out.
+ * The interval of heartbeats. Proxies close connections that are silent for longer. Each heartbeat also detects that a
+ * viewer has signed out.
  */
 const heartbeatMs = 15_000
 /** The time a browser waits before it reconnects, in milliseconds. */
@@ -19,7 +19,7 @@ const retryMs = 1000
  */
 const minPaceMs = 500
 const paceOfWatcherMs = 15
-/** Pages spread their requests for changed content over this time, multiplied by the number of watchers. */
+/** The time for each watcher. Over the total time, pages spread their requests for changed content. */
 const askingOfWatcherMs = 40
 /** The most bytes queued for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024

@@ -52,7 +52,7 @@ export interface RecordSeen {
   now: string | null
   /** The address that a payment was sent to; null for other records. */
   payee: string | null
-  /** The ids of other records that its activity names. */
+  /** The ids of other records that this record's activity names. */
   related: readonly string[]
   money: PageOf<LedgerEntryRow>
   calls: EntriesFound
