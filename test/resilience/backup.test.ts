@@ -23,9 +23,9 @@ const hasSqlite = await run('sqlite3', ['--version']).then(
 )
 
 /**
- * Backs up the database at `url` under load, and proves the restored database: every request that was acknowledged before
- * the backup gets the same answer again, and the books are right.
- * @param backUp Returns a function that restores the backup, and the restored database's address.
+ * Backs up and restores the database at `url` under load. Proves that every request that was acknowledged before the
+ * backup gets the same answer again, and that the books are right.
+ * @param backUp Makes the backup. Returns a function that restores it and returns the restored database's address.
  */
 async function proveBackup(url: string, backUp: () => Promise<() => Promise<string>>): Promise<void> {
   const served = await serveOn(url)

@@ -17,8 +17,8 @@ function version(path: string): number {
 }
 
 /**
- * Returns the user to run PostgreSQL as. It refuses to run as root, so root uses the user that Debian's packages
- * create.
+ * Returns the user to run PostgreSQL as. PostgreSQL refuses to run as root, so root uses the user that Debian's
+ * packages create.
  */
 async function owner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {}

@@ -33,7 +33,7 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
     await world.drop()
   })
 
-  /** Sends each client's requests one after another until `over`. Returns the answers. */
+  /** Sends each client's requests one after another until `over` returns true. Returns the answers. */
   async function sendUntil(
     ask: (round: number, of: World) => Promise<string>,
     over: () => boolean,

@@ -10,8 +10,8 @@ import { sampleOf } from '../support/depth.ts'
 import { lists, pathsOf, type Site, site } from './list-reads.ts'
 
 /**
- * Checks the real SQLite queries of every list and their plans, without statistics, so that the number of rows does not
- * matter.
+ * Checks the plans of the real SQLite queries of every list. The plans use no statistics, so the number of rows does
+ * not matter.
  */
 
 let on: Site

@@ -20,7 +20,7 @@ export const postgres: TestDatabase = { name: 'postgres', create: createPostgres
 /** The databases the service runs on. */
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
-/** The databases of slow tests: PostgreSQL only in the deep run. */
+/** The databases of slow tests, which use PostgreSQL only in the deep run. */
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
@@ -59,8 +59,8 @@ async function createSqlite(system: System = realSystem, from?: string) {
 }
 
 /**
- * Returns a SQLite file with the schema, created once per worker: copying it takes a twentieth of the time of a
- * migration.
+ * Returns a SQLite file with the schema. Each worker creates it once, because copying it takes a twentieth of the time
+ * of a migration.
  */
 export function sqliteTemplate(): Promise<string> {
   template ??= makeTemplate()

@@ -63,7 +63,7 @@ function once<T>(make: () => Promise<T>) {
 }
 
 /**
- * Returns a directory in memory if Linux has room there for a few hundred databases: creating one there takes a
+ * Returns a directory in memory if Linux has room there for a few hundred databases. Creating a database there takes a
  * twentieth of the time.
  */
 async function fastDirectory(): Promise<string> {

@@ -134,8 +134,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
 }
 
 /**
- * Returns a SQLite file with the default world, created once per worker: copying it takes a third of the time of
- * seeding.
+ * Returns a SQLite file with the default world. Each worker creates it once, because copying it takes a third of the
+ * time of seeding.
  */
 function seededFile(): Promise<Seeded> {
   seeded ??= seedFile()
@@ -166,8 +166,8 @@ async function seedFile(): Promise<Seeded> {
 
 /**
  * Makes the test fail if it never reads this refusal, because a test that continues after an unexpected refusal tests
- * something else. 503 is exempt: a busy machine may answer it to any of many simultaneous requests, and it changes
- * nothing.
+ * something else. 503 is exempt, because on a busy machine any of many simultaneous requests may get it, without an
+ * effect.
  */
 function trackRefusal(answer: Answer, request: string, unread: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer

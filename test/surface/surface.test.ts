@@ -55,7 +55,7 @@ async function textsByFile(): Promise<Map<string, string[]>> {
       const text = operationText(operation, { tool, document, usual })
       const answer = /→ (?:201 )?(?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
       const resource = resources.get(answer)
-      // It appears once, in the first file that returns it.
+      // A resource appears only once: in the first file with an operation that returns it.
       resources.delete(answer)
       return resource === undefined ? [text] : [resourceText(answer, resource), text]
     })

@@ -17,7 +17,7 @@ function createRandom(seed: number): () => number {
   }
 }
 
-/** Creates wallets as many concurrent clients. Each wallet adds one event to the outbox. */
+/** Creates wallets like many concurrent clients. Each wallet adds one event to the outbox. */
 async function makeWallets(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
@@ -101,7 +101,7 @@ test.each([
         }
         const delivering = hooks.deliver()
         if (round % roundsBetweenKills === 0) {
-          // Kills the receiver with everything it had, and restarts it at the same address.
+          // Kills the receiver, which loses its memory, and restarts it at the same address.
           kills += 1
           await receiver.close()
           await sleep(1)

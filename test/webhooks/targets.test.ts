@@ -1,4 +1,4 @@
-// @ts-expect-error undici publishes no types for it: the ports that its fetch refuses.
+// @ts-expect-error undici publishes no types for this file, which lists the ports that its fetch refuses.
 import { badPortsSet } from 'undici/lib/web/fetch/constants.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isPublicAddress } from '../../src/core/ip-addresses.ts'
@@ -301,7 +301,7 @@ onEachDatabase('deliveries go', (database) => {
     await hooks.create({ url: other.url })
     const wallet = await hooks.createWallet()
     const all = hooks.deliver()
-    // The receiver never answers the first one.
+    // The first receiver gets its delivery, and never answers.
     await expect.poll(() => receiver.received.length).toBe(1)
     await expect.poll(() => hooks.receivedIds()).toEqual([wallet])
     await receiver.close()

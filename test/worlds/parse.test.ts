@@ -9,7 +9,7 @@ import { worldSchema } from '../../src/worlds/schema.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
-/** Returns the lines that describe a world's mistakes; no lines if it is valid. */
+/** Returns the lines that describe the mistakes of a world; none if it is valid. */
 function mistakes(source: string | object): readonly string[] {
   try {
     parseWorld(source, 'w.yaml')
