@@ -30,7 +30,7 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
   principal?: string
 }
 
-/** Returns the options of an MCP server. Missing ones get their setting's default, or do nothing. */
+/** Returns the options of an MCP server. A missing option has its setting's default, or does nothing. */
 export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },
