@@ -65,7 +65,7 @@ export interface World {
   whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
   customerPartyId(): Promise<string>
   /**
-   * Ends the world.
+   * Drops the database of the world.
    * @throws if the test never read a refusal, or the service logged a bug
    */
   drop(): Promise<void>
