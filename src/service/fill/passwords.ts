@@ -9,7 +9,7 @@ export type User = NonNullable<WorldParty['users']>[number]
 /** The password hashes of the world's users. */
 export type PasswordHashes = ReadonlyMap<User, string>
 
-/** Each hash deliberately takes a tenth of a second. */
+/** The maximum number of passwords in a world, because each hash deliberately takes a tenth of a second. */
 const maxPasswords = 100
 
 /**

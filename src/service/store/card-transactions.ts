@@ -190,7 +190,7 @@ export function cardTransactionsById(
   )
 }
 
-/** Returns purchases and refunds on cards. */
+/** Returns the purchases and refunds on these cards, oldest first. */
 export async function transactionsOfCards(
   tx: Transaction,
   partyId: string,

@@ -15,9 +15,9 @@ import type { EventRow } from './schema/events.ts'
 type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**
- * Adds events of a record to its party's outbox; every writer of the record calls it. They are written with the
- * transaction's last statements, since taking an event's number locks the party's head, which other transactions wait
- * for.
+ * Adds events of a record to its party's outbox. Every function that writes the record calls this function. The events
+ * are written with the transaction's last statements, since taking an event's number locks the party's head, which
+ * other transactions wait for.
  */
 export function recordEvents<Type extends EventType>(
   tx: Transaction,
@@ -34,7 +34,7 @@ export function recordEvents<Type extends EventType>(
 }
 
 /**
- * Wraps the store. After each commit, it calls `onEvents` with the parties of its events, and `onPostings` with its
+ * Wraps the store. After each commit, it calls `onEvents` with the parties that got events, and `onPostings` with the
  * postings.
  */
 export function withAnnouncements(
@@ -146,8 +146,8 @@ export async function lastEvent(tx: Transaction, partyId: string): Promise<numbe
 }
 
 /**
- * Adds an event and returns its number at once. Other transactions that add events for the party wait for this one to
- * end.
+ * Adds an event with its number at once, and returns it. Other transactions that add events for the party wait until
+ * this one ends.
  */
 export async function recordEventNow<Type extends EventType>(
   tx: Transaction,
@@ -174,7 +174,10 @@ export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: r
 /** The maximum number of events that one search reads. */
 export const maxEventsSearched = 10_000
 
-/** Returns a party's events of one record before a number, newest first, and the number to continue before. */
+/**
+ * Returns a party's events of one record with numbers below `before`, newest first. To continue, pass `lastSequence` as
+ * `before`.
+ */
 export async function eventsOfRecord(
   tx: Transaction,
   { partyId, resourceId }: { partyId: string; resourceId: string },

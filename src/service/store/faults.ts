@@ -21,7 +21,7 @@ export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   return allFaults(tx)
 }
 
-/** Used by each request while there are rules. */
+/** The query that each request runs while there are rules. */
 const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
 
 /** Returns all rules in the order in which they are checked. */
@@ -32,7 +32,7 @@ export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
 
 /**
  * Sets a rule. It replaces the rule with the same name, or becomes the last rule. Its counts begin at zero.
- * @param rules The current rules, locked.
+ * @param rules The current rules, which the caller has locked.
  */
 export async function putFault(
   tx: Transaction,

@@ -7,7 +7,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** A grant with its agent's status: deleting the agent ends the grant. */
+/** A grant with its agent's status, because deleting the agent ends the grant. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
 
 export async function findGrant(tx: Transaction, id: string): Promise<GrantWithAgent | undefined> {
@@ -117,7 +117,7 @@ export function isApplication({ clientId }: { clientId: string }): boolean {
   return clientId.startsWith(prefix)
 }
 
-/** Finds an application's grant by its id, or by its client id if its party is not known yet. */
+/** Finds an application's grant by party and id, or by client id if the party is not known yet. */
 export async function findApplication(
   tx: Transaction,
   by: { partyId: string; id: string } | { clientId: string },

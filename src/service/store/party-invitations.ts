@@ -45,7 +45,7 @@ const invitationByToken = prepared((db, by: { tokenHash: string }) =>
 /** A filter for a party's invitations; undefined matches all. */
 export interface PartyInvitationScope {
   partyId: string
-  /** Lower case. */
+  /** The email address in lower case. */
   email: string | undefined
   status: PartyInvitationStatus | undefined
 }

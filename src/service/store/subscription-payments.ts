@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { SubscriptionPaymentRow } from './schema/subscription-payments.ts'
 import { transactionsOfPayments } from './transactions.ts'
 
-/** A charged payment with the transaction of its money. */
+/** A charged payment with the transaction that moved its money. */
 export interface ChargedPayment extends SubscriptionPaymentRow {
   transactionId: string
 }

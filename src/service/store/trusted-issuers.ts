@@ -8,7 +8,10 @@ import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
 
 export const insertIssuer = inserting('trustedIssuers')
 
-/** Finds a trusted issuer by its id, or by the client that presents its assertions if its party is not known yet. */
+/**
+ * Finds a trusted issuer by party and id. If the party is not known yet, finds it by the client that presents its
+ * assertions.
+ */
 export function findIssuer(
   tx: Transaction,
   by: { partyId: string; id: string } | { clientId: string },
@@ -35,7 +38,7 @@ export function liveIssuers(tx: Transaction, partyId: string, limit: number): Pr
     .execute()
 }
 
-/** Changes a trusted issuer, and revokes the grants that it led to before. */
+/** Changes a trusted issuer, and revokes the grants that were created through it. */
 export async function changeIssuer(
   tx: Transaction,
   { partyId, id }: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -46,7 +49,7 @@ export async function changeIssuer(
   await revokeGrantsOfUser(tx, id, nowMs)
 }
 
-/** Ends the trust, and deletes the client that presented the issuer's assertions and the client's tokens. */
+/** Ends the trust. Deletes the client that presented the issuer's assertions, and the client's tokens. */
 export async function revokeIssuer(
   tx: Transaction,
   issuer: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -56,7 +59,7 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Saves the grant through which the assertions of an issuer act as one agent. */
+/** Saves the grant with which an issuer's assertions sign in as one agent. */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,

@@ -21,7 +21,7 @@ export class AgainError extends Error {
   }
 }
 
-/** Returns a random part of a backoff that doubles with each attempt, up to 64 ms. */
+/** Returns a random wait. Its upper limit doubles with each attempt, up to 64 ms. */
 export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number): number {
   const [random = 0] = system.randomBytes(1)
   return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)

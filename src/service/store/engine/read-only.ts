@@ -3,7 +3,7 @@ import { KeyWrapping } from './key-wrapping.ts'
 import { RealClock } from './real-clock.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A database that is only read: neither its tables nor the files beside it change. */
+/** A database that is only read: neither its tables nor the files next to it change. */
 export interface ReadOnlyDatabase {
   /** Runs `work` on one state of the database, which does not change while it runs. */
   read: Store['read']

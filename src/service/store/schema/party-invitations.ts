@@ -5,7 +5,7 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 export const partyInvitations = table({
   id: text,
   partyId: text,
-  /** Lower case. */
+  /** The email address in lower case. */
   email: text,
   role: text as Column<'ADMIN' | 'MEMBER'>,
   status: text as Column<(typeof partyInvitationStatuses)[number]>,

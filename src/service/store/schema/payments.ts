@@ -28,8 +28,8 @@ export const payments = table({
   /** SHA-256 of the claim link's token, which is not stored. */
   claimTokenHash: nullable(text),
   /**
-   * JSON: the destination of a wire, with the account number reduced to its last four digits. For an internal transfer,
-   * the receiving `walletId`.
+   * JSON. For a wire, the destination, with the account number reduced to its last four digits. For an internal
+   * transfer, the receiving `walletId`.
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
@@ -37,7 +37,7 @@ export const payments = table({
   delegated: flag,
   version: integer,
   amountCents: bigint,
-  /** The amount in `held` that waits to be claimed. */
+  /** The amount on hold while a payment waits to be claimed or the bank processes a withdrawal. */
   heldCents: bigint,
   createdAtMs: bigint,
   updatedAtMs: bigint,

@@ -2,7 +2,7 @@ import { bigint, type RowOf, table, text } from './table.ts'
 
 /** Tool calls that MCP servers sent, so that any process recognizes a repeated call. */
 export const sentCalls = table({
-  /** The party of the credential that sent it. */
+  /** The party that owns the credential with which the call was sent. */
   partyId: text,
   /** A keyed hash of the credential, the run and the request. */
   id: text,

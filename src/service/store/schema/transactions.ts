@@ -18,7 +18,7 @@ export const transactions = table({
   createdAtMs: bigint,
   /** The subscription of a charge, paid by a payer outside the service. */
   subscriptionId: nullable(text),
-  /** The party whose books contain it: the payer, or the recipient if the payer is outside. */
+  /** The party whose books contain the movement: the payer, or the recipient if the payer is outside the service. */
   partyId: text,
   /** When a bank took the money back or returned it; null if it did not. */
   returnedAtMs: nullable(bigint),
