@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './s
 export const externalAccountStatuses = ['pending', 'new', 'active', 'disabled', 'deleted', 'unknown'] as const
 export const connectionStatuses = ['active', 'login_required', 'disconnected'] as const
 
-/** The reasons why a bank account was not linked, as named in the service's published description. */
+/** The reasons why a bank account was not linked, named as in the published description of the API. */
 export const accountRejections = [
   'profile_identity_missing',
   'bank_identity_unavailable',

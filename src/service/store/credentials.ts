@@ -37,7 +37,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Returns whether a party has or had a key, which means that a program acts for it. */
+/** Returns whether a party has or ever had a key. If so, a program acts for it. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneKeyOf(tx, { partyId })).rows.length > 0
 }
@@ -146,7 +146,7 @@ export async function replaceSecret(
   await keys.where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
-/** Records the use of a key. A later use that is already recorded stays. */
+/** Records when a key was used. Keeps the recorded time if it is later. */
 export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

@@ -1,6 +1,6 @@
 /**
- * Returns the text from which a secret of a record is derived. So do the functions below. When a root key is retired,
- * the secrets derived from these texts are kept (`carriedTexts`).
+ * Returns the text from which a secret of a record is derived. The functions below do the same for other secrets. When
+ * a root key is retired, the secrets derived from these texts are kept (`carriedTexts`).
  */
 export const connectText = (invitationId: string) => `connect ${invitationId}`
 export const joinText = (invitationId: string) => `join ${invitationId}`

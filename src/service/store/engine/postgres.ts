@@ -24,7 +24,10 @@ interface OpenPostgres {
 
 /** The number of connections by purpose. Together they are fewer than a small server accepts. */
 const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
-/** Few connections suffice for shared transactions. The others are for jobs that need a connection for longer. */
+/**
+ * The maximum number of connections for shared transactions, which need few. The others are for jobs that need one for
+ * longer.
+ */
 const maxShared = 3
 
 /** Opens a store over a PostgreSQL database, which any number of processes may share. */
@@ -43,7 +46,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const pools = {
     writing: openPool(url, { connections, prepares }),
     reading: openPool(url, { connections: places.reading, prepares }),
-    // Serves `aside`, so that its queries do not wait in line with other transactions.
+    // These connections serve only `aside`, so that its queries do not wait in line with other transactions.
     aside: openPool(url, { connections: places.aside, prepares }),
     ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
   }

@@ -17,7 +17,7 @@ export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()
   #uses = 0
-  /** Set when the database failed: SQLite may have rolled the group back, so nothing more may run in it. */
+  /** Set when the database failed. SQLite may then have rolled the group back, so no more jobs of the group may run. */
   #failure: StoreBusyError | undefined
 
   constructor(database: DatabaseSync) {

@@ -1,6 +1,6 @@
 import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A cart at a sandbox shop, waiting for a card (docs/shops.md). */
+/** A cart at a sandbox shop that waits for a card (docs/shops.md). */
 export const shopCheckouts = table({
   id: text,
   /** The buyer: the caller's party, or the customer that it acts for. */
