@@ -60,7 +60,8 @@ export function registerExchange(provider: Provider, dependencies: ExchangeDepen
 }
 
 /**
- * Returns the audience and the resource of the requested assertion. @throws if this provider issues no such assertions
+ * Returns the audience and the resource of the requested assertion.
+ * @throws if this provider issues no such assertions
  */
 function targetOf(params: Readonly<Record<string, string | undefined>>, publicUrl: string) {
   const expected = { requested_token_type: idJag, subject_token_type: `${tokenTypes}:id_token` }
@@ -76,8 +77,8 @@ function targetOf(params: Readonly<Record<string, string | undefined>>, publicUr
 }
 
 /**
- * Returns the person that an ID token of this client names. @throws InvalidIdTokenError if the token is invalid or the
- * person has left
+ * Returns the person that an ID token of this client names.
+ * @throws InvalidIdTokenError if the token is invalid or the person has left
  */
 async function personOf(
   idToken: string | undefined,

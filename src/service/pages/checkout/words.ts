@@ -29,8 +29,8 @@ export interface CheckoutWords {
 }
 
 /**
- * Returns the texts of a checkout. @param nowMs The service's time. An unpaid checkout is described as if the payer
- * paid now.
+ * Returns the texts of a checkout. An unpaid checkout is described as if the payer paid now.
+ * @param nowMs The service's time.
  */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session

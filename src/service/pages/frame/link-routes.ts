@@ -15,7 +15,7 @@ interface LinkWords {
 
 type Answer = Response | Promise<Response>
 
-/** Creates the responses that all pages at a sent link share, such as the page for a refused form. Their texts differ. */
+/** Creates the responses that all pages at a sent link share, such as the page for a refused form. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
   const refusalPage = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)

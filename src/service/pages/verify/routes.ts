@@ -22,8 +22,8 @@ interface VerifyDependencies extends PageDependencies {
 const orFailure = failingAs({ page: 'a verification page', headers })
 
 /**
- * Mounts two pages. A 428 response links to the first one, where a user enters a code of their authenticator app. The
- * second one sets up the app.
+ * Mounts two pages. A 428 response links to the first one, where a user enters a code from their authenticator app. On
+ * the second one, the user sets up the app.
  */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
@@ -157,7 +157,7 @@ function backOf(c: Context): string | null {
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
-/** Returns the check that led to setting up the app. */
+/** Returns the address of the check from which the user came to set up the app. */
 function nextOf(c: Context): string | null {
   const next = c.req.query('next')
   return next !== undefined && checkAddress.test(next) ? next : null

@@ -78,7 +78,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
-     * Returns the names of those agents that belong to the party. Other parties' agents are left out, because their calls
+     * Returns the names of the agents that belong to the party. Other parties' agents are left out, because their calls
      * appear in the runs of their own party.
      */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
@@ -124,7 +124,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
-/** Returns records that moved money, each with the name of its merchant, or its description or payee. */
+/** Returns the records that moved money. Each has a name: the merchant, the description or the payee. */
 async function sourcesOf(tx: Transaction, partyId: string, ids: readonly string[]) {
   const purchases = await cardTransactionsById(tx, partyId, ids)
   const payments = await paymentsById(tx, partyId, ids)

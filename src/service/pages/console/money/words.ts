@@ -25,6 +25,6 @@ export interface ListPage {
   cursor?: string
 }
 
-/** Returns the address at which the page requests a part. */
+/** Returns the address from which the page requests one of its parts. */
 export const partAddress = (part: 'waiting' | 'wallets' | 'lists', page: ListPage = {}): string =>
   `/console/money?${new URLSearchParams({ part, ...page })}`

@@ -22,8 +22,8 @@ export function separatorText(entries: readonly Moment[], at: number): string | 
 }
 
 /**
- * Returns how much more time passed on the sandbox's clock than in reality since the last entry of a caller. Entries of
- * timed effects are skipped, because each has the time at which its effect was due.
+ * Returns how much more time passed on the sandbox's clock than in reality since the last entry that a caller caused.
+ * Entries of timed effects are skipped, because each has the time at which its effect was due.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

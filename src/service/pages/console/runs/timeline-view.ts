@@ -15,7 +15,7 @@ interface TimelineShown extends FiltersShown {
   entries: readonly EntryInTimeline[]
   /** The address of the next entries; null if there are none. */
   onward: string | null
-  /** The address for newer entries; null if this page does not start with the newest. */
+  /** The address for newer entries; null if this page does not start with the newest entry. */
   newer: string | null
   /** The address of the first page in this order; null if this is the first page. */
   first: string | null

@@ -55,7 +55,7 @@ const clock = {
 const clockOfThisYear = utcFormat(clock)
 const clockOfOtherYear = utcFormat({ ...clock, year: 'numeric' })
 
-/** Returns a time of the service's clock, such as `Nov 23, 01:06:28.159`. It includes any year but the present one. */
+/** Returns a time of the service's clock: `Nov 23, 01:06:28.159`. The year is added if it is not the present year. */
 export function clockText(ms: number, nowMs: number): string {
   const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
   return isOtherYear ? clockOfOtherYear(ms) : clockOfThisYear(ms)

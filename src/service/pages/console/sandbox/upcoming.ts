@@ -16,7 +16,7 @@ export interface Upcoming extends NextEvent {
 }
 
 interface RecordSummary {
-  /** The words for the event, if they depend on the record's status. */
+  /** The words for the event; null if they do not depend on the record's status. */
   happens: string | null
   words: string
   /** The address of the record's details, and the text of its link. */

@@ -42,8 +42,8 @@ ${shopsSection(state)}`
 }
 
 /**
- * Returns a version that changes once a minute while the clock runs. The content of an upcoming record seldom changes,
- * so its id and time are enough.
+ * Returns the version of the clock part, which changes once a minute while the clock runs. The content of an upcoming
+ * record seldom changes, so the version covers only its id and time.
  */
 export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
   const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])

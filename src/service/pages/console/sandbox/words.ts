@@ -35,7 +35,7 @@ export function distance(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** The notice for a session from a one-click sign-in, which any program on this machine can do. */
+/** The notice for a one-click session. Any program on this machine can sign in with one click. */
 export const unproven =
   'An agent is being rehearsed in this world, and it could have signed in with one click as you did. Sign out, then sign in with your password.'
 
@@ -44,5 +44,5 @@ export const worldName = (digest: string | null) => foreignName(digest ?? '', 'U
 
 export const address = '/console/sandbox'
 
-/** Returns the address at which the page requests a part. */
+/** Returns the address from which the page requests one of its parts. */
 export const partAddress = (part: 'clock' | 'faults' | 'snapshots') => `${address}?part=${part}`
