@@ -10,8 +10,8 @@ export interface Outdated {
 }
 
 /**
- * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. Their age
- * is an instant in the column `instant`, which needs an index. `also` restricts the rows further.
+ * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. A row's
+ * age is given by the time in the column `instant`, which needs an index. `also` restricts the rows further.
  */
 export function deletingOldest<Table extends keyof Tables>(
   table: Table,

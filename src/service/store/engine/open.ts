@@ -19,7 +19,7 @@ interface OpenStore {
  * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and creates its tables if it
  * is empty.
  * @throws Error with one line that names the database, without the password, when it cannot be used; WrongDatabaseError
- * when it is another program's or a newer version's; WrongSecretError when its keys are wrapped with another secret.
+ * when another program or a newer version created it; WrongSecretError when its keys are wrapped with another secret.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
@@ -59,7 +59,7 @@ export function oneLine(cause: unknown, url: string): string {
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
-/** Returns the most specific error: a refused connection is an aggregate of one error per address. */
+/** Returns the most specific error, because the error of a refused connection contains one error for each address. */
 function deepestCause(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors.length > 0) return deepestCause(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))

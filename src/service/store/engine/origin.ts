@@ -19,7 +19,8 @@ export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
 }
 
 /**
- * Pre-releases without the digest recorded their migrations in this table. Their first migration was `earlierFirst`.
+ * Pre-releases without a schema digest recorded their migrations in this table. Their first migration was
+ * `earlierFirst`.
  */
 const earlierTable = 'kysely_migration'
 const earlierFirst = '0001_first_schema'

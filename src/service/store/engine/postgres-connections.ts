@@ -140,7 +140,7 @@ const readOnlyCode = '25006'
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
-/** Errors that `pg` raises about its own connections have no code. */
+/** The messages of errors that `pg` raises about its own connections. These errors have no code. */
 const busyMessages =
   /^(Connection terminated|timeout (expired|exceeded when trying to connect)|Client has encountered a connect|Query read timeout)/
 

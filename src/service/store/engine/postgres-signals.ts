@@ -4,7 +4,7 @@ import { deadline, newSecret, type System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
 const channel = 'payments_mcp'
-/** The interval of heartbeats. A process that was silent for three times as long is gone. */
+/** The interval of heartbeats. A process that was silent for three times as long counts as gone. */
 const presenceMs = 15_000
 /** How long topics are collected before one notification, which bounds the notifications of a busy process. */
 const gatherMs = 50
@@ -95,7 +95,7 @@ export class PostgresSignals implements Signals {
     }
   }
 
-  /** Listens until this is closed, or throws when the connection is lost. */
+  /** Listens until this object is closed, or throws when the connection is lost. */
   async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({
       // Several notifications may be in flight.

@@ -37,13 +37,14 @@ function identityOf(path: string): string | undefined {
 
 /**
  * Checks a file without changing it, so that another program's database keeps its mode, its journal and its log.
- * @throws WrongDatabaseError for one that is neither empty nor ours.
+ * @throws WrongDatabaseError for a database that is neither empty nor ours.
  */
 export async function requireUsableFile(path: string): Promise<void> {
   try {
     await requireUsableIn(openWithoutTrace(path))
   } catch (error) {
-    // A killed process left changes that only a writer can roll back. Any program that opens the file to write does so.
+    // This error means that a killed process left changes that only a writer can roll back. Every program that opens
+    // the file for writing rolls them back.
     if (!needsWriter(error)) throw error
     await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
@@ -78,12 +79,12 @@ export function checkpointLog(path: string): void {
   database.close()
 }
 
-/** Detects SQLITE_READONLY: a reader finds a journal to roll back, or may not create the files beside the database. */
+/** Detects SQLITE_READONLY: a reader finds a journal to roll back, or may not create the files next to the database. */
 function needsWriter(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8
 }
 
-/** Creates the file for its owner only. SQLite gives the files beside it the same mode. Returns false if it exists. */
+/** Creates the file for its owner only. SQLite gives the files next to it the same mode. Returns false if it exists. */
 export function createPrivateFile(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
@@ -96,7 +97,7 @@ export function createPrivateFile(path: string): boolean {
   }
 }
 
-/** The suffixes of the database file and of the files SQLite keeps beside it. */
+/** The suffixes of the database file and of the files that SQLite keeps next to it. */
 export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
 const otherUsers = 0o077
 
@@ -116,8 +117,8 @@ export async function setAside(path: string): Promise<string | undefined> {
     if ((await originOf('sqlite', (query) => database.prepare(query).all())) !== 'other') return undefined
     let name = `${path}-old`
     for (let number = 2; existsSync(name); number++) name = `${path}-old-${number}`
-    // The file itself is renamed last. If this process is killed before, the next start finds the file and repeats the
-    // renaming.
+    // The file itself is renamed last. If this process is killed before that, the next start finds the file and repeats
+    // the renaming.
     for (const suffix of ownFiles.toReversed()) {
       if (existsSync(path + suffix)) renameSync(path + suffix, name + suffix)
     }

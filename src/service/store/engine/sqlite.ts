@@ -206,7 +206,7 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Commits a group of waiting jobs. If one spoils it, all run again, each under a savepoint. */
+  /** Commits a group of waiting jobs. If a job spoils the group, all its jobs run again, each under a savepoint. */
   async #commitGroup(): Promise<void> {
     const group: Job[] = []
     let isSpoiled = false
