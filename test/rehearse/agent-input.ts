@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentInput } from '../../src/rehearse/agent.ts'
 
-/** Returns an agent's input, with an address where nobody listens. */
+/** Returns the input for an agent, with an address at which no server listens. */
 export function agentInput(task: string): AgentInput & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'

@@ -14,7 +14,7 @@ const scenarioOfTrials = (id: string, passed: number, trials: number): ScenarioR
     Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
   )
 
-/** Returns scenarios with one trial each: `+` is a passed one, `-` a failed one. */
+/** Returns scenarios with one trial each. A `+` is a passed trial, and a `-` a failed one. */
 const row = (signs: string): Results =>
   resultsOf([...signs].map((sign, at) => scenarioOfTrials(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
 

@@ -41,8 +41,8 @@ onEachDatabase('access to cards and wallets', (database) => {
   })
 
   /**
-   * Returns the requests of every operation on one card, transaction or wallet; with `customer`, on behalf of that
-   * party.
+   * Returns the requests of every operation on one card, transaction or wallet. With `customer`, they are on behalf of
+   * that party.
    */
   function attempts({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`

@@ -7,7 +7,7 @@ interface Refused {
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** Why a bank account has to be linked again: the status of its connection. */
+  /** The status of a bank account's connection, if the account has to be linked again. */
   connectionStatus?: string
 }
 

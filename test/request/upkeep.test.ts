@@ -28,7 +28,7 @@ const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; al
   { table: 'refusedPasswords', instant: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** The number of outdated rows: more than two deletions remove. */
+/** The number of outdated rows, which is more than two deletions remove. */
 const outdated = 1_001
 const living = 3
 

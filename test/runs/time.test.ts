@@ -85,7 +85,7 @@ onEachDatabase('runs and time', (database) => {
       atMs: Date.parse(reset.json.data.attributes.now),
     })
     await unwritten.drop()
-    // Time went back. A process that has not noticed adds its entries after the existing ones.
+    // The reset moved time back. A process that has not noticed it adds its entries after the existing ones.
     world.system.pass(1)
     const later = await anotherProcess(world, world.system)
     await later.get('/whoami', { instanceId: 'resetting' })

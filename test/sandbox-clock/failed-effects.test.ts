@@ -28,7 +28,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
     make: async ({ world }) => (await buy(world, shopOf('ships-later'))).attributes.orderId,
     column: 'cardTransactionId',
     broken: 'ctx_gone',
-    // Only a day, because within a year the hold expires and the shop cancels the order.
+    // The jump is only a day, because within a year the hold expires and the shop cancels the order.
     jumpSeconds: 86_400,
   },
   bank: { make: byMaker(withdrawal), column: 'walletId', broken: 'wal_gone' },

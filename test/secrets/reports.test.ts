@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 describe('a rehearsal', () => {
-  /** Runs one trial, and returns all files of its report, and the table. */
+  /** Runs one trial. Returns the table and all files of the report. */
   async function reportOf(agent: Agent): Promise<Record<string, string>> {
     const { results } = await rehearse({
       ...{ scenarios: [scenarioWith({})], agent, trials: 1, concurrency: 1, seed: '1' },

@@ -58,7 +58,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
   }
 })
 
-/** Signs in with a password after a wrong one, sets up an authenticator app, and pays in a checkout, as a person. */
+/** Signs in as a person with a wrong and the right password, sets up an authenticator app, and pays in checkout. */
 async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
   const [password, wrongPassword, number] = [
     'canary horse battery staple',

@@ -18,7 +18,7 @@ export const skillFiles: readonly SkillFile[] = readdirSync(root).map((name) => 
   return { name, text, frontmatter: parse(frontmatter) }
 })
 
-/** The texts in the fenced blocks of a language. */
+/** Returns the texts of the fenced blocks in a language. */
 export function blocksOf(text: string, language: string): string[] {
   return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
     .filter(([, , found]) => found === language)
@@ -30,11 +30,11 @@ interface Step {
   tool: string
   /** The arguments as JSON, with names in capitals instead of facts. */
   input: string
-  /** The facts that the answer contains: their names, each with a path. */
+  /** The facts to take from the answer, each as a path in the answer and a name. */
   learns: readonly (readonly [path: string, name: string])[]
 }
 
-/** The numbered steps of a skill that call a tool. */
+/** Returns the numbered steps of a skill that call a tool. */
 export function stepsOf(text: string): Step[] {
   return [...text.matchAll(/^(\d+)\. ([\s\S]*?)(?=^\d+\. |^#|(?![\s\S]))/gm)].flatMap(([, number, words = '']) => {
     const [, tool, input] = /^`(\w+) (\{.*\})`/.exec(words) ?? []

@@ -66,8 +66,8 @@ export async function site(database: TestDatabase): Promise<Site> {
 export const lists = Object.values<OperationDefinition>(catalogue).filter(({ result }) => result === 'page')
 
 /**
- * Returns the paths of a list: unfiltered, with each value of each filter, and with each pair of values. A filter
- * without a value fails.
+ * Returns the paths of a list: unfiltered, with each value of each filter, and with each pair of values. Throws
+ * if `values` lacks a value for a filter.
  */
 export function pathsOf(list: OperationDefinition, { values }: Site, more: Record<string, string>): string[] {
   const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueFor(values, name))

@@ -45,7 +45,7 @@ onEachDatabase('wallets', (database) => {
 
   describe('the lifecycle', () => {
     test('begins empty, with the given attributes', async () => {
-      // Ids are sorted by time, so this one must be later.
+      // Ids are sorted by time, so the id of the new wallet must be later.
       world.system.pass(1)
       const { data } = ok(await create({ displayName: 'Savings', description: 'For later', tags: { a: 'b' } })).json
       expect(data).toStrictEqual({
