@@ -105,7 +105,7 @@ test('unauthenticated bodies use the share of their IP address at every entry po
     expect(await begin(path, { length: 8_000 }), path).toMatch(
       /^HTTP\/1\.1 429 .*from this address are already arriving/s,
     )
-    // This entry point reads no credential, so a request with one uses the share of its address too.
+    // This entry point reads no credential, so even a request with a credential uses the share of its address.
     expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: forgedKey(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)
