@@ -159,7 +159,7 @@ onEachDatabase('wallets', (database) => {
       expect(named.meta.walletAccess).toEqual({ isDefault: true, attachedAt: now })
       const [before] = ok(await world.get(`/wallets/${main}/agents`, owner())).json.data
       expect(before.meta.walletAccess.isDefault).toBe(false)
-      // It pays from its new wallet, which is empty.
+      // The agent pays from its new wallet, which is empty.
       const paid = await self.pay(1, { type: 'email', value: 'customer@sandbox.example' })
       expectRefusal(paid, 'conflict', at('amount'))
     })
