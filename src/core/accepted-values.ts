@@ -72,7 +72,7 @@ export function describeAccepted(schema: z.ZodType, isAmount = false): string | 
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** Returns the message of the schema's checks. They restrict its values in addition to its type. */
+/** Returns the message of the schema's checks, which restrict the values further than the type does. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const say = def.error as ((issue: unknown) => unknown) | undefined

@@ -48,7 +48,7 @@ export function mixesAlphabets(text: string): boolean {
 
 /** Cuts an untrusted text to at most `maxLength` characters, so that it cannot push important text off the page. */
 export function shortForeignText(text: string, maxLength = maxNameLength): string {
-  // Combining marks and invisible characters take no space, so read more than is shown.
+  // Combining marks and invisible characters take no space, so more characters are read than are shown.
   return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 

@@ -20,7 +20,7 @@ export interface HostSetup {
   /** The location of the user's own configuration, in words. */
   file: string
   format: 'json' | 'toml' | 'yaml'
-  /** The key of the file's servers: an object or table by server name, or in YAML a list. */
+  /** The key under which the file has its servers, as an object or table by server name, or in YAML as a list. */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null

@@ -71,7 +71,8 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // These include agents' keys, and the permission to rename an agent must not give out a credential that moves money.
+  // These permissions also cover agents' keys, because the permission to rename an agent must not give out a credential
+  // that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },

@@ -24,8 +24,8 @@ const longest = 80
 const normalizedWord = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
 /**
- * Counts the letters to insert, remove, replace or swap with the next one to turn one text into the other (optimal
- * string alignment).
+ * Counts the changes that turn one text into the other: letters that are inserted, removed, replaced or swapped with
+ * the next letter (optimal string alignment).
  */
 function distanceOf(one: string, other: string): number {
   let before: number[] = []

@@ -19,7 +19,8 @@ export function userAgentOf(program: string, host: HostProgram | undefined): str
 }
 
 /**
- * Encodes at most `maxLength` whole characters, and also parentheses, which would end the comment that contains the text.
+ * Encodes at most `maxLength` whole characters. Parentheses are encoded too, because they would end the header's
+ * comment.
  */
 function encoded(text: string, maxLength: number): string {
   const short = [...text.slice(0, 2 * maxLength)].slice(0, maxLength).join('').toWellFormed()

@@ -120,8 +120,8 @@ function respond({ status, body, headers }: Reply): Response {
 }
 
 /**
- * Responds to an unknown route. The request of a caller with a valid credential counts, and gets the rate limit
- * headers.
+ * Responds to an unknown route. If the caller has a valid credential, the request counts against its limit, and the
+ * answer has the rate limit headers.
  */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
   const reply = refuse(dependencies, noOperation(req.method, req.path))
@@ -151,7 +151,7 @@ function failureReply(dependencies: Dependencies, { req }: Context, error: unkno
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)
-  // The client has left, so this is not an error.
+  // The client has disconnected, so this is not an error.
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
   else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busy)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')

@@ -17,7 +17,7 @@ import { refusal, requestId } from './request/reply.ts'
 export interface ListenOptions {
   fetch: (request: Request, caller: Caller) => Promise<Response>
   host: string
-  /** 0 picks any free port. */
+  /** The port to listen at; 0 picks any free port. */
   port: number
   /** The public address if it differs, such as a proxy's. */
   publicUrl?: string | undefined
@@ -25,15 +25,15 @@ export interface ListenOptions {
   corsPaths?: (path: string) => boolean
   /** Returns whether pages of any site may read a document that is public and the same for everyone. */
   publicPaths?: (path: string) => boolean
-  /** For example `https://inspector.example`. */
+  /** The other sites whose pages may call, such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
   /** Addresses and ranges of trusted proxies, such as `10.0.0.0/8`. Their X-Forwarded-For identifies the client. */
   trustedProxies?: readonly string[]
-  /** Once true, every response closes its connection. */
+  /** Returns whether the process is ending. Every response then closes its connection. */
   isEnding?: () => boolean
   /** How long `close` waits for requests in progress. */
   closeWithinMs?: number
-  /** Beyond this limit, new connections are closed at once. */
+  /** The most connections. Beyond that, new connections are closed at once. */
   maxConnections?: number
   /** The most bytes of request bodies read at one time. */
   bodyBounds?: BodyBounds
@@ -211,7 +211,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
   }
 }
 
-/** OPTIONS is a browser's preflight before reading. */
+/** The methods that only read. OPTIONS is the preflight request of a browser that wants to read. */
 const reading = /^(?:GET|HEAD|OPTIONS)$/
 
 function isOwnName(name: string, boundHost: string): boolean {

@@ -122,8 +122,8 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
 }
 
 /**
- * Returns a customer's approval that the caller may decide in a simulation. The calling agent or, if the caller is no
- * agent, any agent of its party requested the payment.
+ * Returns a customer's approval that the caller may decide in a simulation. If the caller is an agent, it must have
+ * requested the payment itself; otherwise any agent of the caller's party may have.
  * @throws 404 for anything else, 409.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Decided> {

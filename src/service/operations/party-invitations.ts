@@ -123,7 +123,10 @@ async function invite(
   return row
 }
 
-/** Returns a function that renders invitations. Only callers who may grant membership see the address to join at. */
+/**
+ * Returns a function that renders invitations. Only callers who may grant membership see the address where the person
+ * joins.
+ */
 async function viewsOf({
   tx,
   actor,

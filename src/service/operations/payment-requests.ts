@@ -129,8 +129,8 @@ export const paymentRequestHandlers = {
 } satisfies HandlersOf<typeof paymentRequests>
 
 /**
- * The statuses of requests that wait for their payer, of those that were paid, however the payment ended, and of those
- * that were never paid.
+ * The statuses of three kinds of requests: those that wait for their payer, those that were paid (however the payment
+ * ended), and those that were never paid.
  */
 const awaited = ['OPEN', 'PROCESSING'] as const
 const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const

@@ -20,7 +20,10 @@ export const sandboxClockHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxClock>
 
-/** Ten years, also the maximum of `seconds`. It limits how many effects become due by one call. */
+/**
+ * The furthest that one call moves the clock: ten years, which is also the maximum of `seconds`. It limits how many
+ * effects become due at once.
+ */
 const longestMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {

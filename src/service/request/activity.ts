@@ -130,7 +130,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of a connected application, for which its user need not be present. */
+/** Returns the act of a connected application. Its user need not be present. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,

@@ -17,8 +17,8 @@ interface Dependencies {
 }
 
 /**
- * Admits requests whose bodies are within the limits. It refuses the others as soon as their headers are parsed, before it
- * allocates or reads anything for them, because hundreds may arrive at once.
+ * Admits requests whose bodies are within the limits. It refuses the others as soon as their headers are parsed. It
+ * allocates and reads nothing for them before that, because hundreds may arrive at once.
  */
 export class BodyAdmission {
   readonly #dependencies: Dependencies
@@ -28,7 +28,7 @@ export class BodyAdmission {
     this.#dependencies = dependencies
   }
 
-  /** Returns false if it has answered the request with a refusal. */
+  /** Returns false if the request was answered with a refusal. */
   admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
     const { bodies, addressOf } = this.#dependencies
     const announced = announcedLength(incoming)

@@ -50,7 +50,7 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }
 
-/** Returns the moment of what a query read. */
+/** Builds the moment from the result of a query. */
 export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
@@ -63,7 +63,7 @@ export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** The next timed event, and its record. */
+/** A timed event to come: its record, and its time. */
 export interface NextEvent {
   kind: TimedKind
   id: string
@@ -123,10 +123,7 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
   db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
 )
 
-/**
- * Runs `work`, which calls `requireSettled`. While a party passed there has due effects, applies them and runs `work`
- * again.
- */
+/** Runs `work`, which calls `requireSettled`. As long as that finds due effects, applies them and runs `work` again. */
 export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
@@ -172,8 +169,8 @@ async function settleWindow(opening: Opening, untilMs: number, partyId?: string)
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // A party may apply more effects than it has rows, because one record, such as a weekly subscription, may have
-      // many.
+      // The limit may exceed the party's rows, because one record, such as a weekly subscription, may have many due
+      // effects.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),

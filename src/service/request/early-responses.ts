@@ -6,7 +6,7 @@ import { deadline } from '../../core/system.ts'
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
-/** The most clients whose bodies are read on at a time. Bodies of other clients stay unread in the network. */
+/** The most clients at a time whose bodies are read after an early answer. Other bodies stay unread in the network. */
 const maxLingering = 32
 let lingering = 0
 

@@ -8,7 +8,7 @@ import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '.
 import { deleteFailedEffect, findFailedEffect, moveDue, saveFailedEffect } from '../store/failed-effects.ts'
 import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.ts'
 
-/** The means to open a transaction. */
+/** The dependencies that are needed to open a transaction. */
 export interface Opening {
   store: Store
   system: System
@@ -16,7 +16,7 @@ export interface Opening {
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 
-/** One effect that is due. */
+/** A due effect: its kind, its record and its time. */
 interface DueEffect {
   effect: TimedEffect
   recordId: string

@@ -9,7 +9,7 @@ const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) =>
 
 /**
  * The scopes that an agent's credential gives its holder: one for each permission of the agent policy. If no API key
- * can have such a permission, the wallet permission that the agent needs for it counts.
+ * can have such a permission, the wallet permission that the agent needs for it counts instead.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),

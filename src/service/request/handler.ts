@@ -43,7 +43,7 @@ type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? W
 /** The function that carries out an operation in the request's transaction: it loads, decides, saves and returns. */
 type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
-/** A handler for each operation of a record. A missing or surplus handler does not compile. */
+/** The handlers for a record of operations, under the same names. A missing or surplus handler does not compile. */
 export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> = {
   readonly [K in keyof R]: Handler<R[K]>
 }

@@ -81,7 +81,7 @@ const notRecorded: readonly number[] = [408, 429, 503]
 /** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Returns the record whose answer repeats of the request get; undefined if the answer is not recorded. */
+/** Returns the record from which repeats of the request are answered; undefined if the answer is not recorded. */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   ownClaim: Claim,

@@ -22,7 +22,7 @@ interface AmountResource {
   data?: { attributes?: { amount?: unknown; maximumAmount?: unknown } }
 }
 
-/** Logs an answer: changes and refusals at the usual level, reads at a more verbose one. */
+/** Logs an answer: changes and refusals at the usual level, reads at a more verbose level. */
 export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: number) {
   const { operation, incoming, supportId, actor, plan } = answered
   const { name, effect } = operation

@@ -20,7 +20,7 @@ export interface Arrived {
   plan: Plan
 }
 
-/** The caller is known. */
+/** A request whose caller is known. */
 export interface Known extends Arrived {
   actor: Actor
   /** The time of the request's transaction; undefined before it. */
@@ -31,14 +31,14 @@ export interface Known extends Arrived {
 export interface Parsed extends Known {
   values: Values
   context: Context
-  /** Undefined if the operation has no idempotency key. */
+  /** The claim of the request's key; undefined if the operation takes no key. */
   claim: Claim | undefined
 }
 
 /** A request with its answer, which is final once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
-  /** The postings of the request itself. */
+  /** The postings of the request itself, without those of due effects. */
   posted: readonly Posted[]
 }
 

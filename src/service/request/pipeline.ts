@@ -59,11 +59,11 @@ export interface Answered extends Reply {
 interface AnswerOptions {
   /** The signed-in user of a page of the service. No request from outside has one. */
   pageActor?: Actor | undefined
-  /** Aborts when the client has left. */
+  /** Aborts when the client has disconnected. */
   gone?: AbortSignal | undefined
   /** Whether a long poll repeats a request that was already answered. */
   isRepeated?: boolean
-  /** Whether the caller adds the result to the run itself. */
+  /** Whether the caller itself adds the result to the run. */
   isNoted?: boolean
 }
 
@@ -115,8 +115,7 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // Faults do not apply to requests of pages. They do not apply to repeated requests either, which met theirs the first
-  // time.
+  // Faults do not apply to requests of pages, nor to repeated requests, which met their faults the first time.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],

@@ -60,9 +60,9 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Returns who may play every other party: the caller, only an API key of its party, or nobody. It must be an API key of
- * the party that manages the sandbox. The service must be reachable from this machine only, and no agent may be
- * rehearsed (docs/sandbox.md#who-plays-the-other-side).
+ * Returns who may play every other party (docs/sandbox.md#who-plays-the-other-side). An API key of the party that
+ * manages the sandbox may, if the service is reachable from this machine only and no agent is rehearsed. The result
+ * says whether the caller is such a key, or whether its party could use one.
  */
 async function managerHere({
   tx,

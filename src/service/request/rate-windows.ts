@@ -5,11 +5,12 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 export const windowMs = 60_000
 
 /**
- * The number of shares of a limit. A process takes one share at a time, and no other process can use that share's rest.
+ * The number of shares of a limit. A process takes one share at a time, and no other process can use the rest of it.
  */
 const parts = 100
 /**
- * The most tries to count a request. It tries again if its window ends meanwhile, or if other requests took the share.
+ * How often counting a request is tried. It is tried again if the window ends meanwhile, or if other requests take the
+ * share.
  */
 const maxAttempts = 10
 

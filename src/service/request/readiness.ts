@@ -2,7 +2,7 @@ import type { System } from '../../core/system.ts'
 
 /** A load balancer polls more often than this. */
 const askedWithinMs = 30_000
-/** How long the process still serves requests at its end, until a load balancer has noticed that it is not ready. */
+/** How long an ending process keeps serving requests, so that load balancers notice that it is not ready. */
 const graceMs = 3_000
 
 /** The readiness of this process for requests. */

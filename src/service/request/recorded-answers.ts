@@ -10,7 +10,7 @@ interface KeyOfParty {
 
 /**
  * Encodes an answer without a secret for the idempotency record. It is neither compressed nor sealed, which saves a
- * fifth of a write's CPU time. No key id precedes its colon.
+ * fifth of a write's CPU time. It begins with a colon, where a sealed answer has the id of its key.
  */
 export function plainAnswer(body: string): Buffer {
   return Buffer.from(`:${body}`)

@@ -13,13 +13,13 @@ export interface Reply {
   headers: Readonly<Record<string, string>>
   /** The parsed body, if it is known: see `replyValue`. */
   value?: unknown
-  /** Set by `mayContainSecret`. */
+  /** The result of `mayContainSecret`, once that was called. */
   mayContainSecret?: boolean
-  /** For a client in this process (`ApiAnswer`). */
+  /** Whether the wallet covers the issued card, for a client in this process (`ApiAnswer`). */
   isCovered?: boolean | undefined
 }
 
-/** Returns the value of a reply's body. The activity, the run log and the log read it, and share it. */
+/** Returns the value of a reply's body. The activity, the run log and the log share the parsed value. */
 export function replyValue(reply: Reply): unknown {
   reply.value ??= parseJson(reply.body)
   return reply.value
@@ -51,7 +51,10 @@ export interface Page<Resource> {
   nextCursor: string | null
 }
 
-/** Renders a handler's result, checked against the operation's schema, so that only declared fields leave. */
+/**
+ * Renders a handler's result. It is checked against the operation's schema, so that only declared fields leave the
+ * service.
+ */
 export function success(operation: OperationDefinition, result: unknown): Reply {
   const { output, meta } = operation
   const { data, meta: metaFields } =

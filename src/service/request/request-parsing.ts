@@ -10,7 +10,7 @@ import { sha256 } from '../../core/system.ts'
 /** A request as it arrived. Its body is read, but not parsed. */
 export interface Incoming {
   method: string
-  /** Percent-encoded, without the query. */
+  /** The percent-encoded path, without the query. */
   path: string
   params: Readonly<Record<string, string>>
   query: URLSearchParams
@@ -24,7 +24,7 @@ export interface Incoming {
   readonly json: unknown
 }
 
-/** Marks a request of this process for a host whose own request was already counted. */
+/** The mark of a request that this process sends for a host, whose own request was already counted. */
 export const counted = Object.freeze({ counted: true })
 
 /** A request whose body is read only after its sender is known. */

@@ -53,7 +53,7 @@ export function runIdOf(partyId: string, instanceId: string | null): string {
 }
 
 /**
- * Returns the name by which the entries of a tool call and of the reads for its answer find each other. It contains the
+ * Returns the name that the entry of a tool call shares with the entries of its reads. It is derived from the
  * credential, so nobody can add an entry to the tool call of another credential.
  */
 export const toolCallName = (as: 'call' | 'read', keyId: string, id: string) =>

@@ -2,7 +2,7 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** The facts of an operation that rules use. Only the name is known of an operation outside the catalogue. */
+/** The facts of an operation that rules use. For an operation outside the catalogue, only the name is known. */
 export type FaultedOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 

@@ -26,7 +26,7 @@ export const paymentRequestTransitions = {
   EXPIRED: {},
 } as const satisfies Transitions<PaymentRequestStatus, PaymentRequestEvent>
 
-/** Returns the state of a payment request after an event. @throws 409 `conflict` if the table does not allow the event. */
+/** Returns the state of a request after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
   const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
   return after ?? fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
@@ -66,7 +66,7 @@ export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentSta
 
 /**
  * Refuses a second payment of a request. Two payments may start at the same time, on the page, with another credential
- * or by simulation. This check detects the second one, because it sees the request as it is just before it is written.
+ * or by simulation. This check detects the second one, because the request is read again just before it is written.
  * @throws 409 `conflict`.
  */
 export function requireOnlyPayment(

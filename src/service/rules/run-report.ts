@@ -42,7 +42,7 @@ export interface ReportAsked {
   status: string
   amountCents: number
   description: string | null
-  /** Whether the run created it. Otherwise the run only acted on it. */
+  /** Whether the run created the record. Otherwise the run only acted on it. */
   isOwn: boolean
 }
 

@@ -51,7 +51,7 @@ export interface ShopCart {
   /** The part of the price that the shop charges in another order. */
   otherOrderCents: number
   totalCents: number
-  /** The half that this cart is if the shop split it into two orders; null if it is one order. */
+  /** `first` or `second` if the shop split the cart into two orders; null if it is one order. */
   half: 'first' | 'second' | null
 }
 

@@ -3,7 +3,7 @@ import { type Billing, nextPayment } from './subscriptions.ts'
 
 export interface PaymentState extends PaymentAmount {
   paymentNumber: number
-  /** Null until payment 1 is paid, because the other due dates depend on that day. */
+  /** The time when the payment is due. Null until payment 1 is paid, because the other due dates depend on that day. */
   dueMs: number | null
   status: 'paid' | 'marked_paid' | 'missed' | 'scheduled'
 }

@@ -44,7 +44,7 @@ export interface Billing {
   nextAttemptAtMs: number | null
   missed: readonly number[]
   attention: { reason: AttentionReason; sinceMs: number } | null
-  /** SHA-256 of the random value of the browser in which payment 1 was paid. */
+  /** The SHA-256 hash of a random value from the browser in which payment 1 was paid. */
   payer?: string | null
   updatedAtMs: number
 }

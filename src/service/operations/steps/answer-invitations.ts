@@ -65,8 +65,8 @@ export async function declineInvitation(
 /**
  * Returns the invited party. An unknown recipient becomes a party with an empty wallet. The sandbox has no customer
  * accounts, so anyone who holds the invitation counts as the person at that address.
- * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it. Also if the party itself
- * sent it.
+ * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it, or if the party itself sent
+ * it.
  */
 export async function invitedParty(
   { tx, system, nowMs }: ChangeContext,

@@ -3,7 +3,10 @@ import { type Dependencies, runChange, unchanged } from '../../request/settled-t
 import { lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUserByEmail, markVerified } from '../../store/users.ts'
 
-/** The outcome of a reset. `none`: the user has no app set up. `unknown`: no user signs in by that address. */
+/**
+ * The outcome of a reset. `none` means that the user has no authenticator app; `unknown`, that no user signs in by that
+ * address.
+ */
 export type ResetResult = 'reset' | 'none' | 'unknown'
 
 /**

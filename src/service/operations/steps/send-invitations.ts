@@ -52,7 +52,7 @@ export function requireMayAskFor({ actor }: Context, requests: readonly Pick<Age
 }
 
 /**
- * Invites each recipient for each agent, skipping unreachable recipients and those already connected.
+ * Invites each recipient for each agent, except for recipients who are unreachable or already connected.
  * @throws 403, 422.
  */
 export async function inviteAll(
@@ -103,7 +103,7 @@ export function expiry(requestedExpiry: string | undefined, nowMs: number, defau
 }
 
 /**
- * Loads the agents to invite for. An agent may invite only for itself.
+ * Loads the agents for which customers are invited. An agent may invite only for itself.
  * @throws 403, 404, 409, 422 naming the wrong agent.
  */
 export async function loadAgents(
