@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'rolldown/utils'
 import { expect, test } from 'vitest'
 
-/** The rules for texts (CONTRIBUTING.md#plain-english). Each check proves on a bad sample that it can fail. */
+/** The rules for texts (CONTRIBUTING.md#plain-english). A test proves with bad samples that each check can fail. */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
@@ -16,19 +16,19 @@ const documents = [
   ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
 ]
 
-/** The folders whose comments are checked, without those of `unchecked`. */
+/** The folders whose comments are checked, except for the files in `unchecked`. */
 const folders = ['src', 'tools', 'bench', 'test', 'scripts', 'examples']
 const unchecked = ['test/plain-english.test.ts']
 
 const firstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Whenever|Which|Where|Those|Of)\b/
 
-/** The folders whose functions' comments begin with a verb, such as "Returns". */
+/** The folders in which a function's comment begins with a verb, such as "Returns". */
 const verbFolders = ['src', 'tools']
 
 /** Words that end in -s and begin no comment of a function: determiners, adverbs and plural nouns. */
 const notVerbs = /^(?:This|Its|Always|Perhaps|As|Is|Has|Cents|Days|Milliseconds|Seconds|Texts|Words)$/
 
-/** Words and phrases that a reader has to resolve. Each has a plain replacement. */
+/** Words and phrases that are hard to read. Each has a plain replacement. */
 const oddWords = new RegExp(
   [
     String.raw`befall\w*|befell|who(?:so|m)?ever|thereof|therein|anew`,
@@ -108,7 +108,7 @@ test('the checks can fail', () => {
   expect(riddles('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. A link counts as its text, code as one word; lists of tests don't count. */
+/** Returns the sentences with too many words. A link counts as its text, code as one word; lists of tests are skipped. */
 function tooLong(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))
@@ -132,7 +132,7 @@ function paragraphsOf(markdown: string): string[] {
     )
 }
 
-/** Returns the comments, from their first word on, that begin with a word a reader has to resolve. */
+/** Returns the comments that begin with a question word such as "What", without the comment marks. */
 function riddles(source: string): string[] {
   return [...source.matchAll(/(?:^|\s)(?:\/\/|\/\*\*?|\*) +(.*)$/gm)]
     .map(([, comment = '']) => comment)

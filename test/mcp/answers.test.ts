@@ -18,7 +18,7 @@ interface Body {
   meta?: object
 }
 
-/** The service's answer in this test. */
+/** The answer that the service gives in this test. */
 let answer: Body
 let world: World
 let mcp: Connected
@@ -63,14 +63,14 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
 
 /** The fields that a text omits from the answer, with the reasons. */
 const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
-  // The record has not changed since.
+  // Equal times mean that the record has not changed.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
   // Only a program can compare hashes; detail "full" shows them.
   hash: () => true,
   previousHash: () => true,
   // The dollar sign of the amount shows it.
   currency: (value) => value === 'USD',
-  // It is for the payer's browser only, and the MCP server never returns it.
+  // The secret is for the payer's browser only, and the MCP server never returns it.
   clientSecret: () => true,
 }
 
@@ -108,7 +108,7 @@ describe('one resource is shown in full', () => {
         `${name} ${value} in ${text}`,
       ).toBe(true)
     }
-    // The text is not a copy of the JSON.
+    // A copy of the JSON would have more lines.
     expect(text.split('\n').length).toBeLessThanOrEqual(3)
     expect(text.length).toBeLessThan(JSON.stringify(body).length)
   })
@@ -141,7 +141,7 @@ function tenOf(operation: OperationDefinition): Body {
 /** Estimates the number of tokens as a quarter of the text's bytes. */
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
-/** The limits of tools whose page of ten may be larger than others, because no other tool shows these details. */
+/** Higher limits for tools whose list shows details that no other tool shows. */
 const maxCharacters: Readonly<Record<string, number>> = {
   list_approvals: 690,
   list_card_transactions: 550,

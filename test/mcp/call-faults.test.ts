@@ -25,7 +25,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Returns the input of a unique payment. `times` returns how often its money arrived. */
+  /** Returns the input of a payment with a new amount. `times` counts how often its money arrived. */
   const payment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -206,7 +206,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
 })
 
-/** Makes another call, whose answer comes after everything that the server sent before. */
+/** Makes another call: its answer arrives after everything that the server sent earlier. */
 async function answered(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Answers like a deployment of the API that has no such pages. */
+/** Answers like an API deployment that has no card-details pages. */
 const withoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [

@@ -207,7 +207,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         { key, system: { ...world.system, sleep } },
         {
           onprogress: ({ progress: reported, message }) => {
-            // The later SDK also reports its own rounds.
+            // The v2 SDK also reports its own rounds.
             if (message?.startsWith('asking')) progress.push(reported)
           },
         },
@@ -237,7 +237,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         system: { ...world.system, sleep },
       })
       expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
-      // The server sends the page three times, and each time waits less than the minute after which a host gives up.
+      // The server sends the page three times. Each wait is shorter than the minute after which a host gives up.
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)

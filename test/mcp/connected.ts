@@ -14,27 +14,27 @@ export const instanceId = 'run 7/a'
 type ConnectedOptions = Partial<GivenOptions> & {
   key?: string
   person?: Person
-  /** Whether the host answers by itself, without a person. */
+  /** Whether the host answers at once by itself, without asking a person. */
   hasty?: boolean
   /** Intercepts every request to the service. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
-  /** The faults that calls meet. */
+  /** Chooses the fault of each call. */
   plan?: CallFaults['plan']
-  /** Called when a call is cut. */
+  /** Called when the connection of a call is cut. */
   onCut?: () => void
 }
 
 export interface Connected {
   host: Host
   server: ReturnType<typeof createMcpServer>
-  /** The service's requests as `METHOD path`, with their keys. */
+  /** The requests to the service as `METHOD path`, with their idempotency keys. */
   sent: { line: string; idempotencyKey: string | null }[]
   logged: object[]
   close(): Promise<void>
 }
 
-/** Connects a host to an MCP server with the real service. */
+/** Connects a host to an MCP server that calls the real service. */
 export async function connected(
   world: World,
   open: (typeof hosts)[number]['open'],
@@ -87,7 +87,7 @@ export async function connected(
     stdin: toServer,
     stdout: toHost,
   })
-  // A person thinks for a second; a host that answers by itself takes no time.
+  // A person takes a second to answer; a host that answers by itself takes no time.
   const answer: Person['answer'] = (question) => {
     if (!hasty) world.system.pass(1_000)
     return person?.answer(question) ?? no
@@ -104,7 +104,7 @@ export async function connected(
 }
 
 /**
- * Returns a person who gives these answers in order, repeating the last one, and the questions that they were asked.
+ * Returns a person who gives these answers in order and then repeats the last one. `asked` has their questions.
  */
 export function person(
   answers: (PersonAnswer | ((elicitation: Elicitation) => PersonAnswer | Promise<PersonAnswer>))[],

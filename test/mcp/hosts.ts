@@ -16,11 +16,11 @@ export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
-  /** The requests that have the same name in both SDKs' clients. */
+  /** The request methods that both SDKs' clients have under the same name. */
   requests: Requests
-  /** Subscribes to changes of these resources, and of the lists. */
+  /** Subscribes to changes to these resources and to the lists. */
   watch(uris: string[], onChange: (change: string) => void): Promise<void>
-  /** Sends a request of an extension. */
+  /** Sends a request that an extension defines. */
   request(method: string, params?: object): Promise<Record<string, unknown>>
   getInstructions(): string | undefined
   /** The negotiated protocol version. */
@@ -76,7 +76,7 @@ export interface Person {
 const identity = { name: 'test-host', version: '1' }
 const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {} : { elicitation: person.modes })
 
-/** Creates a host of the 2025 era, the only era that its SDK supports. */
+/** Creates a host with SDK v1, which supports only the protocol versions of 2025. */
 function earlierHost(person?: Person): Host {
   const client = new EarlierClient(identity, {
     capabilities: capabilitiesOf(person),
@@ -172,11 +172,11 @@ export const hosts = [
   },
 ] as const
 
-/** Returns the `error` of a failed result, after checking that it failed. */
+/** Checks that the call failed, and returns the result's `error`. */
 export function errorOf(result: ToolResult): Record<string, unknown> {
   if (result.isError !== true || result.structuredContent !== undefined) throw new Error('not a plain error result')
   const text = result.content[0]?.text ?? ''
-  // The text is a sentence and, on a separate line, the fields as JSON.
+  // The text is a sentence, followed by a line with the fields as JSON.
   const [sentence, fields, ...more] = text.split('\n')
   const { error } = JSON.parse(fields ?? '')
   if (sentence !== error.detail || more.length > 0) throw new Error(`not a sentence and its fields: ${text}`)

@@ -52,7 +52,7 @@ async function connected(
     stdout: toHost,
   })
   const host = open()
-  // The SDK's server transport only reads and writes lines of two streams, so it fits a host too.
+  // The SDK's server transport only reads and writes lines on two streams, so a host can use it too.
   await host.connect(new StdioServerTransport(toHost, toServer))
   opened.push(async () => {
     await host.close()

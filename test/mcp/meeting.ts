@@ -10,7 +10,7 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** A host connected to a server, and the faults that its calls meet. */
+/** A host connected to a server, and the faults of its calls. */
 export interface Meeting {
   host: Host
   /** The faults of the next calls, in order; later calls have none. */

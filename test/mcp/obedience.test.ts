@@ -12,13 +12,13 @@ import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
 
-/** The outcome for a model that follows `next` literally, and does nothing else. */
+/** The outcome for a model that does exactly what `next` says and nothing else. */
 interface Ending {
-  /** `done`: the call succeeded. `looked`: the advice was to read. `person`: the advice was to ask its person. */
+  /** `done`: the call succeeded. `looked`: the advice was to read. `person`: the advice was to ask a person. */
   how: 'done' | 'looked' | 'person'
-  /** The codes of the refusals on the way. */
+  /** The codes of the refusals before that. */
   codes: string[]
-  /** All texts it got. */
+  /** Every text that the model got. */
   seen: string[]
 }
 
@@ -49,7 +49,7 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
   throw new Error(`never ends: ${ending.seen.join(' | ')}`)
 }
 
-/** Returns the arguments of the next try, the tool to read with, or `person` if the model cannot continue alone. */
+/** Returns the next call's arguments, or `look` and the tool to read with, or `person` if only a person can help. */
 function afterwards(input: Values, next: string): Values | `look ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }
@@ -102,7 +102,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Refills the wallet, because a model that follows `next` can spend everything. */
+/** Refills the wallet, because the model may have spent everything. */
 async function fund(): Promise<void> {
   const { status, text } = await world.post(`/simulations/customers/${us}/transfers/deposit`, { amount: 10_000 })
   if (status !== 200) throw new Error(text)

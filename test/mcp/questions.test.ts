@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Makes a call, to which the person says no. Returns the lines of the question. */
+/** Makes a call that the person declines. Returns the lines of the question. */
 async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
@@ -41,7 +41,7 @@ test('irreversible operations ask, with the exceptions listed here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
-  // Cancelling and denying move no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
+  // Canceling and denying move no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
   const others = [
     'cancel_payment',
     'cancel_payment_request',
@@ -231,7 +231,7 @@ test('banks, requests, people and webhooks: the question names the subject and t
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  // This record does not exist, so nobody is asked, and nothing is cleared.
+  // The party has no limits, so nobody is asked.
   expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** The operations that change anything, by why an equal call shortly afterwards does or doesn't count as a repeat. */
+/** The operations that change anything, by the reason why an equal call shortly afterwards is or isn't a repeat. */
 const classes = {
   'moves money or makes a new thing': [
     'create_agent',
@@ -92,7 +92,7 @@ test('every operation that changes anything is classified, and those that a repe
   const expected = [...classes['moves money or makes a new thing'], ...answers].sort()
   expect(guarded.map(({ name }) => name).sort()).toEqual(expected)
   expect(guarded.filter(({ method }) => method !== 'POST')).toEqual([])
-  // All other calls are repeated with their key.
+  // The API recognizes every other repeat by its idempotency key.
   expect(
     guarded
       .filter(({ idempotency }) => idempotency === 'ignored')

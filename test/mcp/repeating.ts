@@ -10,10 +10,10 @@ import type { World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** A network's behavior for one payment request: it sends, loses, delays or refuses it. */
+/** How the network treats one payment request: it delivers, loses, delays or refuses the request. */
 type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** The network's behavior for the next requests, in order; later requests go straight through. */
+/** A network. `ways` says how it treats the next requests, in order; it delivers later requests at once. */
 export interface Line {
   ways: Way[]
   /** The number of payment requests sent. */
@@ -29,7 +29,7 @@ export const unavailable: Way = async (send, refuse) => {
   return refuse(503)
 }
 
-/** Holds a request, before or after the service gets it, and reports its arrival. */
+/** Creates a way that holds a request before or after the service gets it. `there` resolves when it is held. */
 export function held(when: 'before' | 'after') {
   const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ export function held(when: 'before' | 'after') {
     done.resolve()
     return answer
   }
-  /** Lets the held request continue. Resolves when it has ended. */
+  /** Lets the held request continue, and waits until it has ended. */
   const release = () => {
     released.resolve()
     return done.promise
@@ -49,7 +49,7 @@ export function held(when: 'before' | 'after') {
   return { way, there: arrived.promise, release }
 }
 
-/** A host's connection to the service. `open` starts a host again, with its own process if each host has one. */
+/** A connection to the service. `open` starts another host; over stdio, each host has its own server process. */
 export interface Door {
   name: string
   line: Line
@@ -62,7 +62,7 @@ interface DoorOptions {
   /** The world of each process; hosts take turns. */
   worlds: readonly World[]
   host: (typeof hosts)[number]
-  /** The key of the caller; by default the world's agent's. */
+  /** The caller's key. By default, the key of the world's agent. */
   key?: string
 }
 
@@ -75,7 +75,7 @@ export const hurried = (system: System): System => ({
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
-/** Returns a function that returns the items in turn, endlessly. */
+/** Returns a function that returns the items in turn, and starts again after the last. */
 function turns<Of>(all: readonly Of[]): () => Of {
   let count = 0
   return () => all[count++ % all.length] as Of
@@ -88,8 +88,8 @@ function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: 
 }
 
 /**
- * Opens a connection over stdio: each host has a server process, which remembers calls in the database or, if remote,
- * in a file.
+ * Opens a connection over stdio, where each host has its own server process. The process remembers calls in the
+ * database, or in `file` if the API is remote.
  */
 export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
   const line: Line = { ways: [], sent: 0 }
@@ -135,7 +135,7 @@ export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: 
   }
 }
 
-/** Opens a connection over HTTP: each process serves all hosts. */
+/** Opens a connection over HTTP, where each server process can serve every host. */
 export async function httpDoor(
   { windowSeconds, worlds, key, host: { open, host, sdk } }: DoorOptions,
   headers: Record<string, string> = {},

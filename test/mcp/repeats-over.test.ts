@@ -33,7 +33,7 @@ interface Scene {
 interface Guarded {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
-  /** The ways to make the record useless, by name; empty if nothing can. */
+  /** The ways to make the record useless, by name. Empty if nothing can make it useless. */
   ends: Record<string, (scene: Scene, made: Made) => unknown>
 }
 
@@ -43,10 +43,10 @@ const merchant = { name: 'Books' }
 const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
 const permissions = ['payments.read']
-/** Each call has a new amount, so that no test's call equals another's. */
+/** Returns a new amount for each call, so that no two tests make equal calls. */
 const amount = () => 1_000 + count++
 const name = () => `Thing ${count++}`
-/** An amount beyond the party's limit, so that it waits for an approval. */
+/** Returns a new amount above the party's limit, which needs an approval. */
 const reviewedAmount = () => 60_000 + count++
 
 const deny = async ({ world, owner }: Scene, made: Made) => {
@@ -268,7 +268,7 @@ const guarded: Record<string, Guarded> = {
 const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as Made
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
-/** Follows the advice in `next`, with one call. */
+/** Makes the one call that the advice in `next` names. */
 async function follow(scene: Scene, host: Host, tool: string, input: Record<string, unknown>, advice: string) {
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (key !== undefined) return host.callTool(tool, { ...input, idempotencyKey: key })
@@ -395,7 +395,7 @@ onEachDatabase('the repeat of a call', (database) => {
     await connection.close()
   })
 
-  /** Returns the kinds of connection for a case: in the quick run, one in turn. */
+  /** Returns the kinds of connection for a case. The quick run uses one kind per case, in turn. */
   const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 

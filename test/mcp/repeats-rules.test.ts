@@ -43,7 +43,7 @@ onEachDatabase('a call that is repeated', (database) => {
     open.push(connection)
     return { ...connection, call: (input: object) => connection.host.callTool('create_payment', input) }
   }
-  /** Returns the input of a payment that no other test makes. */
+  /** Returns the input of a payment with a new amount, so that no two tests make equal calls. */
   const newPayment = (more: object = {}) => {
     amount += 1
     return { amount, counterparty: { type: 'party_id', value: other.partyId }, ...more }

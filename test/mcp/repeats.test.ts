@@ -14,7 +14,7 @@ interface Scene {
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
 }
 
-/** The ways in which calls are repeated. Each returns the repeat's answer, if there is one. */
+/** The situations in which a host repeats a call. Each returns the answers to the repeats, if there are any. */
 const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   'the answer is lost': async ({ door, pay }) => {
     const host = await door.open()
@@ -107,7 +107,7 @@ onEachDatabase('a repeated call', (database) => {
     const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
     return wallet?.json.data.attributes.balance.total as number
   }
-  /** Runs a scenario. Returns how often the money arrived, and the answers to the repeats. */
+  /** Runs a scenario. Returns the number of times that the money arrived, and the answers to the repeats. */
   const played = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
     doors.push(door)
     amount += 1

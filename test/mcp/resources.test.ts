@@ -150,7 +150,7 @@ onEachDatabase('resources,', (database) => {
       ok(await world.authorize(unwatched, 100))
       ok(await world.authorize(hidden, 100, { key: others.agentKey }))
       ok(await world.authorize(watched, 100))
-      // There may be two notifications of the card: a watch may begin shortly before it was issued.
+      // The card may be reported twice, because the subscription may begin shortly before the card is issued.
       const seen = () => [...new Set(changes)]
       await expect.poll(seen).toEqual([addressOf('agent-cards', watched)])
       for (const end of ends) end()

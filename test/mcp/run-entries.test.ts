@@ -25,7 +25,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in a new run. `storedEntries` returns that run's entries, without the requests to the API. */
+  /** Connects a host in a new run. `storedEntries` returns the run's entries, except its requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
@@ -88,7 +88,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       const { host, storedEntries } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
       const { decision } = pendingOf(await host.callTool(operation, payment))
-      // Repeating the call asks the same question.
+      // Repeating the call asks the same question again.
       await host.callTool(operation, payment)
       expect((await storedEntries()).map(short)).toEqual([byLink])
       await at.decide(decision, decided)
@@ -264,8 +264,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // The entry has the approval's movements in the party's own wallets: none if it was denied, or if the money is
-      // someone else's.
+      // The entry lists money that moved in the party's own wallets: none if the payment was denied or is a customer's.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
         moved.map(({ entries: of }) => of.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 
-/** Connects a host that reads its answers only on request. */
+/** Connects a host. If `reads` is false, the host reads no answers until the test calls `read`. */
 function connected({ reads }: { reads: boolean }) {
   const stdin = new PassThrough()
   let written = ''
@@ -49,7 +49,7 @@ test('a host that does not read its answers is not read either, and gets all of 
   const requestCount = 3_000
   for (let id = 0; id < requestCount; id++) {
     host.send({ id, method: 'tools/list' })
-    // A pipe delivers a limited amount in a turn of the event loop.
+    // A pipe delivers a limited number of bytes per turn of the event loop.
     if (id % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await expect.poll(() => host.stdin.isPaused()).toBe(true)

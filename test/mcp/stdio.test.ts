@@ -99,7 +99,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
       idempotencyKey: 'cancelled 1 time, then repeated',
     }
     const controller = new AbortController()
-    // The first attempt at this merchant is accepted but unresolved, so the call waits for its second attempt.
+    // At this merchant, the first attempt has no result yet, so the call waits and tries again.
     const onprogress = ({ message }: { message?: string | undefined }) => {
       if (message?.includes('waiting')) controller.abort('the user changed their mind')
     }

@@ -7,11 +7,11 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
-/** Calls a tool in a host that passes on only texts, and returns what the model sees. */
+/** Calls a tool through a host that passes on only text, and returns the text that the model sees. */
 type Caller = (name: string, input?: object) => Promise<string>
 
 /**
- * Returns a text's value for a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id.
+ * Returns the value after a name in a record's text, such as `amount $42.50` or `merchant.name “Books”`.
  */
 function fieldIn(text: string, name: string): string {
   const fields = text.replace(/^\w+ \S+/, '')
@@ -23,7 +23,7 @@ function fieldIn(text: string, name: string): string {
 /** Returns the id at the beginning of a record's text. */
 const idIn = (text: string) => /^(?:\w+ )(\S+)/m.exec(text)?.[1] ?? ''
 
-/** Returns the rows of a table, with each value under its column; shared values are above the table. */
+/** Returns the rows of a table by column name. Values that all rows share, which are above the table, are added. */
 function rowsOf(text: string): Record<string, string>[] {
   const [head = '', columns = '', ...rows] = text.split('\n').filter((line) => !/^(There are|Left out|get_)/.test(line))
   expect(head).toMatch(/^\d+ of \w+/)

@@ -30,7 +30,7 @@ const tools = toolList(everyTool('sandbox')).map((tool) => ({
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
 }))
 
-/** Returns every schema within one, with its path. */
+/** Yields a schema and every schema inside it, with its path. */
 function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
   yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {})) yield* within(property, `${path}/${name}`)
@@ -45,7 +45,7 @@ describe('a host that drops bounds, formats and defaults', () => {
     email: /\bas ada@example\.com\b/,
     uri: /\bas https:\/\/example\.com\b/,
   }
-  /** The wording for each keyword's value. */
+  /** How a description words the value of each keyword. */
   const patternFor: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
@@ -70,7 +70,7 @@ describe('a host that drops bounds, formats and defaults', () => {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
     for (const [path, schema] of within(taken(operation))) {
-      // Limits that nobody exceeds by chance are omitted.
+      // Descriptions omit lengths that nobody exceeds by chance.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
       const safe = {
@@ -79,7 +79,7 @@ describe('a host that drops bounds, formats and defaults', () => {
       }
       for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
         if (value === undefined || value === false || path.endsWith('tags/*')) continue
-        // The currency's only value is listed.
+        // The description does not repeat the only value of the currency.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
         else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternFor[keyword]?.(value) ?? /never/)
@@ -106,8 +106,8 @@ describe("OpenAI's strict functions", () => {
   const leftOut = ['default', 'minLength', 'maxLength']
 
   /**
-   * Converts by the published rules: every property required, optional ones nullable, and no object with other
-   * properties.
+   * Converts a schema by the published rules: every property is required, optional ones may be null, and no object
+   * has additional properties.
    */
   function strict(schema: Schema, path: string): Schema {
     const plainSchema = Object.fromEntries(
@@ -173,7 +173,7 @@ test.each(tools)('$title: what the schema refuses, the service refuses too', ({ 
   }
 })
 
-/** Returns every argument in the API's form. */
+/** Returns the schema of the API's arguments. */
 function taken(operation: OperationDefinition): Schema {
   const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
   return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema

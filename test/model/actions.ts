@@ -5,7 +5,7 @@ import { linkedBy } from './banks.ts'
 
 type By = 'agent' | 'party'
 
-/** One action of a party. `pick` chooses among the existing records, whatever their state. */
+/** One action of a party. `pick` chooses among the existing records of any state. */
 export type Action =
   | { type: 'issue'; maximum: number }
   | { type: 'authorize'; pick: number; amount: number }
@@ -34,7 +34,7 @@ export type Action =
   | { type: 'createAgent' | 'createApiKey' }
   | { type: 'deleteAgent' | 'createAgentKey' | 'revokeAgentKey' | 'revokeApiKey'; pick: number }
   | { type: 'pass'; minutes: number }
-  /** The agent does it for a customer. */
+  /** The agent carries out `action` for a customer. */
   | { type: 'act'; pick: number; action: Acted }
 
 interface Amounts {
@@ -67,7 +67,7 @@ export const needed = {
 } as const
 
 const pick = fc.nat({ max: 20 })
-/** Few amounts, so that full, partial and excessive captures and refunds are all common. */
+/** Only three amounts, so that full, partial and excessive captures and refunds are all common. */
 const small = fc.constantFrom(100, 200, 300)
 const just = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 
@@ -94,7 +94,7 @@ const payments = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
     }),
   },
   { weight: 6, arbitrary: fc.record({ type: just('cancel', 'claim', 'approve', 'deny'), pick }) },
-  // These waits pass the expiry of a card (an hour), midnight, and the end of a checkout (a day).
+  // These waits reach the expiry of a card (an hour), midnight, or the end of a checkout (a day).
   { weight: 1, arbitrary: fc.record({ type: just('pass'), minutes: fc.constantFrom(1, 61, 720, 1441) }) },
 ]
 
@@ -182,11 +182,11 @@ const banks = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
   { weight: 6, arbitrary: fc.record({ type: just('playBank'), pick, outcome: just('settle', 'fail', 'return') }) },
 ]
 
-/** These waits reach a charge's next tries, the banks' next steps, the next payment, and expiries after 30 days. */
+/** Waits until the next try of a charge, the next step of a bank, the next payment, or an expiry after 30 days. */
 const days = fc.record({ type: just('pass'), minutes: fc.constantFrom(1, 3, 5, 7, 14, 31).map((count) => count * day) })
 
 const cents = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
-/** At and around limits of 100 and 250 cents. */
+/** Amounts near limits of 100 and 250 cents. */
 const close = fc.constantFrom(1, 50, 100, 100, 101, 300, 900)
 const anybody = just('agent', 'party')
 const mostlyAgent = just('agent', 'agent', 'agent', 'party')
@@ -213,13 +213,13 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
 /** An action that moves money, mostly by the agent with limits. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(close, mostlyAgent))
 
-/** A purchase or payment of an agent: both count into the same limits. */
+/** A purchase or payment of an agent. The same limits apply to both. */
 export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
   ...purchases,
   ...payments(fc.constantFrom(1, 100, 250, 400, 401), just('agent')),
 )
 
-/** Histories of one kind each: their first actions, and those that may follow. */
+/** Kinds of histories: the first actions, and the actions that may follow. */
 export const histories: Readonly<Record<string, { begins: Action[]; action: fc.Arbitrary<Action> }>> = {
   'payment requests': {
     begins: [],

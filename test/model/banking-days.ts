@@ -2,7 +2,7 @@ import { dayMs } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
 
-/** Returns 14:00 UTC of the banking day this many banking days after a moment's day. */
+/** Returns 14:00 UTC of the day that is this many banking days after the given time. */
 export function clearedAtMs(ms: number, bankingDays: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let passed = 0; passed < bankingDays; ) {
@@ -12,7 +12,7 @@ export function clearedAtMs(ms: number, bankingDays: number): number {
   return dayStartMs + 14 * hourMs
 }
 
-/** Returns whether the day is a weekday and no holiday of the US Federal Reserve. */
+/** Returns whether the day is a weekday and not a holiday of the US Federal Reserve. */
 export function isBankingDay(ms: number): boolean {
   const weekday = weekdayOf(ms)
   const date = dateOf(ms)
@@ -21,17 +21,17 @@ export function isBankingDay(ms: number): boolean {
 
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
-/** The day of an instant. */
+/** Returns the date of a time, in UTC. */
 export const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-/** Returns the day of the week; 1 January 1970 was a Thursday. */
+/** Returns the day of the week. 1 January 1970 was a Thursday. */
 function weekdayOf(ms: number): number {
   return (Math.floor(ms / dayMs) + thursday) % 7
 }
 
 const holidaysByYear = new Map<number, ReadonlySet<string>>()
 
-/** The dates of a year's holidays, in the order in which the Federal Reserve lists them. */
+/** Returns the dates of a year's holidays, in the order of the Federal Reserve's list. */
 function holidaysOf(year: number): ReadonlySet<string> {
   const found = holidaysByYear.get(year)
   if (found !== undefined) return found
@@ -57,7 +57,7 @@ function dayMsOf(year: number, month: number, day: number): number {
   return Date.parse(`${year}-${two(month)}-${two(day)}T00:00:00.000Z`)
 }
 
-/** Returns the day on which a holiday is observed: the next Monday for a Sunday. A Saturday holiday does not move. */
+/** Returns the day on which a holiday is observed. A Sunday holiday moves to Monday; a Saturday holiday stays. */
 function observed(year: number, month: number, day: number): string {
   const ms = dayMsOf(year, month, day)
   return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)

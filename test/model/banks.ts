@@ -3,7 +3,7 @@ import { clearedAtMs, dateOf, isBankingDay } from './banking-days.ts'
 import { beyondLimits, book, type Planner } from './money.ts'
 import { chosen, type Party, type Transfer } from './state.ts'
 
-/** The last four digits of the accounts that each token of the test bank links. */
+/** The last four digits of the accounts that each of the test bank's tokens links. */
 export const linkedBy = {
   accounts: ['0000', '1111'],
   'deposits-fail': ['0001'],
@@ -14,7 +14,7 @@ export const linkedBy = {
   'profile-identity-missing': [],
 } as const satisfies Record<string, readonly string[]>
 
-/** Accounts whose transfers fail, or are returned after settling. */
+/** The accounts whose transfers fail, or are returned after they settle. */
 const unusual: Readonly<Record<string, string>> = {
   '0001': 'deposit fail',
   '0010': 'deposit return',
@@ -99,7 +99,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
   }
 }
 
-/** Submits the transfer to its bank. From then on, a withdrawal's amount is held. */
+/** Submits the transfer to its bank. A withdrawal's amount is held from now on. */
 export function submit({ purchases }: Party, transfer: Transfer, nowMs: number): void {
   const { kind, amount, account, method } = transfer
   transfer.status = 'PROCESSING'
@@ -156,7 +156,7 @@ function act(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'retu
   }
 }
 
-/** Applies the banks' own steps. A settled transfer may also be due for its return. */
+/** Applies the due steps of the banks. A transfer that settles now may also be due for its return. */
 export function letBanksAct(self: Party, nowMs: number): void {
   for (const transfer of self.transfers) {
     for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {

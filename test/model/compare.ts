@@ -4,14 +4,14 @@ import { customerLists, type List, moneyLists } from './lists.ts'
 import { keyOf } from './run.ts'
 import { type Party, type State, withCustomers } from './state.ts'
 
-/** Compares a list of the service, read as one page, with the model's. */
+/** Compares a list of the service with the model's list, in one page. */
 export async function compareList(world: World, self: Party, list: List): Promise<void> {
   const { data, meta } = await read(world, self, list, { limit: '100' })
   expectRows(data.map(list.show), list, nameOf(list))
   expect(meta.pagination, nameOf(list)).toEqual({ hasMore: false, nextCursor: null })
 }
 
-/** Compares a list in pages of these sizes. */
+/** Compares a list page by page, with pages of these sizes. */
 export async function compareWalked(world: World, self: Party, list: List, pageSizes: number[]): Promise<void> {
   const walked: unknown[] = []
   let cursor: string | null = null
@@ -33,7 +33,7 @@ function expectRows(rows: unknown[], { expected, inTies = false }: List, message
   expect(shown(rows), message).toEqual(shown(expected))
 }
 
-/** Sorts neighbors with the same time, and otherwise keeps the order. */
+/** Sorts neighboring rows with the same time, and otherwise keeps the order. */
 function inOrderOfTies(rows: unknown[]): unknown[] {
   const all = rows as { at: string }[]
   const groups: { at: string }[][] = []
@@ -45,7 +45,7 @@ function inOrderOfTies(rows: unknown[]): unknown[] {
   return groups.flatMap((group) => group.toSorted((one, other) => (text(one) < text(other) ? -1 : 1)))
 }
 
-/** Compares all balances and movements with the model, and proves that no money was created or lost. */
+/** Compares all balances and movements with the model, and checks that no money was created or lost. */
 export async function compareMoney(world: World, state: State): Promise<void> {
   for (const self of state.parties) {
     for (const list of moneyLists(self, state)) {
@@ -56,7 +56,7 @@ export async function compareMoney(world: World, state: State): Promise<void> {
   expect(endowment(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
 }
 
-/** Returns the initial money of all parties, computed from their balances and the money that left or entered. */
+/** Returns the initial money of all parties, computed from their balances and all money that left or entered. */
 function endowment({ parties }: State): number {
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
   const outside = ({ purchases, moves }: Party) => [

@@ -22,7 +22,7 @@ onEachDatabase('lists and a model of them', (database) => {
   })
 
   test('agree after any actions, however they are filtered and paged', async () => {
-    // Mostly one party, so that its lists grow long.
+    // Most actions are by one party, so that its lists grow long.
     const side = fc.constantFrom<Side[]>(0, 0, 0, 0, 0, 0, 0, 1)
     const actions = fc.array(fc.tuple(side, anyAction), { minLength: 30, maxLength: 50, size: 'max' })
     const limits = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 8, maxLength: 8 })

@@ -4,7 +4,7 @@ import { amountOf, statusOf } from './subscriptions.ts'
 // biome-ignore lint/suspicious/noExplicitAny: resources are read by name.
 type Resource = any
 
-/** An expected list, newest first, and the part of its resources that is compared. */
+/** An expected list, newest first. `show` returns the compared part of a resource. */
 export interface List {
   path: string
   query?: Record<string, string>
@@ -18,7 +18,7 @@ export interface List {
 type Named = Pick<List, 'path' | 'by' | 'show' | 'inTies'>
 type Query = Record<string, string>
 
-/** Returns the unfiltered list, and a list for each value of a filter. */
+/** Returns the unfiltered list, and a list for each filter. */
 function filtered<T>(list: Named, all: readonly T[], view: (one: T) => unknown, by: [Query, (one: T) => boolean][]) {
   const newest = (rows: readonly T[]) => rows.map(view).reverse()
   return [
@@ -99,7 +99,7 @@ export function moneyLists(self: Party, state: State): List[] {
   ])
 }
 
-/** Returns bank transfers, wires and the wallet's funding, which only its movement shows. */
+/** Returns the bank transfers, the wires, and the wallet's funding, which only the movements show. */
 function transfersOf({ payments, transfers, moves }: Party) {
   const named = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
   const funds = moves
@@ -138,7 +138,7 @@ function requestLists(self: Party, { requests }: State, by: List['by']): List[] 
   ]
 }
 
-/** Returns the customers' lists that the agent's grants let it read. */
+/** Returns the lists of customers that the agent may read by its grants. */
 export function customerLists(self: Party, state: State): List[] {
   return self.customers.flatMap((customer) => {
     const { account, id } = customer
@@ -180,7 +180,7 @@ function subscriptionLists({ subscriptions }: Party): List[] {
   })
 }
 
-/** Lists the settled payments, the next payment and, if the terms end, the payments after that. */
+/** Lists the settled payments, the next payment and, if the terms end, all later payments. */
 function paymentsList(one: Subscription, by: List['by']): List {
   const { id, plan, amounts } = one
   const show = ({ attributes: { paymentNumber, status, amount, dueDate } }: Resource) => {

@@ -4,7 +4,7 @@ import type { Action } from './actions.ts'
 import { submit } from './banks.ts'
 import { chosen, type Move, type Party, type Payment, partnerOf, payeeOf, type State, type Step } from './state.ts'
 
-/** Returns the request for an action; undefined if there is nothing to act on. */
+/** Returns the request for an action, or undefined if there is no record for it. */
 export type Planner<T> = (self: Party, action: Action & { type: T }, state: State) => Step | undefined
 
 const usd = { currency: 'USD' }
@@ -28,7 +28,7 @@ export const authorize: Planner<'authorize'> = (self, { pick, amount }, { nowMs 
   const { purchases } = self
   const card = chosen(purchases.cards, pick, ({ status }) => status !== 'used')
   if (card === undefined) return undefined
-  // A decline comes before a limit.
+  // Declines are checked before limits.
   const isDeclined = card.status !== 'active' || amount > card.maximum || amount > purchases.balance.available
   const subject = card.id
   return {
@@ -57,7 +57,7 @@ const settle: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchase
 
 export { settle as capture, settle as expire, settle as refund, settle as reverse }
 
-/** Returns the amounts with which each limit would be exceeded. Agents' spending counts from the day it began. */
+/** Returns, for each exceeded limit, the total with this amount. A payment counts on the day of its creation. */
 export function beyondLimits(self: Party, amount: number, nowMs: number): number[] {
   const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)
@@ -108,7 +108,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     path: to === 'bank' ? '/wire' : '/payments',
     by,
     attributes: to === 'bank' ? { amount, beneficiary } : { amount, counterparty },
-    // Funds are checked before limits: nobody needs to decide on a payment without funds.
+    // Funds are checked before limits, because nobody needs to decide on a payment without funds.
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
       const isKnown = typeof to !== 'number' || joined.has(to)
@@ -126,7 +126,7 @@ export function sendOrReview(self: Party, payment: Payment, over: number[], stat
   else send(self, payment, state)
 }
 
-/** Moves the money to a known payee, and holds it for anybody else. */
+/** Moves the money to a known payee, or holds it for an unknown payee. */
 function send(self: Party, payment: Payment, state: State): void {
   self.purchases.balance.available -= payment.amount
   if (payment.isKnown) arrive(self, payment, state)
@@ -172,7 +172,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
 export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
   const payment = chosen(paymentsOf(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
-  // An agent finds a customer's payment only if it made it.
+  // An agent finds a customer's payment only if the agent made the payment.
   const isFound = state.parties.includes(self) || payment.by === 'agent'
   const expected = !isFound ? 404 : payment.status === 'PENDING_CLAIM' ? 200 : 409
   const done = () => {

@@ -25,7 +25,7 @@ const at = (kind: 'deposit' | 'withdrawal', ...outcomes: ('settle' | 'fail' | 'r
   ...outcomes.map((outcome): Action => ({ type: 'playBank', pick, outcome })),
 ]
 
-/** Sends a different request instead. */
+/** Returns a fault that replaces a request by a different one. */
 const instead =
   (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
@@ -46,14 +46,14 @@ const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
   return new Response(edited, response)
 }
 
-/** Only reads the resource, and edits the answer as if the action had happened. */
+/** Returns a fault that only reads the resource, and edits the answer as if the action had happened. */
 const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   instead(method, path, (request, fetch) => {
     const { url } = readdressed(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
     return changed(fetch(new Request(url, { headers: request.headers })), ...changes)
   })
 
-/** Each breaks a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
+/** Services that break a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
 const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   { name: 'pays twice', history: [pay(100)], fault: sendTwice(/\/payments$/) },
   {

@@ -3,7 +3,7 @@ import type { Planner } from './money.ts'
 import { chosen, emailOf, type Invitation, monthOfDaysMs, newParty, type Party } from './state.ts'
 
 export const invite: Planner<'invite'> = (self, { person, pick, permissions, perTransaction }, { nowMs }) => {
-  // Mostly for one agent, so that the same person is invited more than once.
+  // Most invitations are for one agent, so that the same person is invited more than once.
   const agent = chosen(self.agents, pick, ({ id }) => id === self.agentId)
   if (agent === undefined) return undefined
   const limits = perTransaction === undefined ? {} : { perTransaction }
@@ -74,7 +74,7 @@ export const accept: Planner<'accept'> = (self, { pick }, { nowMs }) => {
   }
 }
 
-/** Returns the account of a customer who has no credentials: the party's agent acts on it, with its own key. */
+/** Returns the account of a customer without credentials. The party's agent acts on it with the agent's key. */
 function customerAccount({ agentId, agentKey, side }: Party, partyId: string, nowMs: number): Party {
   return newParty({ partyId, agentId, agentKey, apiKey: agentKey, walletId: '' }, side, 0, {}, nowMs)
 }
@@ -100,7 +100,7 @@ export const createAgent: Planner<'createAgent'> = (self) => ({
   done: ({ id }) => self.agents.push({ id, status: 'ACTIVE' }),
 })
 
-/** Never deletes the first agent, which does the buying. */
+/** Deletes an agent, but never the first one, which makes the purchases. */
 export const deleteAgent: Planner<'deleteAgent'> = (self, { pick }) => {
   const agent = chosen(self.agents.slice(1), pick)
   if (agent === undefined) return undefined
@@ -134,7 +134,7 @@ export const createApiKey: Planner<'createApiKey'> = (self) => ({
   done: ({ id }) => self.apiKeys.push({ id, status: 'ACTIVE' }),
 })
 
-/** Never revokes the keys that the run itself uses. */
+/** Revokes a key, but never one that the run itself uses. */
 export const revokeAgentKey: Planner<'revokeAgentKey'> = ({ agentKeys }, { pick }) =>
   revokeKey('/agent-keys', agentKeys.slice(1), pick)
 export const revokeApiKey: Planner<'revokeApiKey'> = ({ apiKeys }, { pick }) =>

@@ -71,7 +71,7 @@ const end =
 export const declineRequest = end('DECLINED', askedOf, (id) => `/payment-requests/${id}/decline`)
 export const cancelRequest = end('CANCELED', askedBy, (id) => `/payment-requests/${id}/cancel`)
 
-/** Plays the payer, who pays by card and thereby joins. A party with credentials cannot be played. */
+/** Acts as the payer, who pays by card and so joins. The sandbox cannot act as a party with credentials. */
 export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) => {
   const one = chosen(askedBy(self, state), pick, isOpen)
   if (one === undefined) return undefined
@@ -88,7 +88,7 @@ export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) =
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
       const move = { sourceId: id, amount, type: 'payment', atMs: state.nowMs } as const
-      // A known payer sees the payment too, although a card paid it, and none of their wallets.
+      // A known payer sees the payment too, although it was paid by card and not from a wallet.
       if (typeof payer !== 'number') book(payer, { ...move, direction: 'OUTBOUND' }, self.partyId)
       receive(self, move)
     },

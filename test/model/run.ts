@@ -27,7 +27,7 @@ const planners: { [T in Performed]: money.Planner<T> } = {
   ...people,
 }
 
-/** Adds two parties, each with that much money and an agent with the limits. */
+/** Adds two parties, each with these funds and an agent with these limits. */
 export async function start(world: World, fundsCents: number, limits: Limits): Promise<State> {
   const partyOf = (side: Side) => startParty(world, side, fundsCents, limits)
   return { parties: [await partyOf(0), await partyOf(1)], requests: [], nowMs: world.system.now() }
@@ -47,7 +47,7 @@ async function startParty(world: World, side: Side, fundsCents: number, limits: 
   }
 }
 
-/** Applies the effects of time. */
+/** Advances the model to this time and applies every effect that is due. */
 export function passTo(state: State, nowMs: number): void {
   state.nowMs = nowMs
   requests.expireRequests(state)
@@ -65,8 +65,8 @@ export function passTo(state: State, nowMs: number): void {
 }
 
 /**
- * Applies an action to the service and to the model. Each request has a different time, so that ids sort in the order
- * of creation.
+ * Applies an action to the service and to the model. Each request has a different time, because ids are sorted by
+ * their time of creation.
  */
 export async function perform(world: World, state: State, side: Side, action: Action): Promise<void> {
   world.system.pass(action.type === 'pass' ? action.minutes * 60_000 : 1)
@@ -85,7 +85,7 @@ function plan(self: Party, action: Action & { type: Performed }, state: State): 
   return (planners[action.type] as money.Planner<unknown>)(self, action, state)
 }
 
-/** Returns the same request for a customer, which the agent's grant may not allow. */
+/** Returns the action's request for a customer. The agent's grant may not allow it. */
 function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state: State): Step | undefined {
   const customer = chosen(self.customers, pick, (one) => grantFor(self, one)?.status === 'ACTIVE')
   const grant = customer && grantFor(self, customer)
@@ -95,7 +95,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
   const isPlayed =
     action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
-  // The agent plays no customer that it may not read, and gets no information about its approvals.
+  // The agent cannot act as a customer that it may not read, and cannot see the customer's approvals.
   if (isPlayed && !isAllowed) return undefined
   const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: Performed }, state)
   if (step === undefined || (isPlayed && step.path.startsWith('/approvals//'))) return undefined
@@ -105,7 +105,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   return { ...acting, path: played, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
 }
 
-/** Requests without a record under their key: a repeat of these is a new request. */
+/** Requests that are not recorded under their key, so a repeat of them is a new request. */
 const unrecorded =
   /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 
@@ -128,7 +128,7 @@ async function send(
 
 let keys = 0
 
-/** Reads the ids that no answer contained: those of approvals and of customers' wallets. */
+/** Reads the ids of approvals and of customers' wallets, which no answer contained. */
 async function learnIds(world: World, self: Party): Promise<void> {
   const newest = async (path: string, key: string) => (await world.get(path, { key })).json.data[0]
   await nameApproval(self, () => newest('/approvals?limit=1', self.apiKey))

@@ -2,7 +2,7 @@ import type { DayByDay } from '../subscriptions/day-by-day.ts'
 import { Purchases } from '../support/purchases.ts'
 import type { OtherParty } from '../support/world.ts'
 
-/** Two parties that pay each other, and the state that the service should have, computed from the actions alone. */
+/** The expected state of the service, computed only from the actions of two parties that pay each other. */
 export interface State {
   parties: readonly [Party, Party]
   /** Everybody's payment requests. */
@@ -13,7 +13,7 @@ export interface State {
 /** The index of a party. */
 export type Side = 0 | 1
 
-/** An agent's spending limits without an approval, in cents. Days and months are UTC. */
+/** The amounts that an agent may spend without an approval, in cents. Days and months are in UTC. */
 export interface Limits {
   perTransaction?: number
   perDay?: number
@@ -26,14 +26,14 @@ export interface Party extends OtherParty {
   fundsCents: number
   /** The limits of the agent; for a customer, those of the grant. */
   limits: Limits
-  /** The cards, what was bought with them, and the balance that purchases and payments share. */
+  /** The cards, their purchases, and the balance that purchases and payments share. */
   purchases: Purchases
   /** The payments and wires that this party sent. */
   payments: Payment[]
   approvals: Approval[]
-  /** Money in and out, by the payment, transfer or subscription that moved it. */
+  /** The movements of money, each with the payment, transfer or subscription that caused it. */
   moves: Move[]
-  /** The strangers who have claimed or paid something, so that the next payment to them arrives at once. */
+  /** The strangers who have claimed or paid something. The next payment to them arrives at once. */
   joined: Set<number>
   subscriptions: Subscription[]
   accounts: Account[]
@@ -46,7 +46,7 @@ export interface Party extends OtherParty {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-/** A person who accepted an invitation, and the account on which agents with a grant act. */
+/** A person who accepted an invitation, and the person's account, on which agents with a grant act. */
 export interface Customer {
   id: string
   person: number
@@ -64,7 +64,7 @@ interface Granted {
   limits: Limits
 }
 
-/** A party, a stranger with an address, or a bank account by wire. */
+/** A party, a stranger with an address, or the bank account of a wire. */
 export type Payee = Party | number | 'bank'
 
 export interface Payment {
@@ -76,7 +76,7 @@ export interface Payment {
   /** Whether the payee was known when the payment was created. */
   isKnown: boolean
   createdAtMs: number
-  /** The request that it pays. */
+  /** The payment request that this payment pays. */
   request?: PaymentRequest
 }
 
@@ -116,20 +116,20 @@ export interface Subscription {
   /** The amount of each payment. A single amount applies to all payments of endless terms. */
   amounts: readonly number[]
   createdAtMs: number
-  /** The status until somebody pays in checkout. */
+  /** The status before anybody has paid at the checkout. */
   unpaid: 'pending' | 'canceled'
   declined: number
   plan: DayByDay | undefined
-  /** How many charges were booked. */
+  /** The number of booked charges. */
   booked: number
 }
 
 export interface Approval {
-  /** Empty until a list shows it. */
+  /** Empty until a list has shown the id. */
   id: string
   subject: Payment | Transfer
   status: 'pending' | 'approved' | 'denied' | 'canceled'
-  /** The amounts that exceed the limits. */
+  /** The totals that exceed the limits. */
   over: number[]
 }
 
@@ -153,14 +153,14 @@ export interface Invitation extends Granted {
   expiresAtMs: number
 }
 
-/** A request, the status it should get, and what its success changes in the model. */
+/** A request, the expected status, and the changes to the model if the request succeeds. */
 export interface Step {
   method?: 'POST' | 'DELETE'
   path: string
   by: 'agent' | 'party'
-  /** Undefined: no body. */
+  /** If undefined, the request has no body. */
   attributes?: Record<string, unknown>
-  /** The relationships, for the one request that names some. */
+  /** The relationships, which only one kind of request has. */
   relationships?: object
   /** A function applies the change to the purchases and returns the status. `makes` is the id of the created record. */
   expected: number | ((makes: { makes?: string }) => number)
@@ -173,7 +173,7 @@ export const emailOf = ({ partyId }: Party, person: number) => `person${person}.
 export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
 /** Returns the party and the customers that it acts for. */
 export const withCustomers = (self: Party): Party[] => [self, ...self.customers.map(({ account }) => account)]
-/** Returns the grant by which the party's own agent acts for the customer. */
+/** Returns the grant that lets the party's own agent act for the customer. */
 export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
   self.grants.find(({ customerId, agentId }) => customerId === customer.id && agentId === self.agentId)
 
@@ -181,7 +181,7 @@ export const dayMs = 24 * 60 * 60 * 1000
 export const checkoutLifetimeMs = dayMs
 export const monthOfDaysMs = 30 * dayMs
 
-/** Returns a party without a history, with its initial money. */
+/** Returns a party that has only its initial money. */
 export function newParty(identity: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
   return {
     ...identity,
@@ -205,7 +205,7 @@ export function newParty(identity: OtherParty, side: Side, fundsCents: number, l
   }
 }
 
-/** Returns the item that a number chooses, mostly one that fits; undefined for an empty list. */
+/** Returns the item that the number chooses, usually a fitting one. Returns undefined for an empty list. */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)
   const from = fitting.length === 0 ? all : fitting

@@ -2,7 +2,7 @@ import { DayByDay } from '../subscriptions/day-by-day.ts'
 import { book, type Planner } from './money.ts'
 import { checkoutLifetimeMs, chosen, dayMs, type Party, type Subscription } from './state.ts'
 
-/** The limit of declines in a history: after more of them, the checkout accepts no further cards. */
+/** The most declines in a history. After more declines, the checkout would refuse every card. */
 const maxDeclines = 5
 
 export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count, parts }, { nowMs }) => {
@@ -52,7 +52,7 @@ const isEndless = ({ amounts }: Subscription) => amounts.length === 1
 export const amountOf = (one: Subscription, number: number) => one.amounts[isEndless(one) ? 0 : number - 1] ?? 0
 export const statusOf = ({ plan, unpaid }: Subscription): string => plan?.status ?? unpaid
 
-/** Returns the midnight on which a payment falls due. Months keep the day, or take their last one. */
+/** Returns the midnight at which a payment is due. A month without that day uses its last day. */
 function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number): number {
   const steps = (number - 1) * count
   const paid = new Date(paidAtMs)
@@ -64,7 +64,7 @@ function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number):
 type Command = Parameters<DayByDay['take']>[0]
 const statusCodes: Readonly<Record<string, number>> = { done: 200, conflict: 409, not_found: 404 }
 
-/** Applies the command to the plan once the service has answered. An unpaid subscription refuses it. */
+/** Applies the command to the plan once the service has answered. An unpaid subscription refuses commands. */
 function command(self: Party, one: Subscription, taken: Command) {
   return () => {
     const status = statusCodes[one.plan?.take(taken) ?? 'conflict'] ?? 0
@@ -113,7 +113,7 @@ export const markPaid: Planner<'markPaid'> = (self, { pick, which }) => {
   return { path: `/subscriptions/${one.id}/payments/${number}/mark-paid`, by: 'agent', attributes: {}, expected }
 }
 
-/** Books new charges: money from outside, at the time of each. */
+/** Books each new charge as money from outside, at the time of the charge. */
 function bookCharges(self: Party, one: Subscription): void {
   for (const [number, atMs] of one.plan?.charged.slice(one.booked) ?? []) {
     const amount = amountOf(one, number)
@@ -124,7 +124,7 @@ function bookCharges(self: Party, one: Subscription): void {
   }
 }
 
-/** Ends checkouts that were not paid in time, and charges due payments. */
+/** Ends the checkouts that were not paid in time, and charges the due payments. */
 export function bill(self: Party, nowMs: number): void {
   for (const one of self.subscriptions) {
     if (one.plan === undefined && nowMs >= one.createdAtMs + checkoutLifetimeMs) one.unpaid = 'canceled'

@@ -6,7 +6,7 @@ export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** Returns the options by which a strict OAuth client's requests reach the service. */
+/** Returns the options that send a strict OAuth client's requests to the service. */
 export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }
@@ -85,7 +85,7 @@ export async function consent(browser: Browser, url: string, choice: Choice = {}
   return browser.submit(consentPage, { agent, agentName: name, decision }, new URL(consentPage.url).pathname)
 }
 
-/** Signs in the sandbox's owner, with proof of identity, if the page asks for it. Returns the next page. */
+/** If the page asks for it, signs in the sandbox's owner with proof of identity. Returns the next page. */
 export async function signedIn(browser: Browser, page: Page): Promise<Page> {
   const { pathname, searchParams } = new URL(page.url)
   if (pathname !== '/sign-in') return page
@@ -98,7 +98,7 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the browser's code for tokens, as strictly as the standards require. */
+/** Exchanges the browser's code for tokens, with every check that the standards require. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,
@@ -120,7 +120,7 @@ export async function exchangeCode(
   return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
 }
 
-/** Connects an application: it registers, a person allows it, and it gets its tokens. */
+/** Connects an application: it registers, a person allows the request, and it gets its tokens. */
 export async function connect(
   world: Reachable,
   {

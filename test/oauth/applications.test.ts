@@ -207,7 +207,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(JSON.stringify(stored)).toContain(createHash('sha256').update(String(clientSecret)).digest('hex'))
     expect(JSON.stringify(stored)).not.toContain(String(clientSecret))
     expect(world.logged.join('\n')).not.toContain(String(clientSecret))
-    // The stored hash itself is no secret.
+    // The stored hash does not work as a secret.
     const hash = createHash('sha256').update(String(clientSecret)).digest('hex')
     expect((await ask({ client_id: clientId, client_secret: hash })).json.error).toBe('invalid_client')
     const { privateKey } = await generateKeyPair('ES256', { extractable: true })
@@ -269,7 +269,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
       expect({ abuse, status, error: json.error }).toEqual({ abuse, status: 401, error: 'invalid_client' })
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_client'))
-    // A secret, no proof at all, and another client's id do not help either.
+    // A request with a secret, without any proof or with another client's id is refused too.
     for (const form of [{ client_id: clientId, client_secret: 'x' }, { client_id: clientId }]) {
       expect((await ask(form)).json.error).toBe('invalid_client')
     }

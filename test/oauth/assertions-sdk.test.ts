@@ -76,7 +76,7 @@ onEachDatabase('a company’s host', (database) => {
     expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
     system.pass(14 * 60_000)
     expect(await credential()).not.toBe(first)
-    // Without a current ID token the provider no longer vouches for the person, and the login ends with its access token.
+    // Without a current ID token, the provider issues no assertion, and the login ends when its access token expires.
     writeFileSync(idTokenFile, 'an old one\n')
     system.pass(16 * 60_000)
     await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })

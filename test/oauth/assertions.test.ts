@@ -238,7 +238,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_grant'))
     expect(requestedUrls.every((url) => url === trust.jwksUri)).toBe(true)
-    // An assertion alone, without the secret of its application, is worth nothing.
+    // An assertion is refused without the secret of its application.
     const assertion = await signAssertion(issuer)
     const stolen = await present({ ...issuer, clientSecret: other.clientSecret }, assertion)
     expect(stolen).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
@@ -299,10 +299,10 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       key,
       id,
     )
-    // The same provider vouches for both parties; the application names the party.
+    // Both parties trust this provider. The application determines the party.
     expect((await present(theirs, await signAssertion(issuer))).json.error).toBe('invalid_grant')
     expect((await present(issuer, await signAssertion(theirs))).json.error).toBe('invalid_grant')
-    // A provider that only the other party trusts vouches for nobody here.
+    // An assertion from a provider that only the other party trusts is refused.
     expect((await present(issuer, await signAssertion(issuer, { iss: 'https://evil.example' }))).json.error).toBe(
       'invalid_grant',
     )
@@ -311,7 +311,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const { json } = await present(evil, await signAssertion(evil, { iss: 'https://evil.example' }))
     const { attributes } = (await world.get('/whoami', { key: String(json.access_token) })).json.data
     expect(attributes).toMatchObject({ partyId, agentId: id })
-    // Nobody names another party's agent.
+    // A trusted issuer cannot name another party's agent.
     expectRefusal(await postIssuer(world, id), 'not_found')
   })
 

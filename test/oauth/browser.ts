@@ -20,7 +20,7 @@ export interface Page {
 /** A headless browser: it keeps cookies, follows redirects within the service and sends forms. */
 export interface Browser {
   get(url: string): Promise<Page>
-  /** Sends the page's form; `fields` overrides its own. */
+  /** Sends the page's form. `fields` overrides the form's values. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
   /** Signs the owner in by password or one-time link. Returns the next page. */
   prove(next: string): Promise<Page>

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
 
-/** The protocol's own conformance tests of clients that sign in without a browser, run against `payments-mcp login`. */
+/** The official MCP conformance tests for clients that sign in without a browser, run against `payments-mcp login`. */
 const scenarios = ['enterprise-managed-authorization', 'client-credentials-jwt', 'client-credentials-basic']
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))

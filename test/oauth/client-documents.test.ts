@@ -88,7 +88,7 @@ describe('applications with metadata documents', () => {
     const attempt = await authorizationUrl(application)
     const browser = openBrowser(running)
     const back = await consent(browser, attempt.url)
-    // Any port is allowed, as for every application on a person's machine.
+    // Any port is allowed, like for every application on a person's machine.
     expect(back.url).toContain(callback)
     const tokens = await exchangeCode(application, attempt, back.url)
     const { server, client } = application
@@ -128,7 +128,7 @@ describe('applications with metadata documents', () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await ended
-    // The limit allows for data that was still in buffers when the service stopped reading.
+    // More than the service read was written, because some data was still in buffers.
     expect(written).toBeLessThan(2000)
   })
 
@@ -160,7 +160,7 @@ describe('applications with metadata documents', () => {
     expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.requestedUrls).toHaveLength(60)
     expect(await from('192.0.2.2', '/client.json')).toBe(200)
-    // A document that was fetched is not fetched again.
+    // A fetched document is kept, so it does not count again.
     expect(await from('192.0.2.1', '/0.json')).toBe(200)
     expect(site.requestedUrls).toHaveLength(61)
   })

@@ -9,7 +9,7 @@ export interface Company {
   close(): Promise<void>
 }
 
-/** Starts the package's own identity provider beside a served world, as `serve --with-idp` does. */
+/** Starts the package's own identity provider next to a served world, like `serve --with-idp`. */
 export async function openCompany({ world, url }: Served): Promise<Company> {
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
@@ -24,7 +24,7 @@ export interface Host {
   clientSecret: string
 }
 
-/** Trusts the company for a host, by the request of the command that `serve` prints. */
+/** Makes the service trust the company for a host, with the request from the command that `serve` prints. */
 export async function trustHost({ world, url: publicUrl }: Served, company: Company, email: string): Promise<Host> {
   const { agentId } = await world.whoami()
   const command = trustCommand(company.url, { publicUrl, email, agentId })
@@ -37,7 +37,7 @@ export async function trustHost({ world, url: publicUrl }: Served, company: Comp
 
 const callback = 'http://127.0.0.1:53682/callback'
 
-/** Signs a person in at the company as a host does: in a browser, by the code flow. Returns their ID token. */
+/** Signs a person in at the company like a host: in a browser, with the code flow. Returns their ID token. */
 export async function signInAt(company: Company, { clientId, clientSecret }: Host, email: string): Promise<string> {
   const insecure = { execute: [client.allowInsecureRequests] }
   const config = await client.discovery(new URL(company.url), clientId, clientSecret, undefined, insecure)

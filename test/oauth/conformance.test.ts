@@ -15,7 +15,7 @@ const tool = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 )
 
-/** The protocol's own conformance tests of authorization servers, run against this one behind a real listener. */
+/** The official MCP conformance tests for authorization servers, run against this service behind a real listener. */
 describe('conformance', () => {
   let world: World
   let listener: Listener
@@ -79,7 +79,7 @@ describe('conformance', () => {
     await fetch(back.url)
   }
 
-  /** Sends a request to the listener. The tests' browser knows the service by another address. */
+  /** Sends a request to the listener, because the tests' browser uses another address for the service. */
   const throughListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)

@@ -43,7 +43,7 @@ describe('a device without a browser', () => {
     (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
   const ask = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
     post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
-  /** Polls for the token once more, after the shortest interval allowed. */
+  /** Polls for the token once more, after the shortest allowed interval. */
   const poll = (code: DeviceCode, form?: Record<string, string>) => {
     vi.setSystemTime(Date.now() + 5_000)
     return ask(code, form)
@@ -62,7 +62,7 @@ describe('a device without a browser', () => {
   }
 
   test('is connected by a person who has one, and then acts as the agent', async () => {
-    // The scope is named as the hosted connector names it.
+    // This is the hosted connector's name for the scope.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),

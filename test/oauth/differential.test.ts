@@ -16,13 +16,13 @@ import {
 import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 
 /**
- * A script with its expected result. This service and a plain `oidc-provider` must have the same result, unless `why`
- * explains the difference.
+ * A script with its expected result. This service and a plain `oidc-provider` must give the same result; `plain` has
+ * each exception and its reason.
  */
 interface Case {
   run: (side: Side) => Promise<string>
   outcome: string
-  /** The plain provider's result, if it differs. */
+  /** The plain provider's result, if it is different, and the reason. */
   plain?: { outcome: string; why: string }
 }
 

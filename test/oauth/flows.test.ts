@@ -183,7 +183,7 @@ onEachDatabase('OAuth', (database) => {
     expect(exchanged.access_token).toMatch(/^xt_ntl_sandbox_/)
     expect(exchanged.expires_in).toBeLessThanOrEqual(900)
     expect(await whoami(exchanged.access_token)).toEqual(await whoami(tokens.access_token))
-    // `expires_in` is in whole seconds; the end itself is more precise.
+    // `expires_in` is in whole seconds, but the expiry itself is in milliseconds.
     world.system.pass(exchanged.expires_in * 1000 - 1)
     expect((await world.get('/whoami', { key: exchanged.access_token })).status).toBe(200)
     world.system.pass(1000)
@@ -269,7 +269,7 @@ describe('discovery', () => {
         'urn:ietf:params:oauth:grant-type:token-exchange',
       ]),
     )
-    // At an address of this machine.
+    // The service does not announce it at an address of this machine.
     expect(json).not.toHaveProperty('client_id_metadata_document_supported')
     expect(json.grant_types_supported).not.toContain('implicit')
     expect(json.grant_types_supported).not.toContain('password')

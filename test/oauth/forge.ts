@@ -4,13 +4,13 @@ import type { World } from '../support/world.ts'
 
 type Signing = { alg: string; key: Parameters<SignJWT['sign']>[0] }
 
-/** Makes tokens like somebody who knows the service's claims, and some of its keys. */
+/** Makes tokens like an attacker who knows the service's claims and some of its keys. */
 export interface Forger {
   /** The claims of a valid token. */
   claims: JWTPayload
   /** The service's own key from the database. */
   own: JWK & { kid: string }
-  /** Makes a token with these claims and header instead of the valid ones; undefined removes one. */
+  /** Makes a token with these claims and header values instead of the valid ones. Undefined removes a value. */
   sign(claims?: object, header?: object, signing?: Signing): Promise<string>
 }
 
@@ -35,7 +35,7 @@ export async function foreignKey(alg: 'ES256' | 'RS256'): Promise<Signing & { jw
   return { alg, key: privateKey, jwk: await exportJWK(publicKey) }
 }
 
-/** Makes a token of any header and claims with any signature. */
+/** Makes a token with this header, these claims and this signature. */
 export function unsigned(header: object, claims: object, signature = ''): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   return `${part(header)}.${part(claims)}.${signature}`

@@ -65,7 +65,7 @@ const forged: Record<string, Make> = {
   nobody: (forger) => forger.sign({ sub: undefined }),
 }
 
-/** Tokens that only this service refuses, and why. */
+/** Tokens that only this service refuses, with the reasons. */
 const strict: Record<string, { make: Make; why: string }> = {
   'several audiences': {
     make: (forger) => forger.sign({ aud: [address, `${address}/mcp`] }),
@@ -98,7 +98,7 @@ const strict: Record<string, { make: Make; why: string }> = {
   },
 }
 
-/** Valid tokens. They prove that the others are refused for their defects only. */
+/** Valid tokens. They prove that the other tokens are refused only for their defects. */
 const sound: Record<string, Make> = {
   'as it is': (forger) => forger.sign(),
   'with its type in full': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),

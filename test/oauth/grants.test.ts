@@ -12,7 +12,7 @@ import { address, openBrowser } from './browser.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** A connection has exactly the rights that its grant has at the moment of a call, whatever its tokens say. */
+/** At each call, a connection has exactly the current rights of its grant, not those at the issue of its token. */
 onEachDatabase('a connection', (database) => {
   let world: World
   let connections: Connections

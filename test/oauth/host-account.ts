@@ -7,7 +7,7 @@ export interface HostAccount {
   forgetRefreshToken(): void
 }
 
-/** Nothing listens at this address: the test reads the code from the browser's request. */
+/** Nothing listens at this address. The test reads the code from the browser's request. */
 const redirectUrl = 'http://127.0.0.1:1/callback'
 
 export function createHostAccount(name: string): HostAccount {

@@ -54,7 +54,7 @@ describe.each(hosts)('$name', ({ open }) => {
       recipients: [{ type: 'email', value: 'customer@example.com' }],
       agents: [{ agentId: (await whoIs(host)).whoami.agentId, permissions: ['payments.read'] }],
     }
-    // With a refresh token, the v1 client would renew its grant instead of asking for more.
+    // With a refresh token, the v1 client would refresh its token instead of requesting more scopes.
     account.forgetRefreshToken()
     await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
     expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
@@ -129,7 +129,7 @@ async function whoIs(host: Host): Promise<{ structuredContent: unknown; whoami: 
   return { structuredContent, whoami: (structuredContent as { data: { attributes: Whoami } }).data.attributes }
 }
 
-/** Acts as a person at a browser: signs in with the password, creates an agent if a name is given, and allows. */
+/** Acts as a person at a browser: signs in by password, creates an agent if `name` is given, and allows access. */
 async function allow(context: BrowserContext, url: string, name?: string): Promise<URLSearchParams> {
   const page = await context.newPage()
   await page.goto(url)

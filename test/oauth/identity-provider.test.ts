@@ -16,7 +16,7 @@ onEachDatabase('the identity provider beside the sandbox', (database) => {
   let host: Host
   let email: string
   let idToken: string
-  // The provider's library reports defaults in the output of the process, which belongs to `serve`.
+  // The provider's library must print nothing, because its lines would mix with the output of `serve`.
   const reported: unknown[] = []
   beforeAll(async () => {
     vi.spyOn(console, 'info').mockImplementation((...line) => void reported.push(line))
@@ -79,7 +79,7 @@ onEachDatabase('the identity provider beside the sandbox', (database) => {
     expect(await errors({ subject_token: 'none' })).toBe('invalid_grant')
     expect(await errors({ subject_token: assertion })).toBe('invalid_grant')
     expect(await errors({}, other)).toBe('invalid_grant')
-    // A host for which another provider is trusted is no client of this one.
+    // A host for which the service trusts another provider is not a client of this provider.
     const { agentId } = await served.world.whoami()
     const elsewhere = ok(await postIssuer(served.world, String(agentId))).json.data.attributes
     expect(await errors({}, elsewhere)).toBe('invalid_client')

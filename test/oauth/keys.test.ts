@@ -17,7 +17,7 @@ const dayMs = 24 * 60 * minuteMs
 let world: World
 let system: FakeSystem
 
-/** Advances the service's clock and the library's together. */
+/** Advances the service's clock and the library's clock together. */
 function pass(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
   system.pass(ms)
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 type Fetching = Pick<World, 'service'>
 
-/** Starts a service like another process of the same deployment. */
+/** Starts a second service on the same store, like another process of the same deployment. */
 function another(store: Store): Fetching {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   return { service: createService({ store, system, log, environment: 'sandbox', rateLimit: 1_000_000 }) }

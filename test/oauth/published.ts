@@ -9,7 +9,7 @@ export interface FetchingService {
   service: Service
   system: FakeSystem
   logged: string[]
-  /** Starts a service like another process on the same database, or like this one after a restart. */
+  /** Starts another service on the same database, like a second process or a restarted one. */
   restarted(change?: Partial<ServiceOptions>): FetchingService
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export async function openFetchingService(
   return { ...start(), service }
 }
 
-/** A real site behind the name https://app.example, and every address that was requested from it. */
+/** A real site behind the name https://app.example, with the list of requested addresses. */
 export interface Site {
   requestedUrls: string[]
   fetch: typeof fetch
@@ -59,7 +59,7 @@ export async function openSite(answer: RequestListener): Promise<Site> {
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)
-      // Leaves out the dispatcher, because its guard would refuse this site's private address.
+      // The dispatcher is left out, because it would refuse this site's private address.
       const { dispatcher: _, ...rest } = init as RequestInit & { dispatcher?: unknown }
       return fetch(`http://127.0.0.1:${port}${pathname}`, rest)
     },

@@ -17,8 +17,8 @@ import {
 import { address, openBrowser } from './browser.ts'
 
 /**
- * A thief and the owner may present the same token to two processes simultaneously. At most one succeeds, and only for
- * a moment.
+ * A thief and the owner may present the same token to two processes simultaneously. At most one of them gets tokens,
+ * and these stop working at once.
  */
 onEachDatabase('two simultaneous uses of', (database) => {
   let world: World
@@ -45,7 +45,7 @@ onEachDatabase('two simultaneous uses of', (database) => {
     return { status: response.status, json: (await response.json()) as Record<string, string> }
   }
 
-  /** The results of eight simultaneous requests become unusable. */
+  /** Sends eight simultaneous requests, and checks that at most one gets tokens, which then no longer work. */
   const race = async (form: Record<string, string>, { client }: Application) => {
     const requests = Array.from({ length: 8 }, (_, count) => post(services[count % 2], form))
     const answers = await Promise.all(requests)

@@ -146,7 +146,7 @@ describe('the MCP endpoint as a resource server', () => {
     const toApi = sent.filter(({ path }) => path !== '/oauth/token')
     expect(toApi.map(({ path }) => path.replace(/[?].*/, ''))).toEqual(['/wallets', '/agent-cards'])
     expect(toApi.every(({ authorization }) => /^Bearer xt_ntl_sandbox_/.test(String(authorization)))).toBe(true)
-    // One exchange serves until the token is about to expire.
+    // The exchanged token is used for all requests until it is about to expire.
     expect(sent.filter(({ path }) => path === '/oauth/token')).toHaveLength(1)
   })
 

@@ -29,7 +29,7 @@ export const asking = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
   const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
-  // The implicit flow's errors are in the fragment.
+  // In the implicit flow, errors are in the fragment.
   const answer = new URLSearchParams(address.search || address.hash.slice(1))
   return `${place} with ${answer.get('error')}`
 }

@@ -15,7 +15,7 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** Starts everything that `serve` serves, on a new world. */
+/** Starts the whole site that `serve` provides, with a new world. */
 export async function serveWorld({
   database = sqlite,
   env = {},

@@ -10,7 +10,7 @@ import { address, openBrowser } from './browser.ts'
 /** One of the two authorization servers to compare. */
 export interface Side {
   issuer: string
-  /** Two resources for which it issues tokens. */
+  /** Two resources for which the server issues tokens. */
   resource: string
   otherResource: string
   /** Two applications on this machine. */
@@ -19,10 +19,10 @@ export interface Side {
   /** Opens an address without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
   /**
-   * Opens an address in a browser that follows redirects. Resolves to the final page, or address outside the server.
+   * Opens an address in a browser that follows redirects. Returns the final page, or the first address on another site.
    */
   open(url: string): Promise<Landing>
-  /** Opens an authorization request, and answers it as a person. Resolves to the browser's final address. */
+  /** Opens an authorization request, and answers it as a person. Returns the browser's final address. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }
@@ -32,11 +32,11 @@ export interface Landing {
   status: number
 }
 
-/** Applications that use any free port register their redirect address without one. */
+/** An application that uses any free port registers its redirect address without a port. */
 export const registered = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 
-/** Starts this service, called without a network. `Date` is its clock. */
+/** Starts this service, which is called without a network and uses `Date` as its clock. */
 export async function openService(): Promise<Side> {
   const system = dateSystem()
   const world = await createWorld(sqlite, { system })
@@ -56,7 +56,7 @@ export async function openService(): Promise<Side> {
   }
 }
 
-/** Starts a plain `oidc-provider`, the library that the service uses, with its defaults. */
+/** Starts a plain `oidc-provider` with its defaults. The service uses the same library. */
 export async function openPlain(): Promise<Side> {
   const otherResource = 'https://other.example'
   const plain = await startPlainProvider({ otherResources: [otherResource] })

@@ -18,7 +18,7 @@ onEachDatabase('a one-time link', (database) => {
 
   test('signs in with proof, once, and continues to the page; opening it does not use it up', async () => {
     const { path, action } = await newLink()
-    // Previews may open it any number of times.
+    // Link previews may open the address several times.
     for (const _ of [1, 2]) {
       const preview = await (await site.visitor()).open(path)
       expect([preview.status, preview.headers.get('set-cookie')]).toEqual([200, null])

@@ -55,7 +55,7 @@ const opens = async (answer: Answer) => {
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
-/** Starts a service on the same database, as it would be deployed. */
+/** Starts another service on the same database, with these settings changed. */
 function deployed(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -97,7 +97,7 @@ async function begin(database: TestDatabase): Promise<string> {
   return String(owner?.email)
 }
 
-/** Counts computed password hashes from now on, because answers must not show whether there was one. */
+/** Counts the computed password hashes, because an answer's duration must not show whether a password exists. */
 function countHashes() {
   let count = 0
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
@@ -181,7 +181,7 @@ onEachDatabase('signing in', (database) => {
         .status,
     ).toBe(429)
     const cookie = browserOf(again)
-    // The cookie signs nobody in, allows no extra tries at another account, and has its own limit of tries.
+    // The cookie signs nobody in, gives no extra tries for another account, and has a separate limit of tries.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...sameOriginHeaders, cookie })
     expect(
@@ -326,7 +326,7 @@ describe('signing in', () => {
     const pageTexts = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
     expect(pageTexts[1]).toEqual(pageTexts[0])
     expect(pageTexts[2]).toEqual(pageTexts[0])
-    // Accounts that don't exist close in the same way.
+    // Unknown accounts are blocked in the same way.
     const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })

@@ -15,7 +15,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
-// This folder is outside the repository, so that no package is resolved from there.
+// This folder is outside the repository, so no package of the repository can be resolved.
 const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bundle-'))
 const unpacked = join(directory, 'unpacked')
 const env = { XDG_DATA_HOME: directory, PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1' }
@@ -48,7 +48,7 @@ test('its manifest lists the tools that are offered without settings, and has an
   expect(manifest.tools?.map(({ name }) => name)).toEqual(offered(['default']))
   expect(manifest.tools_generated).toBe(true)
   const icon = readFileSync(join(unpacked, manifest.icon ?? ''))
-  // PNG (ISO 15948) begins with a signature, and the header has width and height.
+  // A PNG file (ISO 15948) begins with a signature, and its header has the width and height.
   expect(icon.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
   expect([icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([512, 512])
 })
@@ -125,7 +125,7 @@ test('rehearses an agent in the scenarios that it brings', () => {
   expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
 })
 
-/** Starts the unpacked bundle with its manifest's command and settings, as a host does. */
+/** Starts the unpacked bundle like a host, with the command and settings of its manifest. */
 async function started(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
   const config = await getMcpConfigForManifest({
     manifest,
@@ -154,7 +154,7 @@ function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 
-/** Returns these files of the server, and all that they import statically. */
+/** Returns these files of the server, and all files that they import statically. */
 function loadedBy(names: readonly string[]): Set<string> {
   const loaded = new Set<string>()
   const waiting = [...names]

@@ -83,7 +83,7 @@ test('with the settings of the compose file the service is healthy, and the heal
 })
 
 test('each metric on the dashboard and in the table of docs/operating.md is one that the service has', async () => {
-  // A request, so that its metric has a value.
+  // This request gives its metric a value.
   await fetch(`${served.url}/wallets`)
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   const names = `${read('deploy/grafana-dashboard.json')} ${read('docs/operating.md')}`.match(

@@ -79,7 +79,7 @@ test('examples/python tests a buyer', ({ skip }) => {
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
-/** A package, and the folder that it is installed from. */
+/** A package, and the folder from which it is installed. */
 interface Place {
   name: string
   path: string
@@ -87,7 +87,7 @@ interface Place {
 
 const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
 
-/** Copies an example into a new folder, next to the installed package and the given ones. */
+/** Copies an example into a new folder, and links the package and the given packages there. */
 function copied(example: string, ...others: Place[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })

@@ -21,7 +21,7 @@ export interface Remote {
 /** The placeholder in the documents for a payments API's address. */
 export const exampleAddress = 'https://payments.example'
 
-/** Returns every server that the document's part about AI hosts configures, in a block or by a command. */
+/** Returns the servers that the document's part about AI hosts configures, by a block or a command. */
 export function configurations(document: string): Configuration[] {
   return blocks(document).flatMap(({ host, language, text }) => {
     const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
@@ -29,7 +29,7 @@ export function configurations(document: string): Configuration[] {
   })
 }
 
-/** Returns the commands in the document's part about AI hosts that begin with these words, split into words. */
+/** Returns the commands in the document's part about AI hosts that begin with these words. Each is split into words. */
 export function commandsOf(document: string, ...first: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')

@@ -7,7 +7,7 @@ import { buildPackage } from '../../scripts/build.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The package as users get it: packed and installed by npm, in an empty folder. */
+/** The package that users get: packed by npm, and installed by npm in an empty folder. */
 export interface Installed {
   folder: string
   /** The paths of the files in the package. */
@@ -47,11 +47,11 @@ export function installPackage(): Installed {
 type Places = [staging: string, folder: string, home: string]
 type Packed = [{ filename: string; files: { path: string }[] }]
 
-/** Copies this repository with a new build, so that npm selects the files to pack and the repository's `dist` stays. */
+/** Copies this repository and builds it there, so npm selects the files to pack and the repository's `dist` is kept. */
 function stage(staging: string): void {
   const isLeftOut = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
   cpSync(root, staging, { recursive: true, filter: (path) => !isLeftOut.test(path) })
-  // Other tests check the types.
+  // Types are not checked, because other tests check them.
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 

@@ -22,7 +22,7 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Starts the server as the document says, but on a free port.
+  // Starts the server like in the document, but on a free port.
   const [, , , ...flags] = commandsOf(hosts, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
@@ -52,7 +52,7 @@ test('the packed file contains the compiled code, its assets, and nothing else',
     'src/rehearse/scenarios',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
-  // Pictures are only in the repository.
+  // The package has no pictures.
   const filesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
@@ -145,7 +145,7 @@ describe('docs/hosts.md configures', () => {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
-      // So that an error contains the compiler's complaints.
+      // The pipe puts the compiler's messages into the error.
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
@@ -180,7 +180,7 @@ function filledIn<T extends Launch | Remote>(start: T): T {
   return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? filledInText(value) : value)) as T
 }
 
-/** Replaces a text's examples, as the reader or a host that asks for values would. */
+/** Replaces a text's placeholders, like a reader, or like a host that asks for the values. */
 function filledInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)

@@ -31,7 +31,7 @@ const NpmPackage = z.strictObject({
   environmentVariables: z.array(EnvironmentVariable).optional(),
 })
 
-/** The part of the registry's schema of 2025-12-11 that our entry uses. */
+/** The part of the registry's schema (2025-12-11) that our entry uses. */
 const Entry = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
   name: z

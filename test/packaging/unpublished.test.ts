@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { root } from './installed.ts'
 
 /**
- * The package is not on npm, so anyone could register its name there. No text may tell people to fetch it from npm by
- * name. Delete this file once the package is published.
+ * The package is not on npm, so anyone could register its name there. No text may tell people to fetch the package
+ * from npm by name. Delete this file once the package is published.
  */
 
 const name = 'payments-mcp'
-/** The name alone: neither the end of a path nor the file that `npm pack` creates. */
+/** The package's name, but not at the end of a path, and not in the file name that `npm pack` creates. */
 const alone = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
 const fetches = [
   ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${alone}`],
@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The only mention that is allowed. The registry of MCP servers learns where the package will be; the entry is sent
- * there only together with the package.
+ * The only allowed mention. The entry names the package's future place for the registry of MCP servers, and is sent
+ * there only when the package is published.
  */
 const expected = { 'server.json': ['a package of a registry'] }
 

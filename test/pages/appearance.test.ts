@@ -70,7 +70,7 @@ describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
   })
 })
 
-/** Returns how far the page or the form can be scrolled sideways. */
+/** Returns the number of pixels by which the page or the form can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
 test('on a phone nothing scrolls sideways, whatever the merchant wrote', async () => {

@@ -22,7 +22,7 @@ async function begin(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // These limits send every payment to review, regardless of who makes it.
+  // These limits send every payment to review, for any sender.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
@@ -152,7 +152,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('You can approve until')
-    // The next large approval asks again if the check is too old.
+    // The next large approval asks for a code again, because the check is too old.
     const next = await waiting(50_001)
     expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
@@ -294,7 +294,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
-    // Makes this party a customer of a developer's agent.
+    // Lets a developer's agent act for this party.
     await addDelegation(site.world, {
       customerPartyId: site.owner.partyId,
       agentPartyId: shop.partyId,

@@ -11,10 +11,10 @@ import { type GetRoute, pagePaths } from './page-paths.ts'
 let on: Grounds
 let browser: TestBrowser
 let listener: Listener
-/** The pages for people: those that `page-needs.ts` lists, and those that act for nobody. */
+/** The addresses of the pages: those that `page-needs.ts` lists, and those that need no signed-in person. */
 let paths: Record<string, string>
 
-/** A redirect to an entry, a stream of changes, and the form within the checkout's page. */
+/** Routes without a whole page: a redirect to an entry, a stream of changes, and the form in the checkout's page. */
 const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream', 'GET /checkout/form']
 /** The pages of a person who is not signed in. */
 const ofVisitors: readonly string[] = ['GET /sign-in', 'GET /sign-in/once/:code']

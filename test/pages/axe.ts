@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The three looks in which axe checks a page. The policy of the pages allows no script of others, so it is bypassed. */
+/** The three looks in which axe checks a page. The pages' policy is bypassed, because it would block axe's script. */
 export const axeLooks = (
   [
     { name: 'desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
@@ -13,7 +13,7 @@ export const axeLooks = (
   ] as const
 ).map(({ name, ...looks }) => ({ name, options: { ...looks, bypassCSP: true, reducedMotion: 'reduce' } as const }))
 
-/** Returns what axe finds on a page and in its frames: the rule and the first element of each violation. */
+/** Runs axe on a page and its frames. Returns the rule and the first element of each violation. */
 export async function axeViolations(page: Page): Promise<string[]> {
   for (const frame of page.frames()) await frame.evaluate(axe)
   return (await page.evaluate(

@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { Visitor } from './oauth-site.ts'
 import { type GetRoute, pagePaths } from './page-paths.ts'
 
-/** Redirects, and a stream of changes. */
+/** Routes without a page: redirects, and a stream of changes. */
 const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
 
 const browser = { Accept: 'text/html,application/xhtml+xml;q=0.9' }

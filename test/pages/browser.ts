@@ -17,7 +17,7 @@ import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Long enough to install the browser on a machine that has none. */
+/** The time limit for starting the browser, which may have to be installed first. */
 const browserStartMs = 300_000
 
 const flags = [
@@ -31,17 +31,17 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Long enough for a busy machine, and shorter than a test's own timeout, so that the error names the wait. */
+/** The time limit of each wait. A test's own timeout is longer, so that the error names the wait. */
 const longestWaitMs = 120_000
 
-/** A test file's share of the browser that all files of a worker use. */
+/** A test file's access to the browser, which all files of a worker share. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** Closes the file's contexts. */
   close(): Promise<void>
 }
 
-/** The browser, which ends with the worker. */
+/** The shared browser. It ends with the worker. */
 let shared: Promise<Browser> | undefined
 
 export async function startBrowser(): Promise<TestBrowser> {
@@ -66,15 +66,15 @@ async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
 }
 
-/** Waits until the element has the focus, which a page sets only after it is drawn. */
+/** Waits until the element has the focus, because a page sets the focus only after it is drawn. */
 export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
 
-/** Moves the focus to the content, behind the bar. */
+/** Moves the focus past the bar to the page's content. */
 export const toContent = (page: Page) => page.locator('main').focus()
 
-/** Waits for the next page, with this heading. */
+/** Waits for the page with this heading. */
 export async function arrive(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading }).waitFor()
   await page.waitForLoadState()
@@ -107,7 +107,7 @@ export interface Tab {
 export interface Site {
   world: World
   listener: Listener
-  /** Creates a subscription of the seeded organization. Returns its id and the address of its checkout here. */
+  /** Creates a subscription of the seeded organization. Returns its id and the address of its checkout on this site. */
   subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
   read(id: string): Promise<Record<string, unknown> & { status: string }>
   /** Returns the balance of the organization's default wallet, in cents. */
@@ -157,7 +157,7 @@ export async function openTab(context: BrowserContext, url: string): Promise<Tab
   const page = await context.newPage()
   const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
   page.on('console', (message) => {
-    // The browser logs every refusal as an error; tests check refusals by the page's text.
+    // The browser logs every refusal as an error. Tests check refusals by the page's text instead.
     if (/ status of 4(04|09|22) /.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
   })

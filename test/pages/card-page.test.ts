@@ -105,7 +105,7 @@ onEachDatabase('the page of a card’s number', (database) => {
       expect(expired.text).toContain('ask your agent for a new link')
       expect(expired.text).not.toContain('4242')
     }
-    // A day later, none of it is stored.
+    // A day later, the page is deleted from the database.
     await advance(24 * 60 * minutes)
     await site.world.service.upkeep.once()
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })

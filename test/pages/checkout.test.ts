@@ -51,7 +51,7 @@ async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: str
 
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
-/** Clicks, unless the page first shows the heading by itself. Works in a background tab too. */
+/** Clicks the button, or waits for the heading if the page shows it first. Works in a background tab too. */
 const payOrHear = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
@@ -73,7 +73,7 @@ describe('a payer', () => {
       expect(mainText).toContain(words)
     }
     await tab.form.getByText('By paying you agree that').waitFor()
-    // The page around the form already says everything.
+    // The page around the form already shows the terms.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()

@@ -45,7 +45,7 @@ test('the invited person reads the request and accepts', async () => {
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await expect.poll(() => page.getByRole('button').count()).toBe(0)
   expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
-  // The result is a GET page: a reload asks nothing and repeats nothing.
+  // The result is a GET page, so a reload sends no form again.
   await page.reload()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   expect(complaints).toStrictEqual([])

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** Expects enough contrast for everything on the page and in its frames. */
+/** Expects that everything on the page and in its frames has enough contrast. */
 export async function expectContrast(page: Page): Promise<void> {
   for (const frame of page.frames()) {
     // Without style sheets a page has no colors to compare.
@@ -12,7 +12,7 @@ export async function expectContrast(page: Page): Promise<void> {
   }
 }
 
-/** A text or an edge with too little contrast to its background (WCAG 2.2, 1.4.3 and 1.4.11). */
+/** Runs in the browser: finds texts and edges with too little contrast (WCAG 2.2, 1.4.3 and 1.4.11). */
 const weakContrasts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {

@@ -1,4 +1,4 @@
-/** Decodes the characters that a template escapes in HTML. */
+/** Decodes the characters that the templates escape in HTML. */
 export function decoded(html: string): string {
   return html
     .replaceAll('&quot;', '"')

@@ -39,7 +39,7 @@ import { tries } from '../support/depth.ts'
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
 const claim = { amountCents: 1, status: 'PENDING_CLAIM', answerer: 'anybody', formToken: 'token' } as const
-/** A visitor who opens a link, signed in under a foreign name. */
+/** A visitor who opens a link, and is signed in under the given name. */
 const visitor = (text: string, personToken: string | null = null) => ({
   form: { ...form, personToken, mayAgree: true },
   account: accountOf(user(text)),
@@ -48,7 +48,7 @@ const visitor = (text: string, personToken: string | null = null) => ({
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
-/** Every page that shows text by other people, with the given text wherever such a text can be. */
+/** Every page that shows text from other people. Each is rendered with the given text in every place for such text. */
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
@@ -270,7 +270,7 @@ const foreign = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** Returns the text that a browser would show, without the direction isolates of our own sentences. */
+/** Returns the text that a browser would show, without the direction isolates that our own sentences add. */
 function textOf(document: string): string {
   const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
   return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')

@@ -346,7 +346,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('<h2>Paid. Thank you.</h2>')
     expect(text).toMatch(/<button id="stop"[^>]* hidden>/)
     for (const secret of ['_secret_', '_manage_']) expect(text).not.toContain(secret)
-    // Another payer learns that it is paid, but gets no token to act with.
+    // Another payer learns that the subscription is paid, but gets no token to manage it.
     expect((await ask(world, 'pay', { ...payment, payerKey: 'another' })).json.data.attributes.manageToken).toBeNull()
     expectRefusal(await ask(world, 'stop', { clientSecret }), 'invalid_value', {
       source: { pointer: '/data/attributes' },

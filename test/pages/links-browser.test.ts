@@ -13,7 +13,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Returns the address on this test's server for a link that the service sent. */
+/** Returns a link that the service sent, with the address of this test's server. */
 const here = (url: string) => `${site.listener.url}${new URL(url).pathname}`
 const posted = async (path: string, attributes: object) => {
   const answer = await site.world.post(path, attributes, { key: site.world.apiKey })

@@ -57,7 +57,7 @@ beforeEach(() => {
   site.consentRequest = asking({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
-/** Opens a page in a browser in which the user is signed in; `null` for nobody. */
+/** Opens a page in a browser in which the user is signed in. `null` means that nobody is signed in. */
 async function visit(path: string, user: UserRow | null = site.owner, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
   if (user !== null) {
@@ -68,7 +68,7 @@ async function visit(path: string, user: UserRow | null = site.owner, options: B
 
 const consentPath = () => `/oauth/consent/uid-${count}`
 
-/** Presses Tab until this has the focus. */
+/** Presses Tab until the element with this role and name has the focus. */
 async function tabTo(page: Page, role: 'button' | 'radio' | 'textbox' | 'checkbox', name: string): Promise<void> {
   const target = page.getByRole(role, { name })
   for (let presses = 0; presses < 20; presses++) {
@@ -232,7 +232,7 @@ test('another site can neither frame it nor send its form', async () => {
 
 test('the form redirects to nothing but the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
-  // The answer goes to another address than the one for which the page was made.
+  // The answer redirects to another address than the page expected.
   if (site.consentRequest !== undefined)
     site.consentRequest.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
   await page.getByRole('button', { name: 'Deny' }).click()

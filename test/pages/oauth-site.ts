@@ -16,16 +16,16 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The pages on a real world. Only the authorization request is simulated, by `asked`. */
+/** The OAuth pages, on a real world. Only the authorization request is simulated. */
 export interface OAuthSite {
   world: World
   signIn: SignIn
   owner: UserRow
-  /** The authorization request that every browser has; `undefined` for none. */
+  /** The authorization request of every browser, or `undefined` if there is none. */
   consentRequest: ConsentRequest | undefined
   /** The answers to authorization requests, in order. */
   answers: string[]
-  /** Returns an app with the pages, by default at this address in the sandbox. */
+  /** Returns an app with the pages. By default, its address is `address`, and its environment is the sandbox. */
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
   deleteAgent(agentId: string): Promise<void>
@@ -87,7 +87,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
 
 export const clientId = 'https://assistant.example/client.json'
 
-/** Returns an authorization request of an application at `redirectUri`. */
+/** Returns an authorization request from an application at `redirectUri`. */
 export function asking({
   client = {},
   ...request
@@ -127,11 +127,11 @@ export interface PageAnswer {
   status: number
   headers: Headers
   text: string
-  /** The address of the redirect; null if there is none. */
+  /** The address of the redirect, or null if there is none. */
   location: string | null
 }
 
-/** A headless browser: it keeps cookies, and sends the headers that name a form's origin. */
+/** A headless browser. It keeps cookies, and sends the headers that name a form's origin. */
 export interface Visitor {
   cookies: Map<string, string>
   open(path: string): Promise<PageAnswer>
@@ -141,7 +141,7 @@ export interface Visitor {
     fields?: Record<string, string | string[]>,
     headers?: Record<string, string>,
   ): Promise<PageAnswer>
-  /** Sends fields that need not belong to a form. */
+  /** Sends these fields without a form. */
   post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<PageAnswer>
 }
 
@@ -184,7 +184,7 @@ function keep(cookies: Map<string, string>, line: string): void {
 }
 
 function hiddenFields(page: string, action: string): Record<string, string> {
-  // The bar has a form to sign out too; the page's own form comes after it.
+  // The bar has a sign-out form. The page's own form comes after the bar.
   const form = page.split('<form ').findLast((part) => part.includes(`action="${action}"`))
   if (form === undefined) throw new Error(`No form of the page goes to ${action}.`)
   const inside = form.slice(0, form.indexOf('</form>'))

@@ -16,7 +16,7 @@ onEachDatabase('the actions of people on pages', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  /** Returns the newest entry, as the party reads it. */
+  /** Returns the newest entry of the party's activity. */
   async function last() {
     const { json } = await site.world.get('/activity?limit=1', { key: site.world.apiKey })
     const { operation, actorType, userId, keyId, resourceIds, result } = json.data[0].attributes

@@ -5,7 +5,7 @@ import { lastOf } from '../runs/stored-entries.ts'
 
 export type GetRoute = PageRoute & `GET ${string}`
 
-/** Returns an address for each page, with a record to show. A new page does not compile without an entry. */
+/** Creates records to show, and returns an address for each page. A new page does not compile without an entry. */
 export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> {
   const { links, paths, site } = on
   const { world } = site
@@ -41,7 +41,7 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
     'GET /approvals/:approvalId/review': paths.approval,
     'GET /decisions': '/decisions',
     'GET /decide/:decisionId': paths.decision,
-    // Leads to the page that asks whether an application may connect.
+    // This authorization request leads to the consent page.
     'GET /oauth/consent/:uid': pathname + search,
     'GET /connections': '/connections',
     'GET /connections/new/application': '/connections/new/application',

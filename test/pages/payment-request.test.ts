@@ -10,7 +10,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const good = { number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 const declining = { ...good, number: '4000000000000002' }
 
-/** Returns the sign-in page's address, to which decisions redirect that need more than the link. */
+/** Returns the address of the sign-in page. A decision redirects there if it needs a signed-in person. */
 const signInAt = (path: string) => `/sign-in?next=${encodeURIComponent(path)}`
 
 onEachDatabase('the page of a payment request', (database) => {
@@ -77,7 +77,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(after.text).not.toContain('<form')
     const { attributes } = await read(id)
     expect(attributes).toMatchObject({ status: 'COMPLETED', payerPartyId: expect.stringMatching(/^pty_/) })
-    // A stale form in another tab changes nothing.
+    // An outdated form in another tab changes nothing.
     expect((await anotherTab.send(path, { decision: 'decline' })).status).toBe(303)
     expect(await statusOf(id)).toBe('COMPLETED')
     expect(await total()).toBe(before + 1250)

@@ -6,7 +6,7 @@ import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './
 
 /** The whole service, and people who use it in headless browsers. */
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
-  /** Returns a browser in which the user is signed in; without a user, nobody is. */
+  /** Returns a browser in which the user is signed in. Without `user`, nobody is signed in. */
   visitor(user?: UserRow): Promise<Visitor>
   /**
    * Returns the fields of the owner's sign-in form. The first call sets the owner's password, which ends the owner's
@@ -32,7 +32,7 @@ export async function createPersonSite(database: TestDatabase, options: WorldOpt
   }
 }
 
-/** Returns a page without its form tokens and the given parts, so that pages can be compared. */
+/** Removes the form tokens and the given parts from a page, so that pages can be compared. */
 export function withoutTokens(text: string, ...parts: string[]): string {
   return parts.reduce((rest, part) => rest.replaceAll(part, '…'), text.replace(/\b[0-9a-f]{64}\b/g, '…'))
 }

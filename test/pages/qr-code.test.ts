@@ -3,7 +3,7 @@ import { qrImage } from '../../src/service/pages/verify/qr-code.ts'
 
 const text = (length: number) => 'otpauth://totp/'.padEnd(length, 'aB3%:')
 
-/** Returns the QR code's modules row by row, without the quiet zone: `#` is dark. */
+/** Returns the QR code's modules row by row, without the quiet zone. `#` is a dark module. */
 async function renderedCode(length: number): Promise<string> {
   const image = String(await qrImage(text(length)))
   const size = Number(image.match(/viewBox="0 0 (\d+) \1"/)?.[1])

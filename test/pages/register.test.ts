@@ -12,7 +12,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const application = '/connections/new/application'
 const provider = '/connections/new/identity-provider'
 
-/** Returns the texts beside the fields that a form marks as wrong, by the id of the field. */
+/** Returns the errors that a form shows next to its fields, by the id of the field. */
 function problemsIn({ text }: PageAnswer): Record<string, string> {
   const found = text.matchAll(/<p class="problem" id="([\w-]+)-problem">([^<]+)<\/p>/g)
   return Object.fromEntries([...found].map(([, field = '', problem = '']) => [field, unescaped(problem)]))
@@ -20,7 +20,7 @@ function problemsIn({ text }: PageAnswer): Record<string, string> {
 
 const unescaped = (text: string) => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 
-/** Returns a fact of the page by its name. */
+/** Returns the value that the page shows for a name. */
 function factIn({ text }: PageAnswer, name: string): string {
   const [, value = ''] = new RegExp(`<dt>${name}</dt><dd><(?:code|bdi)>([^<]*)</`).exec(text) ?? []
   return value
@@ -91,7 +91,7 @@ onEachDatabase('the forms that register applications and trust identity provider
 
   test('an application with a pasted key signs in by private_key_jwt', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-    // Exporting programs add members that mean nothing here.
+    // Programs that export keys add members that are ignored here.
     const key = { ...(await exportJWK(publicKey)), key_ops: ['verify'], ext: true }
     for (const pasted of [key, { keys: [key] }, [key]]) {
       const made = await send(application, worker({ proof: 'key', keys: JSON.stringify(pasted, null, 2) }))
@@ -244,7 +244,7 @@ onEachDatabase('the forms that register applications and trust identity provider
       ] as const) {
         expect((await visitor.post(path, { ...fields, ...change }, headers)).status).toBe(403)
       }
-      // A key is no session, whatever its scopes.
+      // A key of any scope does not count as a session.
       for (const key of [site.world.agentKey, site.world.apiKey]) {
         const nobody = await site.visitor()
         const sent = await nobody.post(path, { ...fields, formToken }, { Authorization: `Bearer ${key}` })

@@ -16,7 +16,7 @@ type Fields = Record<string, string | string[]>
 /** The headers that a browser sends with a form of this site. */
 export const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
-/** A world, and a visitor of its shops in a headless browser. */
+/** A world, and a visitor who uses its shops in a headless browser. */
 export interface ShopSite {
   world: World
   open(path: string): Promise<PageAnswer>
@@ -55,7 +55,7 @@ export async function createShopSite(database: TestDatabase, options: WorldOptio
   return site
 }
 
-/** Returns the forms of a page, with their fields as a browser would send them. */
+/** Returns the forms of a page, with the fields that a browser would send. */
 export function formsOf(page: string): { action: string; fields: Fields; buttons: string[] }[] {
   return [...page.matchAll(/<form method="post" action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)].map(
     ([, action = '', form = '']) => {

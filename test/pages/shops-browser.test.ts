@@ -8,7 +8,7 @@ import { expectContrast } from './contrast.ts'
 let site: Site
 let browser: TestBrowser
 
-/** A shop whose texts are all as wide as possible, or reverse the text around them. */
+/** A shop whose texts are as wide as possible, or reverse the text around them. */
 const wide = ShopDefinition.parse({
   id: 'w'.repeat(60),
   name: 'W'.repeat(100),
@@ -205,7 +205,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
           - textbox "Reason (optional)"
           - button "Return this order""
     `)
-    // The card was sent only to this site, and appears in no address.
+    // The card number was sent only to this site, and is in no address.
     for (const { url } of sent) expect(url).toMatch(new RegExp(`^${site.listener.url}/(?!.*4242)`))
     await tabTo(page, 'button', 'Return this order')
     await press('Enter')

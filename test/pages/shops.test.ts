@@ -14,7 +14,7 @@ function shopOf(name: string) {
   return { ...shop, product, path: `/shops/${shop.id}` }
 }
 
-/** Issues a card for a merchant. Returns the details to enter. */
+/** Issues a card for a merchant. Returns the card details for the checkout form. */
 async function cardFor(merchant: string, customerPartyId?: string): Promise<Record<string, string>> {
   const customer = customerPartyId === undefined ? {} : { customerPartyId }
   const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: 50_000, ...customer })
@@ -23,7 +23,7 @@ async function cardFor(merchant: string, customerPartyId?: string): Promise<Reco
   return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
 }
 
-/** Puts products into a cart at the shop's page. Returns the checkout's page. */
+/** Puts products into a cart on the shop's page. Returns the page of the checkout. */
 async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
   const { path, product } = shopOf(name)
   const cart = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
@@ -34,7 +34,7 @@ async function cartAt(name: string, quantities: Record<string, number> = {}): Pr
   return { ...(await site.follow(started)), path: String(started.location) }
 }
 
-/** Starts a checkout as the agent by the API. Returns its page. */
+/** Starts a checkout through the API as the agent. Returns the page of the checkout. */
 async function startedByAgent(name: string, customer: object = {}): Promise<PageAnswer & { path: string; id: string }> {
   const { id, product } = shopOf(name)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {

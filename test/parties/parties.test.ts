@@ -37,7 +37,7 @@ onEachDatabase('the party itself', (database) => {
       attributes: {
         ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
         ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123' },
-        // It has never been changed.
+        // The party has never been changed.
         updatedAt: '2026-01-15T12:00:00.000Z',
         ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
       },
@@ -102,7 +102,7 @@ onEachDatabase('the party itself', (database) => {
         '@first-second-buyer',
         '@first-second-second-buyer',
       ])
-      // One agent's new handle is another agent's old one.
+      // One agent's new handle is another agent's old handle.
       ok(await take('first'))
       expect([await handleOf(buyer), await handleOf(other)]).toEqual(['@first-buyer', '@first-second-buyer'])
       const paid = { counterparty: { type: 'handle', value: '@first-buyer' }, amount: 1 }

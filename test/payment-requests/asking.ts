@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Answer, Sent, World } from '../support/world.ts'
 
-/** Returns a caller of the operations of payment requests. */
+/** Returns functions that call the operations on payment requests. */
 export function asking(world: World) {
   const path = (id: string) => `/payment-requests/${id}`
   const bare = (where: string, sent?: Sent) => world.send('POST', where, sent)

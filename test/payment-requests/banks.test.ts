@@ -51,7 +51,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     expectRefusal(await requests.cancel(id), 'conflict')
     expect(await available(world.apiKey)).toBe(before)
-    // It is Thursday; the weekend and Martin Luther King Jr. Day follow.
+    // Today is a Thursday. The weekend and Martin Luther King Jr. Day follow.
     world.system.pass(days(5) + 2 * 60 * 60_000 - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('PROCESSING')
     world.system.pass(1)

@@ -43,7 +43,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one
 
   expect(await requests.statusOf(paymentRequest.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
-  // The bank's later steps do not lock its customer out.
+  // After the later steps of the bank, the party must still have access.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'

@@ -148,7 +148,7 @@ onEachDatabase('a payment request', (database) => {
     for (const play of [requests.playFulfillment, requests.playDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
     }
-    // A customer with credentials answers for itself, too.
+    // Nobody can answer on behalf of a customer with credentials either.
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })

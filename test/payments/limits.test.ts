@@ -66,7 +66,7 @@ onEachDatabase('limits', (database) => {
   })
 
   const byParty = () => ({ key: world.apiKey })
-  /** Returns the reasons of the payment's review in short; none if it is not in review. */
+  /** Returns the reasons for the payment's review in short form. Returns none if the payment is not in review. */
   const reasons = async (paymentId: string, sent?: object, query?: string): Promise<unknown[]> => {
     const approval = await self.approvalOf(paymentId, sent ?? byParty(), query)
     return (approval?.attributes.reasons ?? []).map((reason: Record<string, unknown>) => [

@@ -13,7 +13,7 @@ import { ok, payer } from './payer.ts'
 const funds = 1000
 const limits = { perTransaction: 100, perDay: 250, perMonth: 600 }
 
-/** Payments that reach a day's limit exactly, and then go a cent beyond it. */
+/** Payments that reach a day's limit exactly and then exceed it by a cent. */
 const pastTheDay = [100, 100, 50, 1].map((amount): [Side, Action] => {
   return [0, { type: 'pay', by: 'agent', amount, to: 'partner' }]
 })

@@ -5,7 +5,7 @@ import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { newUser } from '../../src/service/store/users.ts'
 import { type Answer, addKey, type Sent, type World } from '../support/world.ts'
 
-/** Returns a caller of the payments' operations, with functions that check the result. */
+/** Returns functions that call the operations on payments, and functions that check the results. */
 export function payer(world: World) {
   const { store, send, get, post } = world
   const pay = (amount: number, counterparty: object, more: object = {}, sent?: Sent) =>

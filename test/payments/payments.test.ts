@@ -282,7 +282,7 @@ onEachDatabase('a payment', (database) => {
     const late = await addParty(world, { party: { email: 'new.person@example.org' }, fundsCents: 0 })
     const claims = async () => ok(await world.get('/wallets', { key: late.apiKey })).json.data[0].attributes.claims
     expect(await claims()).toEqual({ amount: 500, count: 2 })
-    // The party has its own keys, so only the sandbox's manager may play it.
+    // The party has its own keys, so only the manager of the sandbox may act as it.
     ok(await self.claim(first, { key: world.apiKey }))
     expect(await claims()).toEqual({ amount: 200, count: 1 })
     ok(await self.cancel(second))

@@ -16,7 +16,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
-/** The transitions that the specification allows, written independently of the service's tables. */
+/** The transitions that the specification allows. They are written independently of the service's tables. */
 const flow: Record<string, string> = {
   'CREATED pay': 'COMPLETED',
   'CREATED reserve': 'PENDING_CLAIM',
@@ -95,7 +95,7 @@ describe('permission to approve', () => {
 type Reachable = Exclude<PaymentStatus, 'CREATED' | 'PROCESSING' | 'FAILED' | 'RETURNED'>
 type Action = 'approve' | 'deny' | 'cancel' | 'claim'
 
-/** The result of each action in each state that the sandbox reaches: the payment's new status, or 409. */
+/** The result of each action in each state that the sandbox reaches: the payment's new status, 409 or `none`. */
 const product: Record<Reachable, Record<Action, Reachable | 409 | 'none'>> = {
   // A payment that was never in review has no approval to decide.
   COMPLETED: { approve: 'none', deny: 'none', cancel: 409, claim: 409 },
