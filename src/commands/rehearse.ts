@@ -112,7 +112,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   })
   const trouble = interrupted ? undefined : troubleOfAll(results, agent)
   if (trouble !== undefined) {
-    await writeReport(folder, results)
+    await writeFiles(folder, results)
     const advice = `${trouble} The report is ${join(folder, 'report.html')}.`
     const got = show(agent.name)
     if (agent.model === undefined)
@@ -170,13 +170,17 @@ async function report(folder: string, found: Results, ending: Ending): Promise<v
   const { required, older, grader } = ending
   const compared = older === undefined ? found : withComparison(found, older, ending)
   const results = grader === undefined ? compared : await withOpinions(compared, grader)
-  await writeReport(folder, results)
-  const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
-  if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
+  await writeFiles(folder, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
   const { passed, of } = results.summary.passed
   if (required === undefined && passed < of) process.stdout.write(notRequired)
   if (required !== undefined && !isEnough(results, required)) process.exitCode = 1
+}
+
+async function writeFiles(folder: string, results: Results): Promise<void> {
+  await writeReport(folder, results)
+  const summary = foreignEnvironment().GITHUB_STEP_SUMMARY
+  if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
 }
 
 /** Returns whether enough trials passed. A trial that was not judged did not pass. */
