@@ -17,7 +17,7 @@ const deepOnly = [
   'test/mcp-http/cross-talk.test.ts',
   'test/oauth/differential.test.ts',
   'test/oauth/hosts.test.ts',
-  'test/packaging/{bundle,deployment,examples,package}.test.ts',
+  'test/packaging/{bundle,deployment,examples,package,rehearse-workflow}.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
   'test/random-calls/**',
   'test/rehearse/memory.test.ts',
