@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../core/json.ts'
 import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './world-times.ts'
 
@@ -39,23 +40,19 @@ export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & 
 
 /** Returns the items of a list or a map. Each item of a map gets its key as a field. */
 export function listItems(input: unknown, keyField: string): unknown {
-  if (!isMap(input)) return input
+  if (!isObject(input)) return input
   return Object.entries(input).map(([name, value]) => {
     // An empty entry of YAML is null.
     const fields = value ?? {}
-    return isMap(fields) ? { [keyField]: name, ...fields } : fields
+    return isObject(fields) ? { [keyField]: name, ...fields } : fields
   })
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Converts a path in the parsed value to the path in the file, where map entries have names instead of indexes. */
 export function pathInFile(file: unknown, path: readonly PropertyKey[]): PropertyKey[] {
   let at = file
   return path.map((step) => {
-    const key = typeof step === 'number' && isMap(at) ? (Object.keys(at)[step] ?? step) : step
+    const key = typeof step === 'number' && isObject(at) ? (Object.keys(at)[step] ?? step) : step
     at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined
     return key
   })

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { idPrefixOf } from '../../core/accepted-values.ts'
+import { isObject } from '../../core/json.ts'
 import { memoize } from '../../core/memoize.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'
@@ -153,8 +154,4 @@ function isOwn({ def }: z.ZodType): boolean {
 
 function withoutFields(object: Record<string, unknown>, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import { publicKeyMembers } from '../../../../tools/applications.ts'
-import { parseJson } from '../../../core/json.ts'
+import { isObject, parseJson } from '../../../core/json.ts'
 import type { AgentClaim } from '../../rules/trusted-issuers.ts'
 
 /** An agent that a form offers for selection. */
@@ -127,10 +127,6 @@ export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
 
 function withKnownMembers(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Returns a field's text. Browsers send line endings as two characters. */
