@@ -31,7 +31,10 @@ interface KeptDocument {
   freshUntilMs: number
 }
 
-/** The shortest and the longest time that a document counts as fresh, in seconds. They override its own headers. */
+/**
+ * The shortest and the longest time that a document counts as fresh, in seconds. These limits override the document's
+ * own headers.
+ */
 const freshSeconds = { min: 300, max: 86_400 } as const
 /** How long a failed read is cached, because the server requests the document twice for one page. */
 const failedForMs = 5_000

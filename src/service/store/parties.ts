@@ -68,7 +68,7 @@ export async function areTaken(tx: Transaction, handles: readonly string[], part
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }
 
-/** Finds a recipient's party; undefined for a person who has none yet. */
+/** Finds a recipient's party; undefined for a person who has no party yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }

@@ -62,7 +62,10 @@ export async function addSpending(tx: Transaction, spender: Spender, difference:
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
-/** Returns whether the difference need not be counted. No limit is compared with a past month. */
+/**
+ * Returns whether the difference need not be counted, because it is zero or belongs to a past month, which no limit
+ * covers.
+ */
 function isIrrelevant({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }
