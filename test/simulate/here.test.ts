@@ -9,7 +9,7 @@ const settings = {
   PAYMENTS_REPEAT_WINDOW: '0',
 }
 
-/** Returns how much further than real time the sandbox's clock advanced while unresolved purchases were repeated. */
+/** Returns by how much the sandbox's clock ran ahead of real time while unresolved purchases were repeated. */
 async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)

@@ -68,7 +68,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // The connection of a process that a test killed may still be open. It must no longer write.
+  // The connection of a process that a test killed may still be open, but must no longer write.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A network path between a TCP client and a server, which can fail like a network. */
+/** A path between a TCP client and a server. It can fail like a network. */
 export interface Route {
   /** The address that the client connects to. */
   url: string
