@@ -15,7 +15,7 @@ interface ConnectDependencies extends PageDependencies {
   connect: Connect
 }
 
-/** Serves the page at an invitation's `url`, and takes the answer that its form sends. */
+/** Mounts the page at an invitation's `url`, and the handler of the answer that its form sends. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)

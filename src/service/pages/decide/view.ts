@@ -13,7 +13,7 @@ interface PageState {
   contextFacts: readonly ContextFact[]
   /** The form or its replacement, shown while the call waits. */
   form: Html
-  /** Shown below the question. */
+  /** The content below the question. */
   after: Html | ''
   problem: string | null
   /** Whether the site has no console. Ids are then plain text instead of links. */

@@ -9,8 +9,8 @@ import { momentOf } from './texts.ts'
 export const sandboxBanner = '<p class="sandbox">Sandbox: no real money</p>'
 
 /**
- * Inserts the banner at its placeholder, and the brand where no bar was inserted. All pages pass through here, so every
- * sandbox page has the banner and no production page does.
+ * Inserts the banner at its placeholder, and the brand at the bar's placeholder if there is no bar. All pages pass
+ * through here, so every sandbox page has the banner and no production page does.
  */
 export function withBanner(
   response: Response,
@@ -21,7 +21,8 @@ export function withBanner(
 }
 
 /**
- * Returns the banner. If the sandbox's clock was moved it shows the time, because dates on the page follow that clock.
+ * Returns the banner. If the sandbox's clock was moved, the banner shows the time, because dates on the page follow
+ * that clock.
  */
 export async function bannerNow({
   environment,

@@ -6,7 +6,7 @@ import { type Begun, browserSeconds, type SignedIn, sessionSeconds } from '../..
 import { callerOf } from '../../request/client-address.ts'
 import type { PageDependencies } from './dependencies.ts'
 
-/** Returns the user signed in at this browser. */
+/** Returns the user whose session this browser has. */
 export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedIn | undefined> {
   return pages.signIn.of(getCookie(c, cookieName(pages, 'session')))
 }

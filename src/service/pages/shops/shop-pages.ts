@@ -26,7 +26,7 @@ export interface SeenShop {
   hidden: ReadonlyMap<string, string>
 }
 
-/** The buyer at a page. The holder of a checkout's address buys for the party that started it. */
+/** The buyer on a page. The holder of a checkout's address buys for the party that started the checkout. */
 export interface Buyer {
   actor: Actor
   instanceId: string | null
@@ -156,7 +156,7 @@ async function openOrder(context: SettledContext, token: string): Promise<Opened
   }
 }
 
-/** Returns the buyer who started the checkout; undefined if its agent is no longer active. */
+/** Returns the buyer who started the checkout; undefined if the buyer's agent is no longer active. */
 async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Promise<Buyer | undefined> {
   const { partyId, agentId, instanceId } = row
   if (agentId === null) return { actor: partyActor(partyId, id), instanceId, customerPartyId: null }
@@ -169,7 +169,7 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
   }
 }
 
-/** Returns an actor that acts for the party. @param keyId An id in place of a key's, because there is no credential. */
+/** Returns an actor that acts for the party. @param keyId An id that stands in for a key's id: there is no key. */
 function partyActor(partyId: string, keyId: string): Actor {
   const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const
   return { ...identity, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }

@@ -47,7 +47,7 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   return leadTo(c, next)
 }
 
-/** Shows the user of a sign-in link. A preview that opens the link does not use it up. */
+/** Shows the page at a sign-in link, with its user's name. A program that previews the link does not use it up. */
 async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   const user = await pages.signIn.atLink(codeOf(c))

@@ -12,7 +12,7 @@ interface SignInShown {
   owner: string | null
   /** Whether the person is signed in by one click and must now prove who they are. */
   isUnproven: boolean
-  /** Whether the visitor is on the service's machine, where a printed password or a command can prove who they are. */
+  /** Whether the visitor is on the service's machine, where they can use the printed password or a command. */
   isHere: boolean
 }
 

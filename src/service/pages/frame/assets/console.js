@@ -1,8 +1,8 @@
 /**
  * The script that keeps the pages of the console live. Without it, a page stays as it was when it was opened.
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again after the topic changed. It makes
- *   no request if the stream delivers the content, or if the part's `data-version` is unchanged.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again when the topic changes. The script
+ *   makes no request if the stream delivers the content, or if the part's `data-version` is unchanged.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
  * - `<a data-more>`: a link to more of a list, which is loaded when the link comes near the visible area.
  * - `<details data-source="ADDRESS">`: an element that loads its content into its `[data-opened]` when it is opened.
@@ -223,7 +223,7 @@ const inSight = new IntersectionObserver(
 )
 
 /**
- * Replaces a link to more entries by those entries.
+ * Replaces a link to more entries with those entries.
  * @param {HTMLAnchorElement} link
  */
 async function loadMore(link) {
@@ -293,7 +293,7 @@ document.addEventListener('click', async (event) => {
   }
 })
 
-/** The chart that is being dragged over, and where the drag began, as a share of its width. */
+/** The chart that a drag is selecting in, and the start of the drag as a share of the chart's width. */
 let drag = /** @type {{ chart: HTMLElement, from: number } | undefined} */ (undefined)
 
 /**
@@ -360,7 +360,7 @@ document.addEventListener('pointerup', (event) => {
   location.assign(address)
 })
 
-// Texts such as "2 min ago" get old without any change.
+// Texts such as "2 min ago" become outdated even if no data changes.
 setInterval(() => {
   for (const part of parts) if (part.dataset.live === 'runs') refreshSoon(part, 0)
 }, 60_000)

@@ -46,7 +46,7 @@ async function finish({ result, detail, manageToken: given }) {
     show(words, result === 'agreement_failed' ? detail : undefined)
     if (words.state === 'paid') keepCurrent()
   } catch {
-    // The outcome could not be read. The form's own text is enough, and the form shows the outcome too.
+    // The outcome could not be read, so the page shows the form's text. The form shows the outcome too.
     problem.textContent = detail
   }
 }
@@ -64,7 +64,7 @@ async function stop() {
   stopButton.disabled = false
 }
 
-/** Returns the secret with which the page was opened. @returns {Record<string, string>} */
+/** Returns the secret for a request: the manage token, if this browser has one. @returns {Record<string, string>} */
 function opener() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
