@@ -27,7 +27,7 @@ export interface MissingAnswer {
 /** A code that JSON-RPC 2.0 leaves to implementations; the endpoint uses it too. */
 const missingAnswerCode = -32_000
 
-/** Long enough for every message of our own endpoint, and short enough for a model. */
+/** The most characters of a message: enough for every message of our own endpoint, and short enough for a model. */
 const longestMessage = 1_000
 /** The largest error data that is passed on. Our endpoint sends a list of versions, or a link. */
 const longestData = 64 * 1024

@@ -33,7 +33,7 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** More events than any order has. */
+/** The limit of steps after which an order is no longer followed. No order has as many. */
 const maxEvents = 10
 /** How often to read an order before it counts as missing: a stale read may not show it yet. */
 const maxReads = 3

@@ -29,7 +29,7 @@ import type { Tools } from './tools.ts'
 const maxShops = 3
 /** The limit of transfers that texts ask for. */
 const maxTransfers = 3
-/** More events than any order has. */
+/** The limit of steps after which an order is no longer followed. No order has as many. */
 const maxEvents = 10
 
 interface Traits {
