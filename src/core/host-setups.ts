@@ -24,7 +24,7 @@ export interface HostSetup {
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
-  /** Instructions for a server at a URL, in place of the entry or after it. */
+  /** Instructions for a server at a URL. They replace the entry, or follow it. */
   remotely?: string
   /** Members that a new file needs, because the host would not read it without them. */
   needs?: Readonly<Record<string, string>>

@@ -24,7 +24,8 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // Money paid by the party's card or bank did not come from any of its wallets.
+    // Money paid by the party's card or bank did not come from a wallet, so the permission on the default wallet
+    // decides.
     if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
     else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)

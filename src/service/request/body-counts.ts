@@ -3,9 +3,7 @@ import { Failure } from '../../core/errors.ts'
 import { announcedBytes } from './body.ts'
 import { callerOf } from './client-address.ts'
 
-/**
- * The most bytes that one body counts. No form or OAuth request needs as many, and each route has its own limit too.
- */
+/** The most bytes counted for one body. No form or OAuth request needs more, and each route also has its own limit. */
 const maxBytes = 16 * 1024
 
 /**

@@ -36,8 +36,8 @@ export async function authenticateEarly(
   const claims = await verifyToken({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
-    // A request without a credential is refused before anything awaits the time, so nothing else would catch its
-    // failure.
+    // A request without a credential is refused before anything awaits the time, so a failure of that read would be
+    // unhandled.
     times.catch(() => {})
     return authenticate(tx, authorization, { environment, local: localCredentials, times, claims })
   })

@@ -77,7 +77,7 @@ async function pollStatus(
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {
-    // Begins before the read, so that no change between the two is missed.
+    // The wait begins before the read, so that no change after the read is missed.
     const woken = wait.next()
     const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
@@ -86,7 +86,7 @@ async function pollStatus(
     if (isOver || !isSuccess(now) || resourceIn(now).attributes.status !== status) return reply
     const sleepMs = Math.min(leftMs, await msUntilExpiry(dependencies, resourceIn(now)))
     const over = new AbortController()
-    // The wait ends when the client leaves.
+    // The wait also ends when the client disconnects.
     await Promise.race([woken, system.sleep(sleepMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
     over.abort()
   }

@@ -232,7 +232,8 @@ async function identify(
   { reading, early }: ReturnType<typeof readFirst>,
 ): Promise<Known> {
   const times = reading.then((moment) => moment.times)
-  // A request without a credential is refused before anything awaits the time, so nothing else would catch its failure.
+  // A request without a credential is refused before anything awaits the time, so a failure of that read would be
+  // unhandled.
   times.catch(() => {})
   const authority = { environment, local: localCredentials, times, claims, ahead: early?.rows }
   const authorization = arrived.incoming.headers.get('authorization')

@@ -78,8 +78,8 @@ async function managerHere({
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
- * Returns who may answer for a party on a page: its own signed-in user, or anybody if the party does not answer for
- * itself.
+ * Returns who may answer for a party on a page that `user` opened: the party's own user, or anybody if the party does
+ * not answer for itself, or else nobody.
  * @param partyId Null or undefined for a person without an account.
  */
 export async function answererOf(

@@ -94,7 +94,7 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
 /** The account that is linked by default. */
 export const defaultAccounts: readonly TestAccountId[] = ['checking']
 
-/** Returns the test bank's answer to a deposit from, or a withdrawal to, an account there. */
+/** Returns the test bank's answer to a deposit from, or a withdrawal to, one of its accounts. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
   const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
   if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)

@@ -28,7 +28,7 @@ type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>[
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
-  // Checks that the recipient can be paid before any bank is debited.
+  // Before any bank is debited, this checks that the recipient can be paid.
   if (isBank)
     await receivingWallet(context, {
       recipientPartyId: request.partyId,

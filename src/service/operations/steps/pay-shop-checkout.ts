@@ -94,7 +94,7 @@ async function placeOrder(
     updatedAtMs: nowMs,
   }
   await insertShopOrder(tx, order)
-  // A shop that ships immediately also captures immediately.
+  // This runs the steps that are already due: a shop that ships immediately also captures immediately.
   const limit = Number.POSITIVE_INFINITY
   return (
     await actUntil({ tx, system }, { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } }, { nowMs, limit })

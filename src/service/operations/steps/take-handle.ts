@@ -13,9 +13,8 @@ const maxHeld = 10
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle for a party or its agent if it belongs to another party or is reserved for another party. Also
- * refuses a handle that begins with such a handle and a dash, because the handles of the other party's agents begin
- * like this.
+ * Refuses a handle for a party or its agent if it belongs to another party or is reserved for another party. If `@name`
+ * is such a handle, `@name-agent` is refused too, because the handles of that party's agents have this form.
  * @throws 409 `conflict`.
  */
 export async function requireFreeHandle(
