@@ -108,7 +108,7 @@ test('the checks can fail', () => {
   expect(riddles('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. A link counts as its text, code as one word; lists of tests are skipped. */
+/** Returns the sentences with too many words. A link counts as its text, code as one word. Lists of tests are skipped. */
 function tooLong(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))

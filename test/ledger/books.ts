@@ -75,7 +75,7 @@ export async function proveBooks(store: Store): Promise<Books> {
   return books
 }
 
-/** Checks that the bank entries and holds of a payment or transfer match its state, and are not doubled. */
+/** Checks that the ledger has exactly the bank entries and holds that the state of a payment or transfer requires. */
 function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const on = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents

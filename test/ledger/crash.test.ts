@@ -19,7 +19,7 @@ const workers = 16
  */
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
-/** Each refund of a round is one cent larger than the last and may not exceed a purchase, which limits the calls. */
+/** Limits the calls of a round: each refund is one cent larger than the last, and may not exceed a purchase. */
 const maxCallsOfRound = 3_000
 const callsOfRound = Math.ceil(calls / kills)
 if (!(callsOfRound >= 1 && callsOfRound <= maxCallsOfRound))

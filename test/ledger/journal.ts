@@ -75,7 +75,7 @@ export class Journal {
   }
 
   /**
-   * Repeats every request with its key. Acknowledged requests must get the same answer as before. The others must succeed.
+   * Repeats every request with its key. Acknowledged requests must get the same answer as before; others must succeed.
    */
   async repeatAll(url: string): Promise<void> {
     const left = this.intents.values()
@@ -114,9 +114,9 @@ export class Journal {
   }
 }
 
-/** The effects of requests, as stored. */
+/** The stored effects of the requests. */
 interface Effects {
-  /** By id. */
+  /** The card transactions, by id. */
   transactions: ReadonlyMap<string, CardTransactionRow>
   cardNames: readonly string[]
 }

@@ -18,7 +18,7 @@ const hostUrl = 'http://host.test/'
 const viewUrl = 'http://view.test/'
 
 export interface HostOptions {
-  /** The connection's key; by default the seeded agent's. */
+  /** The key of the connection. By default, the key of the seeded agent. */
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'

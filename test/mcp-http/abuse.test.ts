@@ -193,7 +193,7 @@ test('a host that does not read its answer costs little memory, delays no other 
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
   const stalled = sendWithoutReading(message, headers)
-  // The call ends although nobody reads its answer, and others are served meanwhile.
+  // The call ends although nobody reads its answer, and other calls are served in the meantime.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)

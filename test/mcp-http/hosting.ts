@@ -193,7 +193,7 @@ export interface StreamEvent {
   message: any
 }
 
-/** Yields the events of a response one by one, without comments. */
+/** Yields the events of a response one by one, and skips its comments. */
 export async function* eventsOf(response: Response): AsyncGenerator<StreamEvent> {
   if (response.body === null) return
   const decoder = new TextDecoder()

@@ -54,8 +54,8 @@ onEachDatabase('a host that watches a resource', (database) => {
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
       /**
-       * Expects that the next notification is about this record. Further ones about skipped records don't count, because
-       * a record's creation and later changes may be reported one by one.
+       * Expects that the next notification is about this record. Repeated ones about skipped records don't count,
+       * because a record's creation and later changes may be reported one by one.
        */
       expectNext: async (id: string) => {
         for (const stream of streams) {
@@ -110,7 +110,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     const subscriptionId = await merchant(world).create(weekly)
     const mark = await world.issueCard()
     const host = await watchResources(world.agentKey, [mark, approvalId, subscriptionId])
-    // A subscription may begin shortly before the last record was read. Its notifications about that record don't matter.
+    // A subscription may begin shortly before the last record was read, so notifications about it are skipped.
     ok(await world.authorize(mark, 100, { key: world.apiKey }))
     await host.skipTo(mark)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))

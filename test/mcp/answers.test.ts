@@ -68,7 +68,7 @@ const leftOut: Readonly<Record<string, (value: unknown, record: object) => boole
   // Only a program can compare hashes; detail "full" shows them.
   hash: () => true,
   previousHash: () => true,
-  // The dollar sign of the amount shows it.
+  // The dollar sign of the amount shows the currency.
   currency: (value) => value === 'USD',
   // The secret is for the payer's browser only, and the MCP server never returns it.
   clientSecret: () => true,
@@ -87,7 +87,7 @@ function valuesOf(value: unknown, name = '', record: object = {}): [string, stri
   return [[name, typeof value === 'number' && amounts.test(name) ? inDollars(value) : String(value)]]
 }
 
-/** Returns a resource without values implied by its place, such as the type of a relationship. */
+/** Returns a resource without the values that their place implies, such as the type of a relationship. */
 function withoutImplied({ type: _, relationships = {}, ...rest }: Body['data']) {
   const related = Object.entries(relationships as Record<string, Body>).map(([name, { data }]) => {
     return [name, data === null ? null : { [name]: data.id, ...data.attributes }]

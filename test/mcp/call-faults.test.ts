@@ -46,8 +46,8 @@ onEachDatabase('a call that meets a fault', (database) => {
         return meeting
       }
       /**
-       * Expects that the call was lost. Over HTTP the host sees the cut connection; over stdio it gets no answer, but
-       * its other calls do.
+       * Expects that the call was lost. Over HTTP, the host sees that the connection was cut. Over stdio, this call
+       * gets no answer, but other calls do.
        */
       const isLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
         if (door === 'over HTTP') return expect(call).rejects.toThrow()

@@ -241,7 +241,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)
-      // Without pages, the refusal contains the address.
+      // If the host opens no pages, the refusal contains the address.
       const { result: refusal } = await approving(person([yes], { form: {} }), approvalId, { key })
       expect(errorOf(refusal)).toMatchObject({ code: 'mfa_required', detail: expect.stringContaining('/verify/mfc_') })
     })

@@ -16,7 +16,7 @@ type Values = Record<string, unknown>
 interface Ending {
   /** `done`: the call succeeded. `looked`: the advice was to read. `person`: the advice was to ask a person. */
   how: 'done' | 'looked' | 'person'
-  /** The codes of the refusals before that. */
+  /** The codes of the refusals before the outcome. */
   codes: string[]
   /** Every text that the model got. */
   seen: string[]

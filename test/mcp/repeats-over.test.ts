@@ -422,7 +422,7 @@ onEachDatabase('the repeat of a call', (database) => {
           expect(detail).toMatch(
             new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
           )
-        // Repeating the call once more changes nothing; only following the advice does.
+        // Repeating the call once more changes nothing. Only following the advice helps.
         expect(errorOf(await (await door.open()).callTool(tool, input)).detail).toBe(detail)
       }
       const advice =

@@ -36,7 +36,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     const slow = held('before')
     door.line.ways = [slow.way]
     await givenUp(pay, host, slow.there)
-    // The repeat arrives first, so its answer is not marked as a repeat's.
+    // The repeat arrives first, so its answer is not marked as the answer to a repeat.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
     await slow.release()

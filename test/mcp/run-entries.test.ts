@@ -264,7 +264,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // The entry lists money that moved in the party's own wallets: none if the payment was denied or is a customer's.
+      // The entry lists the money that moved in the party's own wallets. After a denial or for a customer, none moved.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
         moved.map(({ entries: of }) => of.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),

@@ -104,7 +104,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       // A host that allows reads must not reveal a card's number without asking.
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       destructiveHint: operation.effect === 'destructive' || setting.includes(name),
-      // test/surface/hints.test.ts calls each twice.
+      // test/surface/hints.test.ts checks this by calling each tool twice.
       idempotentHint: !hasEffectPerCall(operation),
       openWorldHint: false,
     })

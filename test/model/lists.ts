@@ -138,7 +138,7 @@ function requestLists(self: Party, { requests }: State, by: List['by']): List[] 
   ]
 }
 
-/** Returns the lists of customers that the agent may read by its grants. */
+/** Returns the lists of the customers' records that the agent's grants let it read. */
 export function customerLists(self: Party, state: State): List[] {
   return self.customers.flatMap((customer) => {
     const { account, id } = customer

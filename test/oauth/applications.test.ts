@@ -269,7 +269,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
       expect({ abuse, status, error: json.error }).toEqual({ abuse, status: 401, error: 'invalid_client' })
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_client'))
-    // A request with a secret, without any proof or with another client's id is refused too.
+    // Requests with a secret, with no proof, or with another client's id are refused too.
     for (const form of [{ client_id: clientId, client_secret: 'x' }, { client_id: clientId }]) {
       expect((await ask(form)).json.error).toBe('invalid_client')
     }

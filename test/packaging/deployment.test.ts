@@ -103,7 +103,7 @@ test('the systemd unit is valid', async ({ skip }) => {
   if (!hasSystemd) skip('systemd-analyze is not installed')
   const { stdout, stderr } = await run('sh', [
     '-c',
-    // It checks that the program exists, so it gets this one.
+    // `systemd-analyze` checks that the program exists, so the unit names this Node.js.
     `sed 's#^ExecStart=.*#ExecStart=${process.execPath}#' "$1" > "$2/payments-mcp.service" && systemd-analyze verify "$2/payments-mcp.service"`,
     'sh',
     join(root, 'deploy/payments-mcp.service'),

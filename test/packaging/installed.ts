@@ -56,8 +56,8 @@ function stage(staging: string): void {
 }
 
 /**
- * Links the package's dependencies from this repository, so npm needs no network. Programs there can resolve nothing
- * else.
+ * Links the package's dependencies from this repository, so npm needs no network. Programs there can import no other
+ * package.
  */
 function linkDependencies(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')

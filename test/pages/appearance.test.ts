@@ -93,7 +93,7 @@ test('on a phone nothing scrolls sideways, whatever the merchant wrote', async (
 test('with the keyboard alone a payer can pay and stop, and always sees the focus', async () => {
   const tab = await open({})
   const { keyboard } = tab.page
-  /** Tabs to the element with this name, which must have a visible focus. */
+  /** Tabs to the element with this name, and expects a visible focus. */
   const tabTo = async (name: string) => {
     await keyboard.press('Tab')
     const focused = async () => {

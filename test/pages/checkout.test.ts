@@ -280,7 +280,7 @@ describe('the test card', () => {
     of,
     names: of.map(([, card]) => card).join(', '),
   }))
-  // In parallel, because the page's own waits take most of the time.
+  // The cards run in parallel, because the page's own waits take most of the time.
   test.each(halves)('fills the form in and follows it: $names', async ({ of }) => {
     await Promise.all(
       of.map(async ([number, card]) => {

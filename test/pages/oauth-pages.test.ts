@@ -64,7 +64,7 @@ describe('signing in', () => {
     expect(site.world.logged.join()).not.toContain(password)
   })
 
-  // Each wrong password takes as long as a right one; test/oauth/sign-in.test.ts counts them in every run.
+  // Hashing so many passwords is slow. In every run, test/oauth/sign-in.test.ts tests the limit of wrong passwords.
   test.runIf(isDeep)('too many wrong passwords are explained in words', async () => {
     const { email } = await site.addUser()
     for (let count = 0; count < 10; count++) await stranger().post('/sign-in', { email, password: 'wrong' })
@@ -167,7 +167,7 @@ describe('signing in', () => {
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect([...visitor.cookies]).toEqual([])
     expect(await site.signIn.of(session)).toBeUndefined()
-    // A double click sends it twice.
+    // A double click sends the form twice.
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect(await other.open('/connections')).toMatchObject({ status: 200 })
   })

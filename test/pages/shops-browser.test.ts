@@ -49,7 +49,7 @@ async function open(path: string, options: { colorScheme?: Scheme; width?: numbe
 const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-/** Tabs to the element with this name, which must have a visible focus. */
+/** Tabs to the element with this name, and expects a visible focus. */
 async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textbox' | 'checkbox', name: string) {
   const element = page.getByRole(role, { name, exact: true }).first()
   const isThere = () => element.evaluate((it) => it.matches(':focus'))
