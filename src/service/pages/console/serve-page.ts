@@ -39,7 +39,7 @@ export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the s
 /**
  * Renders a page for a missing address. The link may be meant for a different user, so the page has a button to sign in
  * as one.
- * @param text A sentence about the missing thing.
+ * @param text A sentence that says what is missing.
  */
 export function showNotFound(c: Context, signedIn: SignedIn, text: string) {
   const main = html`<h1>Not found</h1>

@@ -4,7 +4,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
 
-/** The signed-in user's names, and the token of their sign-out form. */
+/** The signed-in user's name and email address, and the token of the sign-out form. */
 export interface Account {
   user: string
   email: string

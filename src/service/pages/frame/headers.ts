@@ -53,7 +53,7 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
-/** The headers of a page whose scripts are optional: it has the same content without them. */
+/** The headers of a page that has the same content without its scripts. */
 export const scriptedPageHeaders = {
   ...formPageHeaders,
   'Content-Security-Policy': [

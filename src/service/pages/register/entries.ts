@@ -33,7 +33,7 @@ type Field<Entry> = keyof Entry | 'form'
 /** The problems of a form, by field. `form` has a problem that belongs to no single field. */
 export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
 
-/** The most rules that the form takes. update_trusted_issuer takes more. */
+/** The most rules that the form accepts. update_trusted_issuer accepts more. */
 export const maxRules = 20
 
 export function applicationEntry(sent: URLSearchParams): ApplicationEntry {

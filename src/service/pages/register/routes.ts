@@ -38,8 +38,8 @@ const applicationPath = '/connections/new/application'
 const providerPath = '/connections/new/identity-provider'
 
 /**
- * Mounts the forms by which an owner or administrator registers an application that signs in by itself, and trusts an
- * identity provider. Both are operations of the API, run as the signed-in user; the answer shows the secret once.
+ * Mounts the forms with which an owner or administrator registers an application that signs in by itself, or trusts an
+ * identity provider. Each form runs an operation of the API as the signed-in user. The response shows the secret once.
  */
 export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
   const serve = pageRoutes(app, dependencies, orFailure)

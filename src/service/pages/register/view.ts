@@ -172,7 +172,7 @@ function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: rea
 interface RulePlace {
   agents: readonly Agent[]
   at: number
-  /** Returns the attributes of a field that is wrong or gets the focus, by its id. */
+  /** Returns the attributes that mark the field with this id, if the field is wrong or gets the focus. */
   mark(id: string): Html
 }
 

@@ -43,7 +43,7 @@ export interface AskedPayment {
   joins: boolean
   /** Whether a card may still be tried. */
   takesCards: boolean
-  /** The reason of the last decline. */
+  /** The reason for the last decline. */
   lastDecline: CardDecline | null
   /** Whether a payment of this request waits for a decision. */
   inReview: boolean

@@ -57,7 +57,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** Payment 1, from showing the form to reporting the result to the embedding page. */
+/** The flow of payment 1, from showing the form to reporting the result to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -215,7 +215,7 @@ function typedCard() {
 }
 
 /**
- * Returns the message of an error for the payer.
+ * Returns the message that tells the payer about an error.
  * @param {unknown} error
  */
 function messageOf(error) {
@@ -223,7 +223,7 @@ function messageOf(error) {
 }
 
 /**
- * Waits for some time.
+ * Waits for `ms` milliseconds.
  * @param {number} ms
  */
 function pause(ms) {
