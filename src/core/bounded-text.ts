@@ -24,8 +24,8 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 
 /**
  * Reads a text in parts, up to a limit.
- * @param body The parts as they come from the network. If undefined, they belong to the caller, who may still read
- * them.
+ * @param body The parts as they come from the network. Without it, the request's own body is read, whose parts stay
+ * intact.
  */
 async function readParts(
   request: Request,

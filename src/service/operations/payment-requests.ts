@@ -91,7 +91,8 @@ export const paymentRequestHandlers = {
     const list = { list: 'incomingPaymentRequests', ...scope }
     const page = pageRequest(input, list)
     const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, page)
-    // A request that has just expired is still stored as open, until the due effects of its sender are applied.
+    // A request that has just expired is still stored as open until its sender's due effects are applied. It is left
+    // out here.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 

@@ -6,7 +6,7 @@ import { runEntriesAfter } from '../../store/runs.ts'
 import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
 
 const batch = 500
-/** The most questions listed in a report, which people read in full. */
+/** The most questions listed in a report, because people read them all. */
 const maxQuestions = 500
 
 class Tally {
