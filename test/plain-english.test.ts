@@ -25,7 +25,7 @@ const firstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Whenever|Wh
 /** The folders in which a function's comment begins with a verb, such as "Returns". */
 const verbFolders = ['src', 'tools']
 
-/** Words that end in -s and begin no comment of a function: determiners, adverbs and plural nouns. */
+/** Words that end in -s but are not verbs: determiners, adverbs, forms of "be" and "have", and plural nouns. */
 const notVerbs = /^(?:This|Its|Always|Perhaps|As|Is|Has|Cents|Days|Milliseconds|Seconds|Texts|Words)$/
 
 /** Words and phrases that are hard to read. Each has a plain replacement. */
@@ -108,7 +108,7 @@ test('the checks can fail', () => {
   expect(riddles('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. A link counts as its text, code as one word. Lists of tests are skipped. */
+/** Returns the sentences with too many words. A link counts as its text, code as one word; lists of tests don't count. */
 function tooLong(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))

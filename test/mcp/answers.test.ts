@@ -124,7 +124,7 @@ describe('one resource is shown in full', () => {
   })
 })
 
-/** Returns a page of ten records with different ids and times. Ids that all records of one party share stay equal. */
+/** Returns a page of ten records with different ids and times. Ids that a party's records have in common stay equal. */
 function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/

@@ -24,7 +24,7 @@ export async function begin(side: Side, change: Change = {}) {
   return { url: url.href, verifier, state: parameters.state ?? null }
 }
 
-/** Returns a script that begins an authorization request, and its result before a person answers. */
+/** Returns a script that begins an authorization request, and returns the result before a person answers. */
 export const asking = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
@@ -34,7 +34,7 @@ export const asking = (change: Change) => async (side: Side) => {
   return `${place} with ${answer.get('error')}`
 }
 
-/** Allows an authorization request as a person. Returns the redirect with the code, and the verifier and state. */
+/** Allows an authorization request as a person. Returns the redirect with the code, the verifier and the state. */
 export async function allowed(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
@@ -66,7 +66,7 @@ export async function outcomeOf(response: Response): Promise<string> {
 
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
-/** Returns a script that exchanges a person's code, with something changed. */
+/** Returns a script that exchanges a person's code with changed parameters. */
 export const presenting =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {

@@ -37,7 +37,7 @@ const longestWaitMs = 120_000
 /** A test file's access to the browser, which all files of a worker share. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** Closes the file's contexts. */
+  /** Closes the contexts that the file opened. */
   close(): Promise<void>
 }
 

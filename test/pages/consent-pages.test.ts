@@ -319,7 +319,7 @@ describe('the self-description of an application', () => {
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(limitWords)
-    // The agent will only be created by this form.
+    // The new agent does not exist yet, because this form creates it.
     expect(text).toContain('No limit of its own. The whole account')
   })
 })

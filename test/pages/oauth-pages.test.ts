@@ -91,7 +91,7 @@ describe('signing in', () => {
   test('over https the cookie is bound to the host and is never sent in the clear', async () => {
     const app = site.app({ publicUrl: () => 'https://pay.example' })
     const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
-    // A neighboring host could set a cookie without this prefix.
+    // Without this prefix, a neighboring host could set the cookie.
     expect(await visitor.open('/connections')).toMatchObject({ status: 303 })
     const { headers } = await visitor.post('/sign-in', { email: site.owner.email, password })
     const cookie = headers.getSetCookie().find((line) => line.startsWith('__Host-payments_session='))
