@@ -14,7 +14,7 @@ export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
 interface Place {
   name: string
   path: string
-  /** The path prefixes of the pages that belong to this place. */
+  /** The path prefixes of the pages on which the bar marks this link as current. */
   under: readonly string[]
   only?: Environment
 }

@@ -22,7 +22,7 @@ interface TimelineShown extends FiltersShown {
   nowMs: number
 }
 
-/** Renders a run as a timeline, newest entry first. */
+/** Renders the timeline of a run with its figures and filters. */
 export function timelineMain(state: TimelineShown): Html {
   const { run, newer, first, nowMs, isOldestFirst = false } = state
   const { id, instanceId } = run
