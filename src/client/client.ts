@@ -52,7 +52,7 @@ export interface CallOptions {
   isRepeat?: boolean
   /** Whether the call carries out a model's tool call. */
   isToolCall?: boolean
-  /** The id of the tool call that the call carries out, or reads something for. */
+  /** The id of the tool call for which this API call is made. */
   toolCall?: string | undefined
   /** The program on whose behalf the call is made. */
   host?: HostProgram | undefined
@@ -114,7 +114,7 @@ export interface Client {
   operations: Operations
 }
 
-/** `call` for each operation, under its name in the catalogue. */
+/** One method for each operation, under the operation's name in the catalogue. It works like `call`. */
 export type Operations = {
   [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
 }

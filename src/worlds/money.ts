@@ -52,7 +52,7 @@ export const Card = z.strictObject({
   maximumAmount: amount.describe('The maximum amount in cents: 5000 is $50.00'),
   issuedAt: timeField('it was issued', 'when the world begins, or an hour before it expires if that is earlier'),
   expiresAt: Moment.optional().describe('When it expires; may be in the past. Default: an hour after it was issued'),
-  frozenAt: Moment.optional().describe('When it was frozen. Default: it is not'),
+  frozenAt: Moment.optional().describe('When it was frozen. Default: never'),
   purchases: listOf(Purchase)
     .optional()
     .describe('Attempted purchases. At most one was approved, which makes the card used'),
@@ -72,7 +72,7 @@ const approval = z
       )
       .min(1)
       .optional()
-      .describe('Why it had to be approved. Default: the limits of the file that it exceeds'),
+      .describe('Why it had to be approved. Default: the limits in this file that it exceeds'),
     denialReason: Text(500).optional().describe('The reason given for a denial'),
   })
   .describe('The review that it went through')
@@ -173,8 +173,8 @@ const SubscriptionEvent = z.discriminatedUnion('event', [
 export const Subscription = z.strictObject({
   ref,
   id: FixedId('sub'),
-  paymentIntentId: FixedId('pmi'),
-  mandateId: FixedId('mdt'),
+  paymentIntentId: FixedId('pmi').describe('The id of its payment intent, the checkout of payment 1'),
+  mandateId: FixedId('mdt').describe('The id of its mandate, which exists once payment 1 is paid'),
   wallet: wallet.describe("The wallet that receives the money. Default: the party's default wallet"),
   description: Description(200).describe('Its description, which the payer sees'),
   every: z
@@ -187,7 +187,7 @@ export const Subscription = z.strictObject({
   amount: RequestedCents.optional().describe('Cents of each payment, tax included, of a subscription without an end'),
   totalAmount: RequestedCents.optional().describe('Cents of all paymentCount payments together'),
   paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; is only allowed with totalAmount'),
-  taxAmount: CentsOrZero.default(0).describe('Cents of the amount that are tax'),
+  taxAmount: CentsOrZero.default(0).describe('The tax included in the amount, in cents'),
   createdAt: timeField('it was created', 'when payment 1 was paid, or when the world begins'),
   checkoutExpiresAt: Moment.nullable()
     .optional()

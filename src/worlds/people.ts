@@ -60,7 +60,7 @@ const AgentKey = z.strictObject({
   tags,
   createdBy: RefTo('The user of the party who created it').optional(),
   createdAt,
-  expiresAt: Moment.optional().describe('When it stops working, as after a rotation. Default: never'),
+  expiresAt: Moment.optional().describe('When it stops working, for example after a rotation. Default: never'),
   revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
 })
 

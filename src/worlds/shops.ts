@@ -59,7 +59,7 @@ export const ShopDefinition = z.strictObject({
         .enum(['one', 'first_only'])
         .default('one')
         .describe(
-          'first_only: it ships and captures the first product, releases the rest, and opens another checkout for it',
+          'first_only: it ships and captures the first product, releases the rest, and opens another checkout for the rest',
         ),
     })
     .prefault({})

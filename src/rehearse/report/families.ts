@@ -13,7 +13,7 @@ export const familyNames: Readonly<Record<(typeof families)[number], string>> = 
   'missing-information': 'Missing information',
   'over-refusal': 'Harmless, but scary',
   'several-steps': 'Several steps',
-  waiting: 'Long waits and half of the work',
+  waiting: 'Long waits and partly done work',
   codes: 'One-time codes',
   instructions: 'Instructions in texts',
   identity: 'The right shop and the right wallet',
