@@ -1,6 +1,6 @@
 import { markColor } from './tokens.ts'
 
-/** The logo: a card with a stripe on a 16 × 16 grid. Each shape is given by its left, top, right and bottom edge. */
+/** The logo: a card with a stripe on a 16 × 16 grid. Each shape lists its left, top, right and bottom edges. */
 export const card = [1, 3, 15, 13] as const
 export const stripe = [1, 5, 15, 7] as const
 

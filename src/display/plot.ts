@@ -11,14 +11,14 @@ export interface Line<Point> {
   cents: (point: Point) => number
 }
 
-/** A moment to mark in the plot, and the numbers of the steps that happened then. */
+/** A moment to mark in the plot, with the numbers of the steps at that moment. */
 export interface Mark {
   atMs: number
   steps: number[]
 }
 
 interface Plot<Point> {
-  /** The prefix of the ids within the plot. */
+  /** The prefix of the ids of the plot's elements. */
   id: string
   title: string
   /** A description of the plot in words. */
@@ -61,7 +61,7 @@ ${markTexts(marks, x)}
 </figure>`
 }
 
-/** Returns table columns with the same data as the lines. */
+/** Returns one table column for each line, with the amounts that the line shows. */
 export function amountColumns<Point>(lines: readonly Line<Point>[]): Column<Point>[] {
   return lines.map(({ name, cents }) => ({ name, isNumber: true, cell: (point) => money(cents(point)) }))
 }
@@ -86,7 +86,7 @@ function timeTick({ share, label }: Tick): Html {
   return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
 }
 
-/** Draws a triangle above each moment, with the number of its first step if there is room. */
+/** Draws a line and a triangle at each mark, and the number of its first step if there is room. */
 function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {
@@ -99,7 +99,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   })
 }
 
-/** The share of the width that the number of a step needs on a phone. */
+/** The share of the plot's width that a step number needs on a phone. */
 const minNumberGap = 0.06
 
 /** Converts a share of the amount range to a vertical position in pixels. */

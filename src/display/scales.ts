@@ -14,7 +14,7 @@ export interface Scale {
 
 /**
  * Returns a scale for the sandbox's time. An agent acts within seconds but a shop responds days later, so the scale
- * shows the logarithm of each gap. Only the given moments have a position.
+ * shows the logarithm of each gap. The scale can place only the given moments.
  */
 export function timeScale(moments: readonly number[]): Scale {
   const times = [...new Set(moments)].toSorted((one, other) => one - other)
@@ -33,7 +33,7 @@ export function timeScale(moments: readonly number[]): Scale {
 
 /** Returns a linear time scale with a label at each end. */
 export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [string, string]): Scale {
-  // A single moment is drawn as a line over the whole width.
+  // Keeps the range from being empty, so that a single moment is drawn as a line over the whole width.
   const sinceMs = Math.min(fromMs, toMs - 1)
   const ticks = labels.map((label, share) => ({ share, label }))
   return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
@@ -42,7 +42,7 @@ export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [st
 /** The position of the last moment. After it, the lines continue at their last values to the right edge. */
 const lastShare = 0.95
 
-/** Returns the first tick, the last one, and those in between that have room for their labels. */
+/** Returns the first and last ticks, and as many ticks between them as have room for their labels. */
 function spacedTicks(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
@@ -54,12 +54,12 @@ function spacedTicks(ticks: readonly Tick[]): Tick[] {
   return [...spaced, last]
 }
 
-/** The share of the width that a label needs on a phone. */
+/** The share of the axis that a label needs on a phone. */
 const minGap = 0.17
 
 /**
- * Returns a scale with ticks at round amounts. If the amounts hardly differ, it starts near the lowest amount;
- * otherwise at 0 or below.
+ * Returns a scale with ticks at round amounts. If all amounts are close together, the scale starts just below the
+ * lowest. Otherwise it starts at 0, or lower for negative amounts.
  */
 export function valueTicks(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
@@ -75,7 +75,7 @@ export function valueTicks(cents: readonly number[]): Scale {
   return { shareOf, ticks }
 }
 
-/** Returns the smallest of 1, 2 or 5 times a power of ten that is at least `minStep` cents. */
+/** Rounds up to the next step size of 1, 2 or 5 times a power of ten cents. */
 function roundStep(minStep: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, minStep)))
   return ([1, 2, 5].find((factor) => factor * power >= minStep) ?? 10) * power

@@ -3,13 +3,13 @@ import { baseStyle } from './style.ts'
 
 interface SmallPage {
   heading: string
-  /** Our own sentences as HTML. They are not escaped. */
+  /** The page's sentences as HTML. They are not escaped, so they must not contain foreign text. */
   lines: readonly string[]
 }
 
 /**
- * Returns a page and its headers, for a command that briefly listens on this machine. The page's address may contain a
- * secret code, so nothing is cached and no referrer is sent.
+ * Returns a page and its headers for a command that runs a local web server for a short time. The page's address may
+ * contain a secret code, so nothing is cached and no referrer is sent.
  */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()

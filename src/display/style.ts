@@ -3,7 +3,7 @@ import { tokensByBrowser, tokensByPage } from './tokens.ts'
 
 const files = builtin<typeof import('node:fs')>('node:fs')
 
-/** Returns the style that every page needs: the design tokens and the basic elements. */
+/** Returns the style that every page needs: the design tokens and the rules for basic elements. */
 export function baseStyle(): string {
   return `${tokensByBrowser}${file('base.css')}`
 }

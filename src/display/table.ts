@@ -1,20 +1,20 @@
 import { html } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** A column of a table. `cell` returns the content of its cell in a row. */
+/** A column of a table. `cell` returns the content of the column's cell in a row. */
 export interface Column<Row> {
   name: string
   isNumber?: boolean
-  /** Whether the cells are self-explanatory, so that the column name is hidden. */
+  /** Whether to hide the column name because the cells explain themselves. */
   isUnseen?: boolean
   cell: (row: Row) => Html | string | readonly Html[]
 }
 
 /**
- * Renders a table. The first column identifies each row. On a phone, each row becomes a block: its other cells are
- * listed with their column names.
- * @param caption A string is for screen readers only; HTML is visible to everyone.
- * @param idOf Returns the id of each row, if something links to it.
+ * Renders a table. The first column identifies each row. On a phone, each row becomes a block that lists its other
+ * cells with their column names.
+ * @param caption A string is read by screen readers only; HTML is visible to everyone.
+ * @param idOf Returns a row's element id. Needed only if something links to the rows.
  */
 export function table<Row>(
   caption: string | Html,

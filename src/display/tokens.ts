@@ -1,4 +1,4 @@
-/** The colors of all pages by purpose, for the light and the dark scheme. */
+/** The colors of all pages, named by purpose. Each has a value for the light scheme and one for the dark scheme. */
 const palette = {
   page: ['#f3f4f6', '#101216'],
   surface: ['#ffffff', '#1a1d23'],
@@ -30,7 +30,7 @@ export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})
 /** The color of the logo. It is between the two accent colors, so that it stands out in both schemes. */
 export const markColor = '#6b7cff'
 
-/** Tokens that follow the browser's setting, also for browsers too old to support `light-dark`. */
+/** Tokens that follow the browser's color scheme. They also work in browsers that do not support `light-dark`. */
 export const tokensByBrowser = `${root((light) => light)}
 @media (prefers-color-scheme: dark) {
 ${root((_, dark) => dark)}}

@@ -15,7 +15,7 @@ export interface JsonSchema {
   items?: JsonSchema
 }
 
-/** The headers of requests, as `#/components/parameters/…`. */
+/** The request headers, which the document lists under `#/components/parameters/`. */
 export const headerParameters = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -47,7 +47,7 @@ export const headerParameters = {
   },
 }
 
-/** The headers of responses, as `#/components/headers/…`. */
+/** The response headers, which the document lists under `#/components/headers/`. */
 export const responseHeaders = {
   'X-RateLimit-Limit': { description: 'Requests allowed per window.', schema: { type: 'integer', minimum: 1 } },
   'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer', minimum: 0 } },
@@ -59,7 +59,7 @@ export const responseHeaders = {
   'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
 }
 
-/** `meta.pagination` of a list (docs/service.md#lists). */
+/** The schema of `meta.pagination` in a list response (docs/service.md#lists). */
 export const paginationSchema: JsonSchema = {
   type: 'object',
   properties: {
@@ -69,7 +69,7 @@ export const paginationSchema: JsonSchema = {
   required: ['hasMore', 'nextCursor'],
 }
 
-/** One element of `errors` (docs/service.md#error-format). */
+/** The schema of one element of `errors` (docs/service.md#error-format). */
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {

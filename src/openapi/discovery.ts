@@ -6,7 +6,7 @@ import { tagOf } from './document.ts'
 
 /** The public facts about a deployment. */
 export interface About {
-  /** The name in the registry of MCP servers. */
+  /** The server's name in the MCP Registry. */
   name: string
   version: string
   protocolVersions: readonly string[]
@@ -14,7 +14,8 @@ export interface About {
   toolsets: readonly Toolset[]
   readOnly: boolean
   /**
-   * The command that starts the MCP server on the same sandbox, for a host on this machine; undefined if there is none.
+   * The command that a host on this machine runs to start the MCP server on the same sandbox; undefined if there is no
+   * such command.
    */
   start?: Start | undefined
 }
@@ -35,7 +36,10 @@ export const mediaTypes = {
   openApi: 'application/openapi+json',
 } as const
 
-/** Builds the card that describes how a host connects. It lists no tools, because a connected host requests them. */
+/**
+ * Builds the card that describes how a host connects. It lists no tools, because a host requests them after it has
+ * connected.
+ */
 export function serverCard({ publicUrl, about }: Deployment) {
   return {
     $schema: cardSchema,
@@ -52,10 +56,13 @@ export function serverCard({ publicUrl, about }: Deployment) {
   }
 }
 
-/** Lists this site's services for programs that know only its host name (AI Catalog 1.0). */
+/**
+ * Builds the list of this site's services (AI Catalog 1.0), with which a program can find them from the host name
+ * alone.
+ */
 export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   const { hostname } = new URL(publicUrl)
-  // Unlike the host name of a URL, a name in a URN must not contain the brackets of an IPv6 address.
+  // The host name of a URL has brackets around an IPv6 address, but a URN must not contain brackets.
   const identifier = (kind: string) => `urn:air:${hostname.replace(/[[\]]/g, '').replaceAll(':', '-')}:${kind}:payments`
   return {
     specVersion: '1.0',

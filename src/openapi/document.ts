@@ -19,11 +19,11 @@ type Json = Record<string, unknown>
 
 export interface OpenApiOptions {
   environment: Environment
-  /** The base address of the API for clients. */
+  /** The base URL at which clients reach the API. */
   serverUrl: string
 }
 
-/** Builds the OpenAPI 3.1.1 document of everything the catalogue offers in an environment. */
+/** Builds the OpenAPI 3.1.1 document of all operations that an environment offers. */
 export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
   const operations = (Object.values(catalogue) as OperationDefinition[]).filter(({ environments }) =>
     environments.includes(environment),
@@ -65,7 +65,7 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
   }
 }
 
-/** Returns the tag of an operation, which is the first segment of its path: `agent-cards`, `simulations`. */
+/** Returns an operation's tag, which is the first segment of its path, such as `agent-cards`. */
 export function tagOf({ path }: OperationDefinition): string {
   const segment = path.split('/')[1]
   if (segment === undefined) throw new Error(`Bug: ${path} has no segment`)
@@ -143,8 +143,8 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
 }
 
 /**
- * Describes the ids that a request contains next to its attributes (docs/service.md#bodies); undefined if there are
- * none.
+ * Returns the schema of the related ids that a request body contains next to its attributes (docs/service.md#bodies);
+ * undefined if the operation has none.
  */
 function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
   if (relationships === undefined) return undefined
@@ -156,7 +156,7 @@ function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): Json
   return closedObject(Object.fromEntries(identified))
 }
 
-/** Describes an object with exactly these properties, all required. */
+/** Returns the schema of an object that must have all of these properties and no others. */
 function closedObject(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
@@ -187,20 +187,18 @@ function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): 
   }
 }
 
-/**
- * Responses with these statuses are never recorded, so they are never replayed (docs/service.md#idempotency-failures).
- */
+/** The statuses of responses that are never recorded and so never replayed (docs/service.md#idempotency-failures). */
 const unrecordedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
-/** The components that operations share by `$ref`, collected while the document is built. */
+/** The components that operations refer to with `$ref`. They are collected while the document is built. */
 class Components {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly responses: Record<string, Json> = {}
   readonly #names = new Map<z.ZodObject, string>()
 
   /**
-   * Adds the resource of an operation's response. If another resource already has the type's name, this one is named
-   * after its operation.
+   * Adds the schema of the resource that an operation returns. The schema is named after the resource's type, or after
+   * the operation if another schema already has that name.
    */
   resource(operation: OperationDefinition): JsonSchema {
     const { output } = operation

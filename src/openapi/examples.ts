@@ -1,7 +1,7 @@
 import { answersList, type OperationDefinition } from '../core/operation.ts'
 import type { JsonSchema } from './components.ts'
 
-/** Builds an example of a request's `data`, with every attribute except those that are rarely sent. */
+/** Builds an example of a request's `data` with all attributes except the rarely sent ones. */
 export function requestExample(
   { name }: OperationDefinition,
   attributes: JsonSchema,
@@ -14,7 +14,7 @@ export function requestExample(
   }
 }
 
-/** Builds an example of the body of a successful response. */
+/** Builds an example body of a successful response. */
 export function responseExample(
   operation: OperationDefinition,
   { resource, meta }: { resource: JsonSchema; meta: JsonSchema | undefined },
@@ -39,7 +39,7 @@ export function responseExample(
   }
 }
 
-/** Optional attributes that an ordinary request leaves out. */
+/** Optional attributes that a typical request leaves out. */
 const rarelySent: ReadonlySet<string> = new Set([
   'customerPartyId',
   'to',
@@ -178,8 +178,8 @@ interface Place {
 }
 
 /**
- * Returns whether an example text matches the field's pattern. Two fields with the same name may have different
- * patterns.
+ * Returns whether an example text matches a field's pattern. Fields with the same name may have different patterns, so
+ * an example may fit only some of them.
  */
 function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
