@@ -23,13 +23,13 @@ type Purchase = NonNullable<Card['purchases']>[number]
 
 const hourMs = 60 * 60 * 1000
 
-/** A card of the world with the wallet it pays from. */
+/** A card in the world, and the wallet that it pays from. */
 interface IssuedCard {
   card: AgentCardRow
   wallet: WalletRow
 }
 
-/** Plans the cards on a party's wallets, and the purchases that merchants attempted with these cards. */
+/** Plans the cards on a party's wallets, and the purchases attempted with these cards. */
 export function planCards(builder: WorldBuilder, index: number): void {
   for (const [at, card] of (builder.account(index).party.cards ?? []).entries()) {
     const path = ['parties', index, 'cards', at]

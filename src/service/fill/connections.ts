@@ -25,8 +25,8 @@ const dayMs = 24 * 60 * 60 * 1000
 const lastsMs = 30 * dayMs
 
 /**
- * Plans the grants of other parties to a party's agents. A revoked grant, with its cards, is active until its
- * revocation.
+ * Plans the grants that other parties gave to a party's agents. A grant that the file marks as revoked is created
+ * active, and is revoked later in the history.
  */
 export function planGrants(builder: WorldBuilder, index: number): void {
   const { tx, clockMs } = builder.context
@@ -111,7 +111,7 @@ function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): Invitat
   return mustFind(events.find(([, reason]) => reason === cancelReason))[0]
 }
 
-/** The attributes of an invitation that never change. */
+/** The attributes of an invitation without its state, its token and its times. */
 type InvitationDetails = Omit<
   CustomerInvitationRow,
   keyof InvitationState | 'tokenHash' | 'version' | 'expiresAtMs' | 'createdAtMs'
@@ -140,7 +140,10 @@ function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id:
   }
 }
 
-/** Accepts an invitation. The customer grants the requested permissions unless the file lists others. */
+/**
+ * Grants the permissions that an accepted invitation requested, unless the file lists the customer's grant to this
+ * agent.
+ */
 async function accept(
   builder: WorldBuilder,
   index: number,

@@ -18,7 +18,8 @@ interface HistoryEvent {
 }
 
 /**
- * A wallet, the balance that the file states for the end of the history, and the position of this balance in the file.
+ * A wallet with its balance in the file. This is the balance after the history. `path` is the wallet's position in the
+ * file.
  */
 export interface Funded {
   wallet: Pick<WalletRow, 'id'>
@@ -27,8 +28,8 @@ export interface Funded {
 }
 
 /**
- * The maximum number of effects. More would take minutes and gigabytes. A weekly subscription causes 2,600 effects in
- * fifty years.
+ * The maximum number of effects. More would take minutes, and gigabytes of memory. A weekly subscription causes 2,600
+ * effects in fifty years.
  */
 const maxEffects = 100_000
 
@@ -54,8 +55,8 @@ export class History {
   }
 
   /**
-   * Returns each wallet's opening balance, computed from the balance in the file and the history. If the file states no
-   * balance, the opening balance just covers all payments from the wallet.
+   * Returns each wallet's opening balance, computed from the balance in the file and the history. If the file gives no
+   * balance, the opening balance is just enough for all payments from the wallet.
    */
   openings(wallets: readonly Funded[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]

@@ -12,7 +12,7 @@ type Kind = CredentialRow['kind']
 type AgentKey = NonNullable<NonNullable<WorldParty['agents']>[number]['keys']>[number]
 type ApiKey = Partial<NonNullable<WorldParty['apiKeys']>[number]>
 
-/** A credential of the world. */
+/** A credential in the world. */
 interface Key {
   kind: Kind
   party: number
@@ -20,9 +20,9 @@ interface Key {
   userId: string | null
   name: string | null
   scopes: readonly string[] | null
-  /** Whether startup may set its secret. */
+  /** Whether the service may replace its secret at startup. */
   isSeeded: boolean
-  /** The text that its secret is derived from. It consists of the names of the key and its owners in the file. */
+  /** The text from which its secret is derived: the names that the key and its owners have in the file. */
   words: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path
@@ -31,8 +31,8 @@ interface Key {
 const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as const satisfies Record<Kind, string>
 
 /**
- * Inserts the credentials of all parties. Startup may set the secrets of two of them: the first party's first API key,
- * and the first agent key.
+ * Inserts the credentials of all parties. At startup, the service may replace the secrets of two of them: the first
+ * party's first API key, and the first agent key.
  */
 export async function insertKeys(builder: WorldBuilder): Promise<void> {
   const keys = builder.accounts.flatMap((_, party) => keysOf(builder, party))

@@ -19,12 +19,12 @@ type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 type FilePayment = Payment | Wire
 
-/** A payment or wire of the file. */
+/** A payment or wire in the file. */
 interface Sent {
   file: FilePayment
   row: PaymentRow
   from: WalletRow
-  /** The recipient's wallet; null for a bank, and for a recipient outside the world. */
+  /** The recipient's wallet; null if the money goes to a bank or to a recipient outside the world. */
   to: WalletRow | null
   path: Path
 }
@@ -195,7 +195,7 @@ function firstStatus(status: PaymentStatus): PaymentStatus {
   return status === 'RETURNED' ? 'PROCESSING' : status
 }
 
-/** Returns the postings that bring a new payment to the status. */
+/** Returns the postings that a new payment needs to reach the status. */
 function postingsTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
@@ -232,7 +232,7 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
   CANCELED: 'canceled',
 }
 
-/** Moves a waiting payment to its status at the beginning of the world. */
+/** Gives a waiting payment the status that it has when the world begins. */
 async function settle(builder: WorldBuilder, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
   const { tx } = builder.context
   const before = mustFind(await findPayment(tx, sent.row.partyId, sent.row.id))

@@ -52,7 +52,7 @@ export async function insertAccount(
   }
 }
 
-/** Returns a party's status and whether it may issue cards, from the file and the party's compliance case. */
+/** Derives a party's status, and whether it may issue cards, from the file and the party's compliance case. */
 function statusFields({ status, compliance, issuedCardsEnabled }: WorldParty) {
   const decided = compliance === undefined ? undefined : partyAfter('ACTIVE', compliance)
   const isEnabled = issuedCardsEnabled && decided?.issuedCardsEnabled !== 0
@@ -127,7 +127,7 @@ export async function stopParties({ context: { tx, clockMs }, accounts }: WorldB
   }
 }
 
-/** Sets the wallets' statuses at the beginning of the world; during the history, all wallets are active. */
+/** Gives the wallets the statuses that they have when the world begins. During the history, all wallets are active. */
 export async function setWalletStatuses(builder: WorldBuilder, index: number): Promise<void> {
   const { tx } = builder.context
   const { party, id, wallets } = builder.account(index)

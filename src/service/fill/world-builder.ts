@@ -27,7 +27,7 @@ interface Context {
   clockMs: number
 }
 
-/** A party of the world with the ids of its records, in the order of the file. */
+/** A party in the world, with the ids of its records in file order. */
 export interface Account {
   party: WorldParty
   id: string
@@ -85,8 +85,7 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the id given in the file, or a new one. Records created at the same time are listed in the order of the
-   * file.
+   * Returns the id given in the file, or a new one. Records created at the same time get ids that sort in file order.
    */
   id(prefix: string, fixedId: string | undefined, atMs = this.beganMs): string {
     if (fixedId !== undefined) return fixedId
@@ -101,9 +100,7 @@ export class WorldBuilder {
     return text === undefined ? otherwiseMs : momentMs(text, this.context.clockMs)
   }
 
-  /**
-   * Returns the time of a past event, which must lie between the earliest possible time and the beginning of the world.
-   */
+  /** Returns the time of a past event. It must not be before `sinceMs` or after the beginning of the world. */
   past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
     const { clockMs } = this.context
     const atMs = this.moment(text, otherwiseMs)
@@ -116,14 +113,14 @@ export class WorldBuilder {
     return mustFind(this.accounts[index])
   }
 
-  /** Returns the wallet of a party that has this name; without a name, its default wallet. */
+  /** Returns the party's wallet with this name, or the party's default wallet if `name` is undefined. */
   wallet(index: number, name: string | undefined): WalletRow {
     const { party, wallets } = this.account(index)
     const at = name === undefined ? this.names.defaultWallet(index) : this.names.find(party.wallets, name)
     return mustFind(wallets[at ?? 0])
   }
 
-  /** Returns the agent of a party that has this name, and its position in the file. */
+  /** Returns the agent that a record of the party names, and the agent's position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
     const placed = mustFind(this.names.agent(index, name))
@@ -131,8 +128,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet that an agent of the party pays from and is paid into. If it has none, returns the party's
-   * default wallet.
+   * Returns the wallet that one of the party's agents uses to pay and to receive money. If the agent has no wallet,
+   * returns the party's default wallet.
    */
   agentWallet(index: number, at: number): WalletRow {
     const attached = this.account(index).party.agents?.[at]?.wallets ?? []
@@ -141,8 +138,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet that a record names. Without a name, it is the wallet that the record's agent pays from; without
-   * an agent of the party, the party's default wallet.
+   * Returns the wallet that a record names. If it names none, returns the wallet that the record's agent pays from. If
+   * that agent belongs to another party, or there is none, returns the party's default wallet.
    */
   payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
     const agent = this.agent(index, agentName)
@@ -150,7 +147,7 @@ export class WorldBuilder {
     return this.agentWallet(index, agent.placed.at)
   }
 
-  /** Returns the recipient of a payment and its wallet; null for a recipient outside the world. */
+  /** Returns the recipient of a payment and the recipient's wallet; null for a recipient outside the world. */
   receiver(recipient: Recipient): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
     if (recipient.kind !== 'party') return null
     const { agent, party } = recipient
@@ -171,7 +168,7 @@ export class WorldBuilder {
   }
 }
 
-/** Returns the value. It exists, because the file has been checked. */
+/** Returns the value. It exists because the file has been checked. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world refers to a record that it does not contain.')
   return thing
@@ -191,7 +188,7 @@ function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
  */
 const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 
-/** Requires a year that ids, clocks and RFC 3339 can express, with a margin on both sides. */
+/** Checks that ids, clocks and RFC 3339 can express the year, with a margin on both sides. */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
   return refuseWorld(path, 'must be in the years 1971 to 9995')

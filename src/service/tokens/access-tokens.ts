@@ -6,8 +6,8 @@ import type { AccessTokenClaims } from './signed-tokens.ts'
 
 export interface AccessTokens {
   /**
-   * Returns the claims of a token if this service issued it and if it is intact, current and meant for this service;
-   * otherwise undefined.
+   * Returns a token's claims. Returns undefined if this service did not issue the token, or if the token was altered,
+   * has expired or is meant for another service.
    */
   verify(token: string): Promise<AccessTokenClaims | undefined>
 }
@@ -20,12 +20,12 @@ interface Dependencies {
 
 /** The maximum number of verified tokens kept in memory. The least recently verified one is dropped first. */
 const maxKnown = 10_000
-/** How often keys are reloaded, which picks up keys created by other processes. */
+/** How often keys are reloaded, so that this process finds keys that other processes created. */
 const keysForMs = 60_000
 
 /**
- * Verifies JWT access tokens (RFC 9068). A token's signature is checked once, its expiry at each use. The libraries are
- * loaded when the first token arrives.
+ * Verifies JWT access tokens (RFC 9068). A token's signature is checked once; its expiry is checked at each use. The
+ * libraries are loaded when the first token arrives.
  */
 export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
   const claimsByToken = new Map<string, AccessTokenClaims>()

@@ -24,13 +24,13 @@ export interface RetiringKey {
 }
 
 /**
- * For each table, a function that returns the texts of the secrets that a row still needs and that the key derived.
- * Other tables need none, because forms and challenges expire within minutes, and ended records need no secrets.
+ * For each table, a function that returns the texts from which the key derived secrets that a row still needs. Other
+ * tables need no function, because forms and challenges expire within minutes.
  */
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Any key that existed when the record was created may have signed the record's addresses.
+  // The record does not show which key signed its addresses: it may be any key that existed at its creation.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

@@ -3,10 +3,10 @@ import { defaultOAuthScopes } from '../../core/permissions.ts'
 import { audiences, resourceMetadataUrl } from './resources.ts'
 
 /**
- * Returns the header WWW-Authenticate for a 401, or for a 403 that more scopes would resolve (RFC 6750 section 3, RFC
- * 9728 section 5.1).
- * @param scopes The scopes needed for the request together with the scopes already granted; by default, the scopes of a
- * new connection.
+ * Returns the WWW-Authenticate header of a 401 response, or of a 403 response to a request that lacks scopes (RFC 6750
+ * section 3, RFC 9728 section 5.1).
+ * @param scopes The scopes that the client should request: those it already has, and those that the request needs. The
+ * default is the scopes of a new connection.
  */
 export function challenge(
   publicUrl: string,

@@ -6,13 +6,16 @@ import type { EventRow } from '../store/schema/events.ts'
 type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
- * The ids of events, which are computed and not stored. An id contains the event's number in the party's outbox, but
- * only holders of the root key can read it. The real time of recording is part of an id, so after a reset of the
- * sandbox numbers are reused, but ids never are. Restored events keep their ids.
+ * Event ids are computed, not stored. An id contains the event's number in the party's outbox, but only a holder of the
+ * root key can read this number. An id also depends on the real time at which the event was recorded. So ids are never
+ * reused, although a sandbox reset reuses numbers. Restored events keep their ids.
  */
 interface EventIds {
   idOf(event: Of): string
-  /** Returns the number encoded in an id of the party. The caller must read that event and compare its id. */
+  /**
+   * Returns the number encoded in the id of one of the party's events. The caller must read the event with this number
+   * and compare its id.
+   */
   sequenceIn(partyId: string, id: string): number | undefined
 }
 

@@ -10,9 +10,9 @@ export interface Challenge {
 }
 
 /**
- * Creates a challenge for a user. It is the last part of the address of the page where they verify. It is signed and
- * not stored, because the refusal that contains it rolls back all writes of the request. A challenge proves nothing:
- * its holder must still sign in as the user and enter their code.
+ * Creates a challenge for a user. The challenge is the last part of the address of the page where the user verifies. It
+ * is signed and not stored, because the refusal that contains it rolls back all writes of the request. A challenge
+ * proves nothing: its holder must still sign in as the user and enter the user's code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // The id encodes the time in its first 48 bits, followed by 80 random bits.
@@ -20,7 +20,9 @@ export async function newChallenge(tx: Transaction, system: System, userId: stri
   return `${id}_${userId}_${(await rootKeys(tx)).sign(challengeText(id, userId))}`
 }
 
-/** Returns the content of a challenge from this service, even after it has expired; undefined for anything else. */
+/**
+ * Returns the content of a challenge that this service created, even if it has expired; undefined for any other text.
+ */
 export async function readChallenge(tx: Transaction, text: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(text) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined

@@ -13,7 +13,8 @@ const minRsaBits = 2048
 const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA or Ed25519), and RSA keys of at least ${minRsaBits} bits (PS256 or RS256).`
 
 /**
- * Returns why a public key (RFC 7517) cannot check assertions, and which keys are accepted; undefined if it can.
+ * Returns a message if a public key (RFC 7517) cannot be used to verify assertions. It says why, and which keys are
+ * accepted. Returns undefined if the key can be used.
  *
  * @example await publicKeyProblem({ kty: 'EC', crv: 'P-256', x: '!!' }) // 'is not a valid public key. It accepts …'
  */

@@ -14,7 +14,7 @@ export const clientCredentialsGrant = 'client_credentials'
 /** RFC 7523 section 2.1. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The profile of JWT that `jwtBearerGrant` accepts, as the metadata of an authorization server names it. */
+/** The JWT profile that `jwtBearerGrant` accepts, under its name in authorization server metadata. */
 export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 
 /** The grant types that the authorization server itself handles. */
@@ -26,14 +26,15 @@ export const providerGrants: readonly string[] = [
   jwtBearerGrant,
 ]
 
-/** Returns the addresses that name this service as a resource server (RFC 8707): the API and its MCP endpoint. */
+/** Returns the addresses that identify this service as a resource server (RFC 8707): the API and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
 }
 
 /**
- * Returns the audience that a `resource` parameter names; undefined if it is not ours. URL libraries append a slash to
- * an address without a path, and a service on this machine has several names.
+ * Returns the audience that a `resource` parameter names; undefined if it is not ours. It accepts a slash at the end,
+ * since URL libraries append one to an address without a path. It also accepts every loopback name of a service on this
+ * machine.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, ownUrl] = [URL.parse(resource), new URL(publicUrl)]
@@ -45,7 +46,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** Returns the origin that a caller used, if it is a name of this service; otherwise the public origin. */
+/** Returns the origin that a caller used, if that origin names this service; otherwise the public origin. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)
@@ -57,8 +58,8 @@ export function loopbackAlias(publicUrl: string, { url }: { url: string }): stri
 export const scopesSupported = Object.keys(oauthScopes)
 
 /**
- * Returns the address of a resource's metadata. Its path is inserted between the host and the path of the resource (RFC
- * 9728 section 3.1).
+ * Returns the address of a resource's metadata. The well-known path comes between the resource's host and its own path
+ * (RFC 9728 section 3.1).
  */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
@@ -66,9 +67,9 @@ export function resourceMetadataUrl(resource: string): string {
 }
 
 /**
- * Returns the metadata of a resource of this service (RFC 9728 section 2). Hosts request every listed scope, so the
- * metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more scopes,
- * the refusal of the call names them to the host.
+ * Returns the metadata of one of this service's resources (RFC 9728 section 2). Hosts request every listed scope, so
+ * the metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more
+ * scopes, the error response to its call names them.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

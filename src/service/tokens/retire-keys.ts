@@ -8,7 +8,10 @@ import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
-/** The number of rows per transaction. They take a few milliseconds, so other transactions can run in between. */
+/**
+ * The number of rows per transaction. Each such transaction takes a few milliseconds, so other transactions can run in
+ * between.
+ */
 const batch = 200
 /**
  * The maximum number of passes. The work starts again after each reset of the sandbox, because a reset restores
@@ -24,8 +27,8 @@ export interface Retired {
 }
 
 /**
- * Creates a new root key and deletes all others. Before that, it carries over the secrets that the old keys derived, in
- * batches. All keys exist until the end, so the command can be killed, repeated or run twice at once while other
+ * Creates a new root key and deletes all others. Before it deletes them, it stores the secrets that they derived, in
+ * batches. The old keys exist until the end, so the command can be killed, repeated or run twice at once while other
  * processes use the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
@@ -42,8 +45,8 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
 }
 
 /**
- * Waits for all transactions that may not know the newest key, then reads the time. Later transactions no longer use an
- * older key for new secrets.
+ * Waits until every transaction that may not know the newest key has ended, then reads the time. Later transactions
+ * derive new secrets only from the newest key.
  */
 async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
   await lockKeys(tx)
@@ -55,7 +58,7 @@ async function carrySecrets(store: Store, system: System, endsAtMs: number): Pro
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
   }
-  // The rows of snapshots also need their secrets, because restoring a snapshot brings them back.
+  // Rows in snapshots also need their secrets, because a restore brings these rows back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
@@ -78,14 +81,14 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    // Rows inserted since the walk began use the newest key, so the walk does not have to reach them.
+    // Rows inserted since this loop began use the newest key, so the loop may miss them.
     if (rows.length < limit) return
   }
 }
 
 type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-/** Returns a function that stores the secrets that older keys derived for rows. The newest key seals them. */
+/** Returns a function that stores the secrets that older keys derived for rows. It seals them with the newest key. */
 function createCarry(system: System, endsAtMs: number): Carry {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
@@ -127,7 +130,8 @@ interface Forget {
 }
 
 /**
- * Deletes the keys older than `rootKey` and returns their ids. Returns undefined if unprocessed rows may have appeared.
+ * Deletes the keys older than `rootKey` and returns their ids. If unprocessed rows may have appeared, deletes nothing
+ * and returns undefined.
  */
 async function forget(tx: Transaction, system: System, boundary: Forget): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary

@@ -15,7 +15,8 @@ export async function rotateKeys(store: Store, system: System): Promise<{ rootKe
 }
 
 /**
- * Creates new keys that take over at once, and deletes the older root keys. Older signing keys expire after a month.
+ * Creates new keys that take over at once, and deletes the older root keys. Older signing keys are kept until they are
+ * about a month old.
  */
 export async function retireKeys(store: Store, system: System): Promise<Retired & { signingKey: string }> {
   return { ...(await retireRootKeys(store, system)), signingKey: await addSigningKey(store) }

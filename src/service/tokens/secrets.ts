@@ -3,8 +3,8 @@ import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
 /**
- * The letters that credentials of each kind begin with. The letters of keys are documented
- * (docs/service.md#credential-modes).
+ * The letters at the beginning of each kind of credential. The letters of keys are documented in
+ * docs/service.md#credential-modes.
  */
 const letters = {
   api_key: 'sk',
@@ -26,8 +26,8 @@ export function wholeCredential(kind: keyof typeof letters, environment: Environ
 }
 
 /**
- * Returns the part of a credential that is stored so that people recognize it: its prefix and the first characters of
- * its secret.
+ * Returns the part of a credential that is stored so that people can recognize the credential: its prefix and the first
+ * characters of its secret.
  */
 export function displayPrefix(credential: string): string {
   return credential.slice(0, 20)

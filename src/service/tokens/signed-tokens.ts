@@ -57,7 +57,8 @@ export async function verifiedClaims(
 }
 
 /**
- * Returns the claims if the audience is exactly one of ours. A token for several services could be used by any of them.
+ * Returns the claims if the only audience is one of ours. If a token had several audiences, each of these services
+ * could use it to call the others.
  */
 function claimsOf({ aud, exp = 0, sub = '', client_id, grant_id, scope }: JWTPayload): AccessTokenClaims | undefined {
   if (typeof aud !== 'string' || typeof client_id !== 'string' || typeof grant_id !== 'string') return undefined

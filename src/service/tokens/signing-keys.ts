@@ -10,7 +10,7 @@ export const signingAlgorithm = 'ES256'
 export type SigningKey = JWK & { kid: string }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** How long a key signs before a newer one takes over. */
+/** How long a key is used for signing before a newer key takes over. */
 const signsForMs = 30 * dayMs
 /**
  * How long a key is kept. The two extra days are far longer than a token's lifetime, so cached copies of the published
@@ -19,8 +19,8 @@ const signsForMs = 30 * dayMs
 const keptForMs = signsForMs + 2 * dayMs
 
 /**
- * Returns the keys that may have signed current access tokens, the signing one first. Creates a new key when one is
- * due, and deletes keys that are too old.
+ * Returns the keys that may have signed current access tokens. The first key is the one that signs now. Creates a new
+ * key when one is due, and deletes keys that are too old.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { known: storedKeys, knownAtMs } = await store.read(async (tx) => ({
