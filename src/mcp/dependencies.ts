@@ -39,16 +39,16 @@ export interface ToolChoice {
   /** Whether to offer only tools that change nothing. */
   readOnly: boolean
   /**
-   * Returns whether the other limits of the credential, such as the scopes of a token, allow the operation. Called for
-   * each list and each call.
+   * Returns whether the credential's other limits, such as a token's scopes, allow the operation. Called for every tool
+   * list and every call.
    */
   allows(operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>): boolean
-  /** Whether the model gets card numbers, or only the person sees them. */
+  /** Whether the model gets card numbers (`reveal`) or only the person sees them (`masked`). */
   cardDetails: 'reveal' | 'masked'
 }
 
 export interface OfferedChoice extends ToolChoice {
-  /** Whether a call may wait for a person's decision, and is then repeated with the id of that decision. */
+  /** Whether a call can wait for a person's decision, and then be repeated with the decision's id. */
   decides: boolean
 }
 
@@ -66,7 +66,7 @@ export function everyTool(environment: Environment): OfferedChoice {
 
 /** The payments API. */
 export interface Api {
-  /** Returns the client. The first call comes when the host lists or calls tools. */
+  /** Returns the client. It is first needed when the host lists or calls tools. */
   client(): Promise<Pick<Client, 'call'>>
   ways: Ways
 }
@@ -74,11 +74,11 @@ export interface Api {
 /** The people who decide about calls, and the ways to reach them. */
 export interface People {
   confirm: ConfirmSettings
-  /** The pending calls for a person whom the host cannot ask; if undefined, such calls are refused. */
+  /** Keeps calls pending when the host cannot ask its person. If undefined, these calls are refused. */
   decisions: Decisions | undefined
   /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
-  /** Seals the pending questions that the host gets and sends back with the answer. */
+  /** Seals the state of a pending question, which the host receives and sends back with the answer. */
   states: RequestStates
 }
 
@@ -93,7 +93,7 @@ export const nobody: People = {
 
 /** The conversation that the connection's calls belong to. */
 export interface Run {
-  /** Returns the X-Instance-ID of the connection, whose activity is a resource; if undefined, none is listed. */
+  /** Returns the connection's X-Instance-ID. The activity under this id is a resource; if undefined, none is listed. */
   id(): string | undefined
   /** Records events of the run that involve no request to the API. Returns at once. */
   note(note: RunNote): void
@@ -105,13 +105,13 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 export interface Changes {
   /** Calls `onChange` with the ids of records changed by anyone. Once the promise resolves, no change is missed. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Whether another component notifies the host, for example because requests have no connection. */
+  /** Whether another component notifies the host, such as the HTTP endpoint. */
   areAnnouncedElsewhere: boolean
 }
 
 export const ownChanges: Changes = { follow: async () => {}, areAnnouncedElsewhere: false }
 
-/** An entry of a run that only the MCP server knows (docs/console.md#entries). It is not masked yet. */
+/** An entry that only the MCP server can add to a run (docs/console.md#entries). Its texts are not masked yet. */
 export interface RunNote {
   kind: 'call' | 'question' | 'decision' | 'happened'
   outcome: 'asked' | 'agreed' | 'disagreed' | 'refused' | 'failed' | 'unanswered' | 'repeated' | 'happened'
@@ -119,7 +119,7 @@ export interface RunNote {
   operation: string
   /** The host's own name and version. */
   host?: string | undefined
-  /** The id of the tool call that it belongs to. */
+  /** The id of the tool call that this note belongs to. */
   toolCall?: string
   /** A name for the event: only the first note with a given name is recorded. */
   once?: string
@@ -142,7 +142,7 @@ interface ConfirmSettings {
   aboveCents: number
 }
 
-/** A call kept for a person, and their decision. */
+/** A call that was kept until a person decides, and the person's decision. */
 export interface Held {
   id: string
   call: HeldCall
@@ -155,7 +155,7 @@ export interface Held {
 
 export interface PendingPage {
   id: string
-  /** The page's address for the model. It is not enough to approve the call. */
+  /** The page's address for the model. This address alone does not allow anyone to approve the call. */
   url: string
   /** The address that the host opens for its person; the model never sees it. */
   address: string
@@ -174,25 +174,23 @@ export interface Decisions {
    */
   keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }>
   find(id: string): Promise<Held | undefined>
-  /** Resolves when the person may have decided, after `ms` at the latest. @throws the reason of the signal */
+  /** Resolves when the person may have decided, or after `ms` at the latest. @throws the reason of the signal */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
-  /** Records that a try was refused until the person verifies. Does nothing if that is already recorded. */
+  /** Records that a try was refused because the person must verify first. Does nothing if that is already recorded. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
-  /** Runs the calls with one decision in sequence, so that each sees the outcome of the previous one. */
+  /** Runs calls that share a decision in sequence, so that each sees the outcome of the previous one. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
 /** Faults that are injected before or after a tool call is carried out (docs/sandbox.md#faults). */
 export interface CallFaults {
   /**
-   * Chooses the fault of this tool call, and counts the call for the rules that match it; `headers` are those of the
-   * HTTP request.
+   * Chooses the fault of this tool call, and counts the call for the rules that match it. `headers` are the HTTP
+   * request's headers.
    */
   plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
-  /**
-   * Cuts the connection of a request, which then never gets an answer. Over stdio, the shared connection stays silent.
-   */
+  /** Cuts a request's connection, so that it never gets an answer. Over stdio, the shared connection stays open. */
   cut(id: RequestId): void
 }
 
@@ -202,9 +200,9 @@ export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {}
 export interface RepeatSettings {
   /** How long a call is remembered, in real time; 0 means that nothing is remembered. */
   windowMs: number
-  /** The run whose calls are compared; if undefined, all calls of the credential are. */
+  /** The run whose calls are compared; if undefined, all of the credential's calls are compared. */
   run: string | undefined
-  /** Opens the memory, at the first call that has to be remembered. */
+  /** Opens the memory. Called when a call first has to be remembered. */
   memory: () => Promise<CallMemory>
 }
 
@@ -242,9 +240,9 @@ export interface KeptCall {
 
 /** Advice that a model passes on to its person if no call helps. */
 export interface Ways {
-  /** For a missing or refused credential. */
+  /** Advice for a missing or refused credential. */
   signIn: string
-  /** For an API that does not answer, or an answer that is not the API's. */
+  /** Advice for when the API does not answer, or something else answers in its place. */
   reach: string
   /** Returns a setting or an address that would offer these toolsets. */
   offer(toolsets: readonly Toolset[]): string
@@ -259,7 +257,7 @@ interface AppViews {
 
 export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
-/** The sealing of pending questions, so that a host can return a question only unchanged. */
+/** Seals pending questions, so that a host cannot change a question before it returns it. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>

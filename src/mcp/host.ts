@@ -3,7 +3,7 @@ import type { CallOptions, Client } from '../client/client.ts'
 import type { HostProgram } from '../core/user-agent.ts'
 import type { Dependencies } from './dependencies.ts'
 
-/** Returns the host's own name and version, which nothing verifies. */
+/** Returns the name and version that the host reports. They are not verified. */
 export function hostOf(
   server: Pick<Dependencies['server'], 'getClientVersion'>,
   context: ServerContext,

@@ -149,7 +149,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
   },
 }
 
-/** The most characters of an argument, which is more than any name or amount has. */
+/** The most characters of an argument: more than any name or amount has. */
 const longestArgument = 500
 
 function rehearsalOf(outcome: string): string {

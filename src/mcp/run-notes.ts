@@ -3,7 +3,7 @@ import { failedResult } from './answers/results.ts'
 import type { Dependencies, RunNote } from './dependencies.ts'
 import { hostOf } from './host.ts'
 
-/** Records an event that involves no request to the API. A failure to do so is only logged. */
+/** Records an event that involves no request to the API. If recording fails, the failure is only logged. */
 export function note(dependencies: Dependencies, context: ServerContext, runNote: RunNote): void {
   try {
     const { name, version } = hostOf(dependencies.server, context) ?? {}

@@ -11,7 +11,7 @@ import { serverIcons } from './tools/icons.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
 
-/** Returns the role of a key, which its prefix shows (docs/service.md#credential-modes). */
+/** Returns the role of a key, according to its prefix (docs/service.md#credential-modes). */
 export function actorOf(credential: string): ToolChoice['actor'] {
   if (credential.startsWith('ak_ntl_')) return 'agent'
   return credential.startsWith('sk_ntl_') ? 'party' : undefined

@@ -21,7 +21,7 @@ export class Subscriptions {
     return this.#addresses.has(address)
   }
 
-  /** Adds a watched address. @throws {ProtocolError} if the host watches too much */
+  /** Adds a watched address. @throws {ProtocolError} if the host watches too many addresses */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
     const fits = this.#addresses.size < maxSubscriptions && characters <= maxCharacters

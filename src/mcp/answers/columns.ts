@@ -50,5 +50,5 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   whoami: ['actorType', 'partyId', 'agentId', 'userId'],
 }
 
-/** Attributes that no model can use. The text of an answer has them only if the call asks for full detail. */
+/** Attributes that are useless to a model. An answer's text includes them only if the call asks for full detail. */
 export const hashes: readonly string[] = ['previousHash', 'hash']

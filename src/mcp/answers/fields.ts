@@ -11,7 +11,7 @@ import { money, quoted, quotedWhole } from './quoted-text.ts'
 /** A record's values in words. Each key is an attribute, a dotted path to an inner attribute, or a relationship. */
 export type Fields = ReadonlyMap<string, string>
 
-/** The length of texts. A single record is shown whole; a row of a list has short texts, and times to the minute. */
+/** How fully values are shown: whole for a single record; short, with times to the minute, for a list's row. */
 type Length = 'whole' | 'short'
 
 /** A resource as it appears in answers. A deployed API may send more fields, or fewer. */
@@ -22,7 +22,7 @@ export interface Sent {
   relationships?: unknown
 }
 
-/** The names of an answer's fields by their kind, according to the operation's schemas. */
+/** The names of an answer's fields, grouped by kind as the operation's schemas define them. */
 interface Kinds {
   /** Fields that hold cents. */
   amounts: ReadonlySet<string>

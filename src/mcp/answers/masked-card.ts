@@ -1,7 +1,7 @@
 import { AgentCardDetails } from '../../../tools/agent-cards.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** The description of the tool for card details if it does not reveal the number. */
+/** The description of the card-details tool when it does not reveal the number. */
 export const maskedCardDetails = {
   title: 'Show a card to the person',
   description:

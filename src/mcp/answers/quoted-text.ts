@@ -4,7 +4,7 @@ import { money as inMoney } from '../../core/money.ts'
 
 /**
  * Quotes an untrusted text in a message to a person. The result is one line of at most `longest` characters, in
- * quotation marks that the text cannot close. Invisible characters are removed, leaving a mark.
+ * quotation marks that the text cannot close. A replacement mark stands for invisible characters.
  */
 export function quoted(text: unknown, longest = 80): string {
   return `“${shortened(maskSecrets(visibleText(String(text))), longest)}”${hintOf(String(text))}`
@@ -21,7 +21,7 @@ export function money(cents: unknown, currency: unknown = 'USD'): string {
   return inMoney(cents, /^[A-Z]{3}$/.test(String(currency)) ? String(currency) : quoted(currency, 10))
 }
 
-/** Returns a word of a fixed list (a status, an id) unchanged, and quotes anything else. */
+/** Returns a status, an id or a similar word unchanged, and quotes anything else. */
 export function word(text: unknown): string {
   return /^[\w.:-]{1,140}$/.test(String(text)) ? String(text) : quoted(text)
 }

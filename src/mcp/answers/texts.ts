@@ -8,7 +8,7 @@ export interface TextOptions {
   operation: OperationDefinition
   /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
-  /** The connection's tool that shows one whole record of a list. Without such a tool, the list shows whole records. */
+  /** The connection's tool that reads one record of the list. If undefined, the list itself shows whole records. */
   reader: string | undefined
 }
 
@@ -35,7 +35,7 @@ function linesOf(data: unknown, options: TextOptions): string[] {
   return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), options)
 }
 
-/** Returns whether the text of an answer leaves out fields that `detail` adds. */
+/** Returns whether an answer's text leaves out fields that the argument `detail` would add. */
 export function leavesOut({ output }: OperationDefinition): boolean {
   const { shape = {} } = (output.shape.attributes ?? {}) as { shape?: object }
   return hashes.some((name) => Object.hasOwn(shape, name))

@@ -1,10 +1,10 @@
 /**
- * The size limit of a stream's event, and of an answer that is not a stream. Our own endpoint stays far below this
- * limit.
+ * The size limit for each event of a stream, and for an answer that is not a stream. Our own endpoint stays far below
+ * this limit.
  */
 export const largestBytes = 8 * 1024 * 1024
 
-/** How much of a refusal's text is read. Real refusals are far shorter. */
+/** The most bytes of a refusal's text that are read. Real refusals are far shorter. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
@@ -17,7 +17,7 @@ interface Reader {
   exceeded(reason: string): void
 }
 
-/** Returns whether the body is read event by event, for as long as the endpoint keeps it open. */
+/** Returns whether the response is an event stream, which stays open until the endpoint closes it. */
 export function isEventStream(response: Response): boolean {
   // Compares only the media type, like the transport: its parameters must not change which limit applies.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
@@ -26,7 +26,7 @@ export function isEventStream(response: Response): boolean {
 
 /**
  * Returns the response with a bounded body, read no faster than the host reads. A stream may last forever, but each of
- * its events is bounded. Any other answer has the same limit in total, and the text of a refusal is cut off.
+ * its events is bounded. Any other answer has the same limit in total; a refusal's text is cut short.
  */
 export function boundedResponse(response: Response, { ready, exceeded }: Reader): Response {
   if (response.body === null) return response

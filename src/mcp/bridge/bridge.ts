@@ -7,7 +7,7 @@ interface BridgeOptions extends EndpointOptions {
   stdout: Writable
 }
 
-/** Passes each message of a host over stdio on to an MCP endpoint over HTTP, and back. */
+/** Relays messages between a host on stdio and an MCP endpoint on HTTP. */
 export async function bridgeOverStdio({ url, key, log, system, stdin, stdout }: BridgeOptions): Promise<void> {
   const near = lineTransport({ stdin, stdout, system, listens: () => {} })
   const far = new Endpoint({ url, key, log, system })

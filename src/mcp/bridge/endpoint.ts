@@ -26,7 +26,7 @@ interface Exchange {
   ending: AbortController
   /** The HTTP status of the response; undefined if none came. */
   status: number | undefined
-  /** Whether the answer comes as an event. If its stream ends early, the transport reports that. */
+  /** Whether the answer comes as an event of a stream. If the stream ends early, the transport reports it. */
   streams: boolean
   resumptions: number
 }
@@ -39,7 +39,7 @@ const unwritable = 'its answer cannot be passed on'
 /** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** The most resumptions of a request's stream. Even with the shortest pauses they take a quarter of an hour. */
+/** The most times that a request's stream is resumed. Even with the shortest pauses, this takes over 16 minutes. */
 const maxResumptions = 1_000
 /** How many streams without a waiting request the endpoint may keep open. */
 const maxIdle = 32
@@ -51,7 +51,7 @@ export class Endpoint {
   readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
   readonly #open = new Map<unknown, Exchange>()
-  /** Requests that are over for the host, but may still have a stream or a connection, oldest first. */
+  /** Requests that are over for the host but may still have an open stream or connection, oldest first. */
   readonly #idle = new Set<Exchange>()
   /** The request that the transport is working on, even while it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
@@ -181,7 +181,7 @@ export class Endpoint {
   }
 
   /**
-   * Sends to the host. If an answer cannot be written, for example because it is nested too deep, sends an error
+   * Sends to the host. If an answer cannot be serialized, for example because it is nested too deeply, sends an error
    * instead.
    */
   #passOn(message: JSONRPCMessage, exchange?: Exchange): void {

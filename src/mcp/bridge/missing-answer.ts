@@ -62,7 +62,7 @@ function isSmall(data: unknown): boolean {
   try {
     return (JSON.stringify(data)?.length ?? Number.POSITIVE_INFINITY) <= longestData
   } catch {
-    // The data is nested too deep to be written.
+    // The data is nested too deeply to be serialized.
     return false
   }
 }

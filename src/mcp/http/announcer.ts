@@ -21,12 +21,12 @@ interface AnnouncerDependencies {
   log: Log
 }
 
-/** Notifies hosts of both eras of changes made by any process. */
+/** Notifies hosts, in both protocol eras, of changes made by any process. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
-  /** Reads the activity: changes made with credentials, and changes of credentials. */
+  /** Reads the activity: changes made with credentials, and changes to credentials. */
   readonly #watch: ChangeWatcher<Change>
-  /** Follows the outbox: changes of records by anyone. */
+  /** Follows the outbox: changes to records by anyone. */
   readonly #following: Following
   /** The queue of announcements, which are sent in sequence. */
   #announcing: Promise<void> = Promise.resolve()
@@ -129,7 +129,7 @@ export class Announcer {
         principalId,
       )
     }
-    // A change of a credential may change what it allows.
+    // A change to a credential may change what it allows.
     this.recheck(named)
     await this.#announcing
   }
@@ -162,7 +162,7 @@ export class Announcer {
   }
 }
 
-/** Lists the sessions whose host listens, or listened and may resume. */
+/** Lists the sessions whose host is listening, or was listening and may resume. */
 function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
 }

@@ -2,7 +2,7 @@ import type { Feed, Follower, Following } from '../../core/change-watcher.ts'
 import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 
-/** A change of a party's record by anyone. */
+/** A change to a party's record by anyone. */
 export interface RecordChange {
   partyId: string
   resourceId: string
@@ -20,15 +20,15 @@ export interface Change {
 export interface Changes {
   /** The changes made with each credential. */
   activity: Feed<Change>
-  /** Follows the changes of parties' records by anyone. */
+  /** Follows changes to parties' records by anyone. */
   follow(follower: Follower<RecordChange>): Following
   /** Returns whether the principal can read the address now; otherwise it is not notified. */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }
 
 /**
- * Returns the changed addresses that the party's own outbox does not report: the activity of the run, and a customer's
- * resources that a host can watch.
+ * Returns the changed addresses that the party's own outbox does not report: the run's activity, and those of a
+ * customer's resources that a host can watch.
  */
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
   const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))

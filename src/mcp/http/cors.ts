@@ -15,7 +15,7 @@ const requestHeaders = [
 ].join(', ')
 const responseHeaders = 'Mcp-Session-Id, WWW-Authenticate, Mcp-Protocol-Version'
 
-/** Answers a preflight of an allowed origin (Fetch, CORS protocol). Credentials are never cookies here. */
+/** Answers a preflight from an allowed origin (Fetch, CORS protocol). Credentials are never cookies here. */
 export function preflight(origin: string): Response {
   return withCors(
     new Response(null, {

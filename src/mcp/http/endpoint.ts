@@ -32,9 +32,9 @@ import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
 
 export interface EndpointDependencies {
-  /** Returns the holder of a bearer credential; undefined if it is not valid. Called at every request. */
+  /** Returns the holder of a bearer credential; undefined if it is not valid. Called for every request. */
   authorize(credential: string): Promise<Principal | undefined>
-  /** Counts a request of the principal; `failure` is set when it exceeds the limit. */
+  /** Counts a request of the principal; `failure` is set if the request exceeds the limit. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
   /** Creates the MCP server of one 2025-era session or one 2026-era request. */
   createServer(context: HostContext): Server
@@ -50,7 +50,7 @@ export interface EndpointDependencies {
    * Returns whether a message to a host must not be stored for a resumption; `request` is the request that it answers.
    */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret with which the processes of one store recognize their own questions. */
+  /** The secret with which processes that share a store recognize the questions that they asked. */
   sealKey: string
   /**
    * Returns whether pages of that origin may read the answers. The listener has already refused origins that may not
@@ -121,7 +121,7 @@ export class McpEndpoint {
     }
   }
 
-  /** Lets running requests finish for a while, and closes the streams. */
+  /** Waits a limited time for running requests, and closes the streams. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true

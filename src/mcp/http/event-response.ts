@@ -37,7 +37,7 @@ export class EventResponse {
     return this.#ended.signal
   }
 
-  /** Resolves when the response is over: true if its reader took everything. */
+  /** Resolves when the response is over, with true if its reader took everything. */
   get delivered(): Promise<boolean> {
     return this.#delivery.promise
   }
@@ -117,7 +117,7 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
   const carry = async (): Promise<void> => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) response.write(read.value)
   }
-  // A source that fails has nothing more to send either.
+  // A source that failed has nothing more to send either.
   const end = () => response.end()
   carry().then(end, end)
   return response
@@ -125,7 +125,7 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
 
 /** Formats an event with a message. The host may resume after its id. */
 export function messageEvent(message: string, id?: string): string {
-  // Encoded JSON has no line breaks, so one data line holds it.
+  // Encoded JSON has no line breaks, so it fits on one data line.
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`
 }
 

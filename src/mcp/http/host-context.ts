@@ -8,9 +8,9 @@ export interface Principal {
   /** The id of the party, which is the same for all of its credentials. */
   partyId: string
   actor: 'agent' | 'party' | 'user'
-  /** OAuth scopes of the token; undefined for keys, which are not limited this way. */
+  /** The token's OAuth scopes; undefined for keys, which are not limited this way. */
   scopes: readonly string[] | undefined
-  /** OAuth client; undefined for keys. */
+  /** The OAuth client's id; undefined for keys. */
   clientId: string | undefined
   /** The credential for calling the API. */
   credential: string

@@ -9,7 +9,7 @@ export interface MailboxDependencies {
   store: SessionStore
   system: System
   limits: Pick<Limits, 'pollMs' | 'mailPerSession'>
-  /** The secret with which processes recognize their own questions. All processes have the same secret. */
+  /** The secret with which processes recognize the questions that they asked. All processes have the same secret. */
   sealKey: string
   receive: (message: JSONRPCMessage) => void
   log: Log
@@ -19,9 +19,9 @@ export interface MailboxDependencies {
 const mailCharacters = 64 * 1024
 
 /**
- * The channel between the processes that serve one session, for messages that reached the wrong one: a host's answer to
- * another process's request, and the cancellation of a call in another process. Sessions are many and mostly idle, so
- * data that is only needed while a call waits is dropped afterwards.
+ * The channel between the processes that serve one session, for messages that reached the wrong process: a host's
+ * answer to another process's request, and the cancellation of another process's call. Sessions are many and mostly
+ * idle, so data that is only needed while a call waits is dropped afterwards.
  */
 export class Mailbox {
   readonly #dependencies: MailboxDependencies
@@ -117,7 +117,8 @@ export class Mailbox {
   }
 
   /**
-   * Turns an answer into a letter. The letter's id derives from the question's, so that each question gets one letter.
+   * Turns an answer into a letter. The letter's id is derived from the question's id, so that each question gets one
+   * letter.
    */
   #answer(message: JSONRPCMessage) {
     const { idHash } = this.#dependencies

@@ -84,7 +84,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     notify: bus.publish,
     /** Lists the listening principals. */
     listening: bus.listening,
-    /** Lists the subscriptions to the address of a resource. */
+    /** Lists the subscriptions to a resource's address. */
     subscribed: bus.subscribed,
     /** Resolves when no request runs; subscriptions, which run until they are closed, do not count. */
     idle: async () => {
@@ -133,7 +133,7 @@ class Connection {
   }
 }
 
-/** Bounds the bytes of the SDK's response that its reader leaves unread. Calls `over` when the response is over. */
+/** Limits how many bytes of the SDK's response may wait unread. Calls `over` when the response is over. */
 async function carryRequest(
   response: Response,
   { unreadBytes }: Limits,

@@ -42,7 +42,7 @@ export class SessionStream {
     return this.#response !== undefined && !this.#response.ended.aborted
   }
 
-  /** Sends a message after the earlier ones. `last` ends the stream. In place of a secret, only a note is stored. */
+  /** Sends a message after the earlier ones. `last` ends the stream. For a secret message, only a note is stored. */
   send(message: JSONRPCMessage, { last = false, isSecret }: { last?: boolean; isSecret: boolean }): void {
     if (this.#ended) return
     const { limits, onDelivered } = this.#dependencies
@@ -52,7 +52,7 @@ export class SessionStream {
       const text = JSON.stringify(message)
       const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
       if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
-      // Stored first: a host that is not reading now may resume later.
+      // The event is stored before it is sent, because a host that is not reading now may resume later.
       const stored = reason === undefined ? text : JSON.stringify(standIn(message, reason))
       const event = messageEvent(text, await this.#keep(number, stored))
       this.#response?.write(event)

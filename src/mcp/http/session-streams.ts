@@ -121,7 +121,7 @@ export class SessionStreams {
   }
 }
 
-/** Resumes from the store the stream of a request that another process runs, or that is already answered. */
+/** Resumes a request's stream from the store, if another process runs the request or it is already answered. */
 async function resumeFromStore(
   open: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },

@@ -162,7 +162,7 @@ export class SessionTransport implements Transport {
     else stream.send(answer, { last: true, isSecret: this.#dependencies.isSecret(answer, request) })
   }
 
-  /** Stores the host's subscriptions, so that any process can notify it. Refused ones are not stored. */
+  /** Stores the host's subscriptions, so that any process can notify it. Refused subscriptions are not stored. */
   #noteSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies

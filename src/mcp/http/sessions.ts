@@ -38,7 +38,7 @@ interface SessionsDependencies {
   sweeper: Pick<Sweeper, 'delivered'>
   /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret with which processes recognize their own questions. All processes have the same secret. */
+  /** The secret with which processes recognize the questions that they asked. All processes have the same secret. */
   sealKey: string
   log: Log
 }
@@ -138,7 +138,7 @@ export class Sessions {
     await this.#dropHere(idHash)
   }
 
-  /** Ends sessions in this process that were idle for long; those in use stay. */
+  /** Ends this process's sessions that have been idle for too long; sessions in use stay. */
   sweep(): void {
     const { system, log } = this.#dependencies
     const nowMs = system.now()
@@ -189,7 +189,7 @@ export class Sessions {
     return isIdle && (live === undefined || !isInUse(live))
   }
 
-  /** Revives the session of a record here, only once even if many requests need it at the same time. */
+  /** Revives a stored session in this process, only once even if many requests need it at the same time. */
   async #revive(record: SessionRecord, principal: Principal): Promise<Live> {
     const revived = this.#building.get(record.idHash) ?? this.#replay(record, principal)
     this.#building.set(record.idHash, revived)

@@ -5,7 +5,7 @@ import type { Toolset } from '../../core/operation.ts'
 
 /** The tools that the host requested. */
 export interface Surface {
-  /** Undefined if the host did not choose. */
+  /** The requested toolsets; undefined if the host did not choose. */
   toolsets: readonly Toolset[] | undefined
   readOnly: boolean
 }
@@ -37,7 +37,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
-/** Decodes percent-encoded commas and spaces of a path. No toolset contains any other encoded character. */
+/** Decodes percent-encoded commas and spaces of a path. No toolset's name contains any other encoded character. */
 function decode(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

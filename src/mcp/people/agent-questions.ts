@@ -134,7 +134,7 @@ export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise
   }
 }
 
-/** Lists the agents, each with the claim of the provider's tokens that chooses it. */
+/** Lists the agents, each with the token claim that selects it. */
 const agentsFact = (agents: unknown) =>
   `Its people’s agents: ${(agents as { claim: string; value: string; agentId: string }[])
     .map(({ claim, value, agentId }) => `${word(agentId)} for ${quoted(claim)} ${quoted(value)}`)

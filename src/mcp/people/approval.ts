@@ -74,7 +74,8 @@ export async function afterPage(
 }
 
 /**
- * Identifies the call for its page. The page shows the facts and takes the decision, so only the call must be the same.
+ * Identifies the call for its page. The page shows the facts and takes the decision, so only the call itself must stay
+ * the same.
  */
 function fingerprintOf(input: Record<string, unknown>): Fingerprint {
   return fingerprint(approvals.approveApproval.name, input, 'on a page')

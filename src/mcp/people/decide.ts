@@ -150,7 +150,9 @@ async function ask(pending: PendingCall): Promise<Answer> {
   })
 }
 
-/** Leads the person to a page through the model. Without such a page, says where they can act. */
+/**
+ * Gives the model a link to a page for the person. If calls cannot be kept for a page, says where the person can act.
+ */
 async function sendToPage(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
   const { dependencies, call, page } = pending
   const asking = callForPage(pending)

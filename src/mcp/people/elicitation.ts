@@ -14,7 +14,7 @@ import { failedResult } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
- * The step that a call waits for: a decision in the host, on the page of an approval or on the page of a decision; a
+ * The step that a call waits for: a decision in the host's form, on an approval's page or on a decision's page; a
  * verification; or a card shown to the person.
  */
 type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
@@ -81,7 +81,7 @@ export function modesOf(server: Server, context: ServerContext): { form: boolean
   return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }
 }
 
-/** Builds a form with one checkbox, not checked in advance. */
+/** Builds a form with one unchecked checkbox. */
 export function decisionForm(message: string, tick: string): InputRequest {
   return inputRequired.elicit({
     message,

@@ -124,7 +124,7 @@ export async function askToFulfill(
   }
 }
 
-/** Describes a bank account by its name at the bank. */
+/** Describes a bank account by its name, last digits and bank. */
 export async function bankAccount(externalAccountId: string, acting: Arguments, read: Read): Promise<string> {
   const query = { externalAccountId, ...onlyParty(acting) }
   const found = await optional(read(externalAccounts.getExternalAccount, query))

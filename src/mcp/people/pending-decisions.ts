@@ -97,7 +97,7 @@ export async function awaitDecision(
   return held
 }
 
-/** Returns the answer for a model whose call has no agreement. */
+/** Returns the answer for a call that the person has not approved. */
 export function notDecided({ id, state, call }: Held): CallToolResult {
   if (state === 'no') return failedResult(declined)
   if (state === 'pending') {
@@ -128,7 +128,7 @@ export async function offerDecision(asking: Asking, round = 1): Promise<CallTool
   return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
-/** Returns the outcome of the page that the host should have opened; undefined if there was none. */
+/** Returns the outcome of the page that the host should have opened; undefined if there was no page. */
 export async function afterDecisionPage(
   asking: Asking,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {

@@ -7,8 +7,8 @@ const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * Returns secrets of 32 characters or more, newest first. Every process that may get the answer needs the same ones.
-   * Without this function, the process generates a secret.
+   * Returns secrets of 32 characters or more, newest first. Every process that may get the answer needs the same
+   * secrets. Without this function, the process generates a secret.
    */
   secrets?: () => Promise<readonly string[]>
   /** The id of the connection's key or grant: an answer counts only from the principal that was asked. */

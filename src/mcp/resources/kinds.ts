@@ -5,7 +5,7 @@ import { subscriptions } from '../../../tools/subscriptions.ts'
 import { transactions } from '../../../tools/transactions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** A kind of resource to read, list and watch by its address, `payments://{kind}/{id}`. */
+/** A kind of resource that a host can read, list and watch by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
   /** The attributes that form a title: an amount and a free text. */

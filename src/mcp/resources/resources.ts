@@ -101,7 +101,7 @@ export async function isReadable(reader: Reader, uri: string): Promise<boolean> 
   }
 }
 
-/** Returns whether the credential has ended: it cannot even be exchanged for a token of the API. */
+/** Returns whether the credential is no longer valid: it cannot even be exchanged for an API token. */
 function isUnauthenticated(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unauthenticated'
 }

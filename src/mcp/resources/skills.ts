@@ -42,7 +42,7 @@ export async function skillResources(reader: Reader): Promise<Resource[]> {
   }))
 }
 
-/** Reads a file of a skill. @throws ResourceNotFoundError if the connection is offered no such skill */
+/** Reads a file of a skill. @throws ResourceNotFoundError if the connection does not offer the skill */
 export async function readSkill(reader: Reader, uri: string): Promise<ReadResourceResult> {
   if (!(await offeredSkills(reader)).some((skill) => skill.uri === uri)) throw new ResourceNotFoundError(uri)
   const bytes = await nodeSkillFiles(skillsFolder()).read(uri.slice(scheme.length))
@@ -62,7 +62,7 @@ async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
   )
 }
 
-/** Returns the tools that a skill needs, as its frontmatter says; a skill for the command line needs none. */
+/** Returns the tools that a skill's frontmatter lists; a skill for the command line needs none. */
 function neededTools({ metadata }: Skill['frontmatter']): string[] {
   const { tools = '' } = (metadata ?? {}) as { tools?: string }
   return tools.split(' ').filter((name) => name !== '')

@@ -82,7 +82,7 @@ function collectMistakes(problems: WrongArguments[]) {
   }
 }
 
-/** Fills in the tool's own default length of a list, not the service's. */
+/** Fills in the default page size of the tool's lists, which differs from the service's. */
 function withDefaultLimit({ limit }: Readonly<Record<string, z.ZodType>>, input: Values): Values {
   return limit === undefined || input.limit !== undefined ? input : { ...input, limit: limit.parse(undefined) }
 }
@@ -96,7 +96,7 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-/** Cached for each operation: compiling the schema takes a tenth of a guarded call's CPU. */
+/** Cached for each operation: compiling the schema takes a tenth of a guarded call's CPU time. */
 export const schemaOf = memoize((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {

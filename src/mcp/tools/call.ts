@@ -135,7 +135,7 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
 }
 
-/** Turns the API's answer into one for the host. */
+/** Turns the API's answer into an answer for the host. */
 async function toHost(call: Answered): Promise<Answer> {
   const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {

@@ -26,7 +26,7 @@ export interface RecordState {
   answered: CreatedRecord
   /** Null if the record is gone; undefined if that is unknown. */
   now: CreatedRecord | null | undefined
-  /** Why the answer is obsolete, such as "is used now"; undefined while it is useful. */
+  /** Why the answer is obsolete, such as "is used now"; undefined while the answer is still useful. */
   obsolete: string | undefined
 }
 
@@ -52,7 +52,7 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
 const maxRead = 20
 
 /**
- * Returns the answer with the records' current values. Secrets are shown only once, so those of the first answer stay.
+ * Returns the answer with the records' current values. Secrets are shown only once, so the first answer's secrets stay.
  */
 export function withCurrentValues(
   operation: OperationDefinition,
@@ -189,7 +189,10 @@ function acceptedInput({ params, query }: OperationDefinition, values: Record<st
   ) as unknown as SentInput<OperationDefinition>
 }
 
-/** Returns the operation that reads or lists records with such ids; `parameter` takes the id if it reads one. */
+/**
+ * Returns the operation that reads or lists records whose ids have this id's prefix. If it reads one record,
+ * `parameter` is the name of its id parameter.
+ */
 function readingOf(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
   const prefix = /^[a-z]{3}_/.exec(id)?.[0]
   if (prefix === undefined) return undefined

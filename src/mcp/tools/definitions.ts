@@ -45,7 +45,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
 /** The tools, by the map of their operations. Equal choices share one map. */
 const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
-/** Returns the operation as the tool describes it: a masked card has another description and no cvv. */
+/** Returns the operation as the tool describes it: for masked cards, with another description and no cvv. */
 function withDescription(
   operation: OperationDefinition,
   cardDetails: OfferedChoice['cardDetails'],
@@ -123,7 +123,7 @@ const repeated = {
   properties: { at: { type: 'string' }, next: { type: 'string' } },
 }
 
-/** The keywords of a response's schema to keep. */
+/** The JSON Schema keywords that are kept unchanged. */
 const keptWords = ['type', 'const', 'description'] as const
 
 function lenientSchema(schema: Json): Json {

@@ -64,7 +64,10 @@ const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'o
   empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
 }
 
-/** Returns the error after 503 for all attempts: the outcome is unknown, and a retry with the same key reveals it. */
+/**
+ * Returns the error for a call whose attempts all got 503: the outcome is unknown, and a retry with the same key
+ * reveals it.
+ */
 function unavailableError({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable
   const idempotencyKey = _meta?.[idempotencyMetaKey] as string | undefined

@@ -47,7 +47,7 @@ export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
 }
 
-/** Returns whether the tool is called again with a person's decision. */
+/** Returns whether the tool accepts the id of a person's decision. */
 export function takesDecision({ decides }: OfferedChoice, { name }: OperationDefinition): boolean {
   return decides && Object.hasOwn(questions, name)
 }
@@ -144,8 +144,8 @@ function refuse(name: string, index: number, wrong: string): never {
 }
 
 /**
- * A longer enum is left out of the schema, which a model reads with every request. The description names the usual
- * values.
+ * The most values of an enum in a tool's schema. A longer enum is left out, because a model reads the schema with every
+ * request; the description names the usual values.
  */
 const maxWords = 16
 
@@ -154,7 +154,7 @@ const longestStated = 200
 
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
 function compactInput(whole: Json): Json {
-  // Alternatives are distinguished by a field. All known hosts understand only anyOf.
+  // Alternatives are distinguished by a field. Of the two keywords, only anyOf is understood by all known hosts.
   const { oneOf, anyOf = oneOf ?? [], ...siblings } = whole
   const either = mergeNull(anyOf as Json[])
   if (either === undefined) return { ...siblings, anyOf: (anyOf as Json[]).map(compactInput) }
@@ -206,7 +206,7 @@ function onlyWord(schema: Json): void {
   delete schema.const
 }
 
-/** Keeps bounds in a form that every host reads, and drops those that only a program reaches. */
+/** Keeps bounds in a form that every host reads, and drops bounds that only a program would reach. */
 function keepBounds(schema: Json): void {
   const { exclusiveMinimum, minimum, maximum, maxLength } = schema
   delete schema.exclusiveMinimum
@@ -223,8 +223,7 @@ function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
 }
 
 /**
- * Puts bounds, form and default into the description. Bounds appear only there, because some hosts pass on only the
- * description.
+ * Moves bounds into the description, because some hosts pass on only the description. Adds the format and the default.
  */
 function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]

@@ -45,7 +45,7 @@ export function changesInWords(states: readonly RecordState[]): string {
 /** The most ids to list: more would not help a model. */
 const maxListed = 3
 
-/** The calls that make a suspended record useful again. */
+/** The calls that make a suspended record usable again. */
 const mending: Readonly<Record<string, { tool: string; call: string }>> = {
   'agentCard frozen': { tool: 'unfreeze_agent_card', call: 'unfreeze_agent_card' },
   'wallet frozen': { tool: 'unfreeze_wallet', call: 'unfreeze_wallet' },

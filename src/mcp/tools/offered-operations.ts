@@ -39,7 +39,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
 const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**
- * Returns whether the operation creates a page that shows a card's number. If numbers are masked, only a person may do
- * so.
+ * Returns whether the operation creates a page that shows a card's number. If numbers are masked, only a person may
+ * create such a page.
  */
 const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

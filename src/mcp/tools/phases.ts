@@ -37,7 +37,7 @@ export type Decided = Omit<Parsed, keyof Go> & Go & { guard: Guard }
 /** A call with the API's answer. */
 export type Answered = Decided & { result: Sent }
 
-/** A call that is over, with an answer for the host, or an error that becomes one. */
+/** A call that is over, with an answer for the host, or an error that becomes an answer. */
 export type Done = { decision: string | undefined } & ({ answer: Answer } | { error: unknown })
 
 export type Answer = CallToolResult | InputRequiredResult

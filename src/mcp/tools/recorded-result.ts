@@ -8,7 +8,7 @@ import { recordReaderOf } from './id-kinds.ts'
 import { nextStep } from './next-steps.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** A call of a tool, as the service recorded its request. Texts in the answer are masked. */
+/** A tool call, as the service recorded its request. Texts in the answer are masked. */
 interface RecordedCall {
   environment: Environment
   operation: string

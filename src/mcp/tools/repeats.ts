@@ -30,7 +30,7 @@ interface Memo {
   key: string
   /** Whether a person agreed to it. */
   decided: boolean
-  /** The answer, if the API takes no key under which it would repeat the answer. */
+  /** The answer, stored only if the API takes no key for the operation and so cannot repeat the answer. */
   answer?: Pick<Result, 'data' | 'meta'>
 }
 

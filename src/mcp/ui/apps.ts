@@ -100,7 +100,7 @@ function uriOf(name: string): string {
   return `ui://payments/${name}`
 }
 
-/** The scripts that all views share. Each script follows the scripts that it imports. */
+/** The scripts that all views share. Each script comes after the scripts that it imports. */
 const sharedScripts = [
   'elements.js',
   'answers.js',
