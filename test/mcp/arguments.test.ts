@@ -32,7 +32,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     return connection
   }
 
-  test('additions of a host are dropped', async () => {
+  test('arguments that a host adds are dropped', async () => {
     const { host } = await opened()
     const issued = await host.callTool('issue_agent_card', { ...card, wait_for_previous: true })
     expect(issued.structuredContent).not.toHaveProperty('meta')
@@ -41,7 +41,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     ).not.toHaveProperty('ignoredArguments')
   })
 
-  test('an unknown one is ignored and named on reads, refused with the nearest name on changes', async () => {
+  test('an unknown argument is ignored and reported on reads, and refused with the nearest name on changes', async () => {
     const { host, sent } = await opened()
     const read = await host.callTool('list_wallets', { customer_party_id: customerPartyId, idempotencyKey: 'k' })
     expect(read.structuredContent?.meta?.ignoredArguments).toEqual(['customer_party_id', 'idempotencyKey'])
@@ -57,7 +57,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(strict.status).toBe(400)
   })
 
-  test('null and "" for an optional one count as missing, and a number may be a text', async () => {
+  test('null and "" count as a missing optional argument, and a number may be sent as a string', async () => {
     const { host } = await opened()
     const filled = { expiresInMinutes: '', customerPartyId: null, idempotencyKey: '' }
     const issued = await host.callTool('issue_agent_card', { ...card, ...filled, maximumAmount: '5000' })
@@ -70,7 +70,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect((await world.post('/agent-cards', { ...card, maximumAmount: '5000' })).status).toBe(422)
   })
 
-  test('a change empties the fields in clear, and none by null', async () => {
+  test('a change empties the fields listed in clear; null empties no field', async () => {
     const { host } = await opened({ key: world.apiKey })
     const walletResult = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
     const walletId = walletResult.structuredContent?.data.id
@@ -95,7 +95,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await expiry({ clear: ['expiresInMinutes'] })).toBe(null)
   })
 
-  test('all wrong ones are reported, ids by the name of their record', async () => {
+  test('all wrong arguments are reported, and an id of the wrong kind is named', async () => {
     const { host } = await opened()
     const cardId = await world.issueCard()
     const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }
@@ -114,7 +114,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     )
   })
 
-  test('a currency need not be sent, and no other is taken', async () => {
+  test('the currency may be omitted, and any other than USD is refused', async () => {
     const { host } = await opened()
     const { currency: _, ...unsaid } = card
     const issued = await host.callTool('issue_agent_card', unsaid)
@@ -123,7 +123,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(refused.detail).toContain('currency must be "USD"')
   })
 
-  test('unlisted ones are accepted', async () => {
+  test('arguments that the schema does not list are accepted', async () => {
     const { host } = await opened()
     const counterparty = { type: 'email', value: 'ann@example.com' }
     const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
@@ -132,20 +132,23 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(ofStranger.code).not.toBe('invalid_value')
   })
 
-  test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])('the key %j is left out', async (key) => {
-    const { host, sent } = await opened()
-    const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
-    expect(refused).toMatchObject({
-      code: 'invalid_value',
-      next: expect.stringMatching(
-        /^Call again without idempotencyKey\. To repeat an equal call on purpose.* 16 or more/,
-      ),
-    })
-    expect(refused.detail).toContain('leave it out')
-    expect(sent).toEqual([])
-  })
+  test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])(
+    'the idempotency key %j is dropped',
+    async (key) => {
+      const { host, sent } = await opened()
+      const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
+      expect(refused).toMatchObject({
+        code: 'invalid_value',
+        next: expect.stringMatching(
+          /^Call again without idempotencyKey\. To repeat an equal call on purpose.* 16 or more/,
+        ),
+      })
+      expect(refused.detail).toContain('leave it out')
+      expect(sent).toEqual([])
+    },
+  )
 
-  test('a replay says so, in a field that the output schema has', async () => {
+  test('a replay is marked in a field of the output schema', async () => {
     const { host } = await opened()
     const { tools } = await host.listTools()
     const outputOf = (tool: string) => tools.find(({ name }) => name === tool)?.outputSchema?.properties
@@ -161,7 +164,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
   })
 
-  test('a tool that is not offered names its toolset, an unknown one the nearest name', async () => {
+  test('the error for a tool that is not offered names its toolset; for an unknown tool, the nearest name', async () => {
     const { host } = await opened({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
@@ -171,7 +174,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
-  test('if nothing listens, the error has the address, and asks whether the API is running', async () => {
+  test('if the connection is refused, the error has the address and asks whether the API is running', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const between = () => {
       throw new TypeError('fetch failed', { cause })
@@ -185,7 +188,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 })
 
-test('over REST all wrong values are reported too, the first as the source', async () => {
+test('REST reports all wrong values too, with the first as the source', async () => {
   const { status, json } = await world.post('/agent-cards', { ...card, maximumAmount: -1, currency: 'EUR' })
   expect(status).toBe(422)
   expect(json.errors[0].source).toEqual({ pointer: '/data/attributes/maximumAmount' })

@@ -26,7 +26,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   afterAll(() => world.drop())
 
   /** Returns the input of a payment with a new amount. `times` counts how often its money arrived. */
-  const payment = async () => {
+  const newPayment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
     const received = async () => {
@@ -61,7 +61,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(isSettled).toBe(false)
       }
 
-      test('reset: nothing was done, and the repeat is carried out', async () => {
+      test('reset: nothing is done, and a repeat of the call is carried out', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'reset' })
@@ -72,7 +72,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('effect_then_lost: it was done, and its repeat gets the first answer', async () => {
+      test('effect_then_lost: the payment is made, and a repeat gets the first answer', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'effect_then_lost' })
@@ -83,7 +83,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('effect_then_503: it was done, and following the advice in the error returns the answer', async () => {
+      test('effect_then_503: the payment is made, and the advice in the error leads to the answer', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         meeting.next.push({ kind: 'effect_then_503' })
@@ -105,7 +105,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         })
       })
 
-      test('error: each code is returned as its refusal, and nothing was done', async () => {
+      test('error: each code is returned as a refusal, and nothing is done', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
@@ -124,7 +124,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('slow: it was done, and the answer comes after the specified time', async () => {
+      test('slow: the payment is made, and the answer comes after the specified time', async () => {
         const meeting = await meet()
         const { input, times } = await payment()
         const before = world.system.slept.length
@@ -134,7 +134,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await times()).toBe(1)
       })
 
-      test('hang: nothing was done; it ends when the host cancels, or when the connection is cut', async () => {
+      test('hang: nothing is done, and the call ends when the host cancels or the connection is cut', async () => {
         const { input, times } = await payment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()
@@ -169,7 +169,7 @@ onEachDatabase('a call that meets a fault', (database) => {
     })
   })
 
-  test('over HTTP, an answer that was lost over a stream is not resumed', async () => {
+  test('over HTTP, a lost answer cannot be fetched by resuming its stream', async () => {
     const [host] = eras
     if (host === undefined) throw new Error('no host')
     const meeting = await overHttp({ world, host })

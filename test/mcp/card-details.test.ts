@@ -65,7 +65,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     expect(host.getInstructions()).toContain('last four digits')
   })
 
-  test('the person declines, and a host cannot open pages', async () => {
+  test('no number is shown if the person declines, or if the host cannot open pages', async () => {
     expect((await showDetails(person([no]))).next).toContain('did not want to see')
     for (const [who, withPage] of [
       [undefined, true],

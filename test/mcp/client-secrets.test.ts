@@ -13,7 +13,7 @@ onEachDatabase('the client secret of a subscription,', (database) => {
   })
   afterAll(() => world.drop())
 
-  test.each(hosts)('is in no answer over MCP, to $host: the address of the checkout is', async ({ open }) => {
+  test.each(hosts)('is in no answer over MCP to $host, only the address of the checkout is', async ({ open }) => {
     const { host, close } = await connected(world, open)
     const subscription = await host.callTool('create_subscription', monthly)
     const { id } = (subscription.structuredContent as { data: { id: string } }).data

@@ -70,9 +70,9 @@ onEachDatabase('a person who must confirm a call', (database) => {
 
     test.each([
       ['by declining', no, 'confirmation_declined'],
-      ['by leaving the box open', unticked, 'confirmation_declined'],
+      ['by leaving the box empty', unticked, 'confirmation_declined'],
       [
-        'by sending a text instead of a tick',
+        'by sending a string instead of a tick',
         { action: 'accept', content: { confirm: 'true' } },
         'confirmation_declined',
       ],
@@ -91,7 +91,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     test.each([
       ['cancels', dismissed, false],
       ['declines at once', no, true],
-      ['sends an open box at once', unticked, true],
+      ['sends an empty box at once', unticked, true],
     ] as const)('a host that %s did not show the question', async (_, answer, hasty) => {
       const { paymentId, approvalId } = await us.review(6_000)
       const options = { hasty, publicUrl: 'https://pay.example' }
@@ -103,7 +103,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('cannot be replaced by the host: one without forms gets a refusal that says where to decide', async () => {
+    test('cannot be asked by a host without forms, which gets a refusal that says where to decide', async () => {
       const { paymentId, approvalId } = await us.review(6_000)
       for (const [options, where] of [
         [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
@@ -120,7 +120,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('may decide on the page, if the host opens pages and has no forms', async () => {
+    test('may decide on a page if the host opens pages but shows no forms', async () => {
       const publicUrl = 'https://pay.example'
       const { paymentId, approvalId } = await us.review(6_000)
       const slept: number[] = []
@@ -162,7 +162,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
     })
 
-    test('decides on large payments only, and exactly the shown payment is made', async () => {
+    test('is asked about large payments only, and exactly the shown payment is made', async () => {
       const who = person([yes])
       const { host } = await connectedTo(world, chosen, { key: world.apiKey, person: who })
       const counterparty = { type: 'party_id', value: other.partyId }
@@ -180,7 +180,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       ])
     })
 
-    test('verifies on the page named by a 428, and the approval continues with a new key', async () => {
+    test('verifies on the page that an answer 428 names, and the approval continues with a new key', async () => {
       const { userId, key } = await us.approver()
       const { paymentId, approvalId } = await us.review(60_000)
       const slept: number[] = []
@@ -248,7 +248,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
   })
 
   test.each(['http://evil.example/verify/x', 'https://ada@pay.example/x', 'javascript:alert(1)', 'https://'])(
-    'a 428 that names %s opens no page',
+    'an answer 428 with %s as the address opens no page',
     async (address) => {
       const between = (request: Request) => {
         if (!request.url.endsWith('/approve')) return undefined
@@ -263,7 +263,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     },
   )
 
-  test('changed data asks again, because an approval counts only for the data shown', async () => {
+  test('is asked again if the data changed, because an approval counts only for the data shown', async () => {
     const [, , , pinned] = hosts
     const subscription = ok(
       await world.post('/subscriptions', {
@@ -293,7 +293,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     ])
   })
 
-  test('an answer that is sent twice pays once', async () => {
+  test('pays once even if the answer is sent twice', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const firstAnswer = await call(payment)
@@ -307,7 +307,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
   })
 
-  test('an answer counts for no other amount, payee, tool or connection, and must be sealed', async () => {
+  test('gives an answer that counts for no other amount, payee, tool or connection, and must be sealed', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const { requestState } = await call(payment)

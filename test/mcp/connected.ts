@@ -95,7 +95,7 @@ export async function connected(
   const host = open(person === undefined ? undefined : { ...person, answer })
   await host.connect(new StdioServerTransport(toHost, toServer))
   const server = servers.at(-1)
-  if (server === undefined) throw new Error('no server was made')
+  if (server === undefined) throw new Error('No server was created.')
   const close = async () => {
     await host.close()
     await handle.close()

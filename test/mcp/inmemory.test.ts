@@ -74,7 +74,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
 
-  test('answers without the icon, which is in the tool list and in initialize', async () => {
+  test('calls return no icon: it is in the tool list and in the answer to initialize', async () => {
     const { host } = await connected(open, [ok])
     const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
     expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(200)
@@ -108,7 +108,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     })
   })
 
-  test('repeats a call whose outcome is unknown with the key of its error', async () => {
+  test('repeats a call with an unknown outcome with the key from its error', async () => {
     const failing = cutConnection('ECONNRESET')
     const { host, seen } = await connected(open, [failing, failing, failing, failing, ok])
     const error = errorOf(await host.callTool('issue_agent_card', issue))
@@ -147,7 +147,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     ])
   })
 
-  test('cancels a call: the client stops, nothing more is sent, the connection stays', async () => {
+  test('cancels a call: the client stops, nothing more is sent, and the connection stays open', async () => {
     let started = () => {}
     const running = new Promise<void>((resolve) => {
       started = resolve
@@ -236,7 +236,7 @@ test('an internal error is logged, and reported without its text', async () => {
   await handle.close()
 })
 
-test('production has no simulations to call', async () => {
+test('production has no simulations', async () => {
   const { client } = scriptedClient([ok])
   const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
   const server = createMcpServer(serverOptions({ client: async () => client, environment: 'production', log }))

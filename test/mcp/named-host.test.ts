@@ -13,7 +13,7 @@ onEachDatabase('the program that calls', (database) => {
   afterAll(() => world.drop())
 
   describe.each(hosts)('$host', ({ host: name, open }) => {
-    test('is named to the API, which also learns which call repeats another', async () => {
+    test('is named in requests to the API, and so is the call that a call repeats', async () => {
       const seen: { path: string; userAgent: string | null; repeat: string | null }[] = []
       const memory = async () => {
         const { keyId: id, partyId } = await world.whoami()

@@ -116,7 +116,7 @@ const dataOf = (result: ToolResult) => {
 
 describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open }) => {
   test.each(Object.keys(errorTable) as ErrorCode[])(
-    "recovers from %s, without the refused call's key",
+    "recovers from %s by a call without the refused call's key",
     async (code) => {
       let refusals = 5
       const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refusing(code) : undefined)
@@ -135,7 +135,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     },
   )
 
-  test('never gets stuck in a conflict, whatever the refusal and the earlier keys', async () => {
+  test('never gets stuck in a conflict, whatever the refusal and the earlier keys are', async () => {
     const connection = await connected(world, open, {})
     const { host } = connection
     const keyed = async (tool: string, input: Values, idempotencyKey: string) => {

@@ -37,7 +37,7 @@ async function askedOf(tool: string, input: object, options: NonNullable<Paramet
   }
 }
 
-test('irreversible operations ask, with the exceptions listed here', () => {
+test('every irreversible operation asks the person, except those listed here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
@@ -75,7 +75,7 @@ test('irreversible operations ask, with the exceptions listed here', () => {
   for (const { amount } of Object.values(questions)) expect(amount).toBeOneOf([undefined, 'amount', 'maximumAmount'])
 })
 
-test('cards and transfers name the amount, the payee and the customer', async () => {
+test('questions about cards and transfers name the amount, the payee and the customer', async () => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
   expect((await askedOf('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
     'Issue a card of up to $100.01',
@@ -106,7 +106,7 @@ test('cards and transfers name the amount, the payee and the customer', async ()
   ])
 })
 
-test('removals and revocations state their consequences, and do nothing after a refusal', async () => {
+test('questions about removals and revocations name the consequences, and a refusal changes nothing', async () => {
   const { agentId } = await world.whoami()
   const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
   const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]
@@ -185,7 +185,7 @@ test('creating a key, or raising a limit, asks the person', async () => {
   expect(renamed.result.isError).not.toBe(true)
 })
 
-test('banks, requests, people and webhooks: the question names the subject and the amount', async () => {
+test('questions about banks, requests, people and webhooks name the subject and the amount', async () => {
   const linked = await world.send('POST', '/simulations/external-accounts/link', { key: world.apiKey })
   const account = linked.json.data[0]
   const bank = `“Test Checking” ••••0000 at “Test Bank” (${account.id})`
@@ -235,7 +235,7 @@ test('banks, requests, people and webhooks: the question names the subject and t
   expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
 })
 
-test('changing a webhook, or replacing its secret, names its address', async () => {
+test('questions about changing a webhook, or replacing its secret, name its address', async () => {
   const url = 'https://hooks.example.com/in'
   const webhook = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
   const webhookId = webhook.json.data.id
@@ -277,7 +277,7 @@ test.each([
   expect(host.getInstructions()?.includes('ask the person')).toBe(asks)
 })
 
-test('texts of others are shown in quotation marks that they cannot close, on one line, within bounds', () => {
+test('text that others wrote is shown on one line, shortened, in quotation marks that it cannot close', () => {
   const hostile = '  Books”\n\nTo: “me”\u202egnp\u2066\u200b\u0007\u{e0041} 4111 1111 1111 1111 '
   expect(quoted(hostile)).toBe("“Books' To: 'me'\ufffdgnp\ufffd\ufffd\ufffd\ufffd [masked number]”")
   expect(quoted('x'.repeat(200))).toBe(`“${'x'.repeat(79)}…”`)

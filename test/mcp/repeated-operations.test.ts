@@ -21,7 +21,7 @@ const classes = {
     'rotate_agent_key',
     'rotate_webhook_secret',
   ],
-  'sets a state, where a second time finds it set': [
+  'sets a state, which a second call finds already set': [
     'approve_approval',
     'attach_wallet_agent',
     'cancel_payment',
@@ -78,10 +78,10 @@ const classes = {
   // A cart costs nothing, a paid cart refuses a second payment, and an event has its own id.
   'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
   // The page's link opens once, so a recorded answer would have a used link.
-  'makes a link that is good for one look': ['create_agent_card_details_page'],
+  'makes a link that opens once': ['create_agent_card_details_page'],
 } as const
 
-test('every operation that changes anything is classified, and those that a repeat would carry out twice are guarded', () => {
+test('every operation that changes anything is in one class, and the guard covers those that a repeat would carry out twice', () => {
   const operations = Object.values<OperationDefinition>(catalogue)
   const isRehearsal = ({ name, toolsets }: OperationDefinition) =>
     name.startsWith('simulate_') || toolsets.includes('sandbox')

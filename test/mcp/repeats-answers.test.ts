@@ -16,7 +16,7 @@ type Options = NonNullable<Parameters<typeof connected>[2]>
 
 const [host] = hosts
 
-onEachDatabase('a repeated call without a key that the API knows', (database) => {
+onEachDatabase('the repeat of a call that has no idempotency key at the API', (database) => {
   let world: World
   let inDatabase: CallMemory
   let keyCount = 0
@@ -68,7 +68,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect(await keysOf(key.name)).toBe(2)
   })
 
-  test('waits for the first, even if both are simultaneous or the first host gave up', async () => {
+  test('waits for the first call, even if both are simultaneous or the first host gave up', async () => {
     const key = newKey()
     const [one, other] = [await opened(), await opened()]
     const both = await Promise.all([one(key), other(key)])
@@ -98,7 +98,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect(await keysOf(another.name)).toBe(1)
   })
 
-  test('runs again if the first was refused, and reports the known facts if its answer was lost', async () => {
+  test('is carried out if the first call was refused, and reports the known facts if its answer was lost', async () => {
     const key = newKey()
     const ways = [
       () => Response.json({ errors: [{ code: 'conflict', detail: 'No.', status: '409' }] }, { status: 409 }),
@@ -119,7 +119,7 @@ onEachDatabase('a repeated call without a key that the API knows', (database) =>
     expect(await keysOf(key.name)).toBe(1)
   })
 
-  test('at a deployed API is answered by the process that got the answer, and no file has it', async () => {
+  test('at a deployed API is answered by the process that got the first answer, which is in no file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'answers-'))
     const path = join(directory, 'sent-calls.json')
     const started = () =>

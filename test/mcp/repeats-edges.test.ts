@@ -47,7 +47,7 @@ onEachDatabase('an equal call', (database) => {
     return wallet.json.data.attributes.balance.total as number
   }
 
-  test('is recognized with explicit defaults, and with numbers as texts', async () => {
+  test('is recognized with explicit defaults, and with numbers sent as strings', async () => {
     const { at } = await opened()
     const card = { merchant: { name: 'Books' }, maximumAmount: 1_000, currency: 'USD' }
     const first = await at.callTool('issue_agent_card', card)
@@ -74,7 +74,7 @@ onEachDatabase('an equal call', (database) => {
     expect((await received()) - before).toBe(payment.amount)
   })
 
-  test('starts its window when it is carried out, which may be long after it was first sent', async () => {
+  test('is recognized within a window that begins when the call is carried out, not when it is first sent', async () => {
     const limited = { errors: [{ code: 'rate_limited', detail: 'Too many.', status: '429' }] }
     let refuses = true
     const between = (request: Request) =>
@@ -93,7 +93,7 @@ onEachDatabase('an equal call', (database) => {
     expect(isRepeat(await call(payment))).toBe(false)
   })
 
-  test('repeats the last deliberate call, and its window counts from that one', async () => {
+  test('gets the answer of the last deliberate call, and the window counts from that call', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)

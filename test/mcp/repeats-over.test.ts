@@ -295,7 +295,7 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
   throw new Error(`Nothing to follow in: ${advice}`)
 }
 
-test('every guarded tool is tested, and every kind of record that one creates has a rule', () => {
+test('every guarded tool is tested, and every kind of record that a guarded tool creates has a rule', () => {
   const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
   expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
   const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')
@@ -349,7 +349,7 @@ onEachDatabase('the repeat of a call', (database) => {
     return door
   }
 
-  test('of a payment that was claimed since shows its present status', async () => {
+  test('of a payment that has been claimed since then shows its current status', async () => {
     const input = { amount: amount(), counterparty: unknown() }
     const door = await opened('HTTP', 'agent')
     const first = await (await door.open()).callTool('create_payment', input)
@@ -362,7 +362,7 @@ onEachDatabase('the repeat of a call', (database) => {
     expect(repeat.content[0]?.text).toContain(`${madeBy(first).id} is COMPLETED now.`)
   })
 
-  test('by its own key gets the recorded answer, with a remark on its present state', async () => {
+  test('with its own key gets the recorded answer, with a remark about the current state', async () => {
     const input = {
       ...(await guarded.issue_agent_card?.arguments(scene)),
       idempotencyKey: `card ${count++} of the test`,
@@ -400,7 +400,7 @@ onEachDatabase('the repeat of a call', (database) => {
   const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
 
   describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
-    test('gets an answer with a next step that works in one call, at another host and after a restart', async () => {
+    test('gets an answer whose next step works in one call, at another host and after a restart', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
       const input = await argumentsOf(scene)
       const door = await opened(kind, by)

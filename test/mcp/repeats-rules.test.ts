@@ -75,7 +75,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(onPurpose)).toBe(undefined)
   })
 
-  test('is recognized by its credential if there is no run, and says so', async () => {
+  test('is recognized by its credential if there is no run, and the answer says so', async () => {
     const { call } = await opened()
     const payment = newPayment()
     await call(payment)
@@ -83,7 +83,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(again?.next).toMatch(/new idempotencyKey\. Another conversation may have made that call\.$/)
   })
 
-  test('is a different call in another run, with another credential, with other arguments, or after the window', async () => {
+  test('counts as a new call in another run, with another credential, with other arguments, or after the window', async () => {
     const payment = newPayment()
     const { call } = await opened({ run: 'run 1' })
     const ids = [idOf(await call(payment))]
@@ -99,7 +99,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set([...ids, idOf(anew)]).size).toBe(5)
   })
 
-  test('uses its own key if it has one, which is remembered too', async () => {
+  test('uses its own key if it has one, and that key is remembered too', async () => {
     const { call } = await opened()
     const payment = newPayment()
     const idempotencyKey = 'a key of its own, 1'
@@ -110,7 +110,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(without)).not.toBe(undefined)
   })
 
-  test('is carried out if the first was refused, even if that one is still remembered', async () => {
+  test('is carried out if the first call was refused, even if that call is still remembered', async () => {
     const rich = newPayment({ amount: 90_000_000 })
     const { call, host: at } = await opened()
     expect(errorOf(await call(rich)).code).toBe('conflict')
@@ -127,7 +127,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(paid)).toBe(undefined)
   })
 
-  test('is not made again after a failure with an unknown result, except with a new key', async () => {
+  test('is not carried out again after a failure with an unknown result, except with a new key', async () => {
     const failure = { errors: [{ code: 'server_error', detail: 'Something failed.', status: '500' }] }
     let fails = true
     const between = async (request: Request) => {
@@ -144,7 +144,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(await call(payment))).not.toBe(undefined)
   })
 
-  test('waits for the first if that is still running, and gets its answer', async () => {
+  test('waits for the first call while that is running, and gets its answer', async () => {
     const { call: first, sent } = await opened()
     const payment = newPayment()
     const paid = await first(payment)
@@ -158,7 +158,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
   })
 
-  test('asks nobody again after an approval, and does not remember a refusal', async () => {
+  test('asks nobody again after an approval, but asks again after a refusal', async () => {
     const who = person([no, yes])
     const { call } = await opened({ confirm: always, stateSecrets, person: who })
     const payment = newPayment()
@@ -170,7 +170,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(again)).not.toBe(undefined)
   })
 
-  test('asks the person if the first call was sent without one, and pays once', async () => {
+  test('asks the person if the first call asked nobody, and pays once', async () => {
     const payment = newPayment()
     const first = await (await opened({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
     const who = person([no, yes])
@@ -200,7 +200,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set(keys).size).toBe(2)
   })
 
-  test('leaves no key and no argument in the database, and nothing after a day', async () => {
+  test('stores neither its key nor its arguments in clear, and leaves nothing after a day', async () => {
     const { call } = await opened()
     const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
     const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))

@@ -39,7 +39,7 @@ onEachDatabase('resources,', (database) => {
   afterAll(() => world.drop())
 
   describe.each(hosts)('$host', (chosen) => {
-    test('are listed and read by their address, and never hold a card number', async () => {
+    test('are listed, read by their address, and never contain a card number', async () => {
       const connection = await connectedTo(world, chosen)
       const { host } = connection
       // The world's clock stands still. This makes these records newer than the records of earlier tests.
@@ -98,7 +98,7 @@ onEachDatabase('resources,', (database) => {
       expect(data[0].attributes.resourceIds).toContain(structuredContent?.data.id)
     })
 
-    test('a watching host is notified of changes by its own calls, to watched resources only', async () => {
+    test('a host is notified when its own calls change a watched resource, and of nothing else', async () => {
       const { host } = await connectedTo(world, chosen)
       const cardId = await world.issueCard()
       const changes: string[] = []
@@ -125,7 +125,7 @@ onEachDatabase('resources,', (database) => {
       expect(changes).toEqual([])
     })
 
-    test('a watching host is notified of changes by others to records it can read, and nothing else', async () => {
+    test('a host is notified when others change a watched resource that it can read, and of nothing else', async () => {
       const { partyId, agentId } = await world.whoami()
       const walletId = (await world.get('/wallets')).json.data[0].id
       const ends: (() => void)[] = []
@@ -156,7 +156,7 @@ onEachDatabase('resources,', (database) => {
       for (const end of ends) end()
     })
 
-    test('ids are completed', async () => {
+    test('the server completes ids', async () => {
       const { host } = await connectedTo(world, chosen)
       world.system.pass(1)
       const cardId = await world.issueCard()
@@ -175,7 +175,7 @@ onEachDatabase('resources,', (database) => {
     })
   })
 
-  test('a customer’s resource is read, and announced, by an address that names the customer', async () => {
+  test('the address of a customer’s resource names the customer, in reads and in notifications', async () => {
     const connection = await connectedTo(world, hosts[0])
     const customerPartyId = await world.customerPartyId()
     const changes: string[] = []
@@ -206,7 +206,7 @@ test('records that the credential cannot read are neither listed nor read nor co
   await world.drop()
 })
 
-test('a scope that the service refuses leaves the other kinds in the list', async () => {
+test('a missing scope removes only its own kind of resources from the list', async () => {
   const world = await createWorld(sqlite)
   const between = (request: Request) =>
     request.url.includes('/approvals')
@@ -219,7 +219,7 @@ test('a scope that the service refuses leaves the other kinds in the list', asyn
   await world.drop()
 })
 
-test('views are resources too, and tools name theirs', async () => {
+test('views are resources too, and each tool names its view', async () => {
   const world = await createWorld(sqlite)
   const view = { uri: 'ui://card', name: 'card', mimeType: 'text/html;profile=mcp-app', _meta: { ui: { csp: {} } } }
   const toolMeta = (name: string) => (name === 'get_agent_card' ? { ui: { resourceUri: view.uri } } : undefined)
@@ -239,7 +239,7 @@ test('views are resources too, and tools name theirs', async () => {
 test.each([
   [false, ['payments://activity/run%207%2Fa']],
   [true, []],
-])('the server sends no notifications if something else does (%s)', async (areAnnouncedElsewhere, expected) => {
+])('the server sends notifications unless the endpoint does (%s)', async (areAnnouncedElsewhere, expected) => {
   const world = await createWorld(sqlite)
   const changes: string[] = []
   const { host } = await connectedTo(world, hosts[3], { areAnnouncedElsewhere })
@@ -251,7 +251,7 @@ test.each([
   await world.drop()
 })
 
-test('an address and its parts are two forms of one thing', () => {
+test('an address can be split into its parts and built from them again', () => {
   for (const id of ['pcd_1', 'run 7/a?b#c%', 'ä']) {
     expect(parseAddress(addressOf('activity', id))).toEqual({ kind: 'activity', id, customerPartyId: undefined })
   }

@@ -73,7 +73,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       })
     })
 
-    test('a form that nobody was shown is followed by a link', async () => {
+    test('if the host did not show the form, a link follows', async () => {
       const { host, storedEntries } = await run(chosen, { person: person([dismissed], { form: {} }) })
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
@@ -132,7 +132,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       expect(JSON.stringify(entries)).not.toContain('4242 4242')
     })
 
-    test('calls without a grant are refused here', async () => {
+    test('the MCP server refuses calls without a grant', async () => {
       const { host, storedEntries } = await run(chosen, {
         allows: ({ permission }) => permission !== 'payments.create',
       })

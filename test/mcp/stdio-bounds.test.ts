@@ -44,7 +44,7 @@ function connected({ reads }: { reads: boolean }) {
   }
 }
 
-test('a host that does not read its answers is not read either, and gets all of them once it reads', async () => {
+test('the server stops reading from a host that reads no answers, and sends all of them once the host reads', async () => {
   const host = connected({ reads: false })
   const requestCount = 3_000
   for (let id = 0; id < requestCount; id++) {
@@ -59,7 +59,7 @@ test('a host that does not read its answers is not read either, and gets all of 
   await expect.poll(() => host.answers().length).toBe(requestCount + 1)
 })
 
-test('a line that is too long gets an error and is not stored, and the next line is served', async () => {
+test('a line that is too long is refused and not buffered, and the next line is served', async () => {
   const host = connected({ reads: true })
   const part = Buffer.alloc(1024 * 1024, 'x')
   host.stdin.write('{"jsonrpc":"2.0","id":"long","method":"')

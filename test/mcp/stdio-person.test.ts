@@ -49,7 +49,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
     expect(resources.map(({ uri }) => uri)).toContain('payments://activity/shopping')
   })
 
-  test('read-only, it offers nothing that changes anything', async () => {
+  test('offers only tools that change nothing if it is read-only', async () => {
     const host = await started(chosen, person([no]), { PAYMENTS_READ_ONLY: 'true' })
     const { tools } = await host.listTools()
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)

@@ -15,7 +15,7 @@ const cli = await runResource('cli')
 
 const [newest] = hosts
 
-test.each(hosts)('$host has the list of tools before the sandbox begins to open', async ({ open }) => {
+test.each(hosts)('$host gets the list of tools before the sandbox begins to open', async ({ open }) => {
   const order: string[] = []
   const { client } = scriptedClient([])
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
@@ -54,7 +54,7 @@ test.each(hosts)('$host has the list of tools before the sandbox begins to open'
 test.each([
   [{}, ''],
   [{ PAYMENTS_LOG_LEVEL: 'info' }, 'issue_agent_card'],
-])('a process with the settings %o logs this about an answered call: “%s”', async (settings, written) => {
+])('a process with the settings %o logs an answered call as “%s”', async (settings, written) => {
   const host = newest.open()
   const env = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1', ...settings }
   const transport = new StdioClientTransport({

@@ -76,7 +76,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 
   test.runIf(isDeep)(
-    'two equal calls are one purchase unless a new key is sent, and one repeated with its key is one',
+    'equal calls make one purchase unless a new key is sent, and so do calls with the same key',
     async () => {
       const host = await started(chosen)
       const first = await issuedCard(host)

@@ -63,7 +63,7 @@ onEachDatabase('with the texts alone', (database) => {
     await world.drop()
   })
 
-  test('a card is used, captured, refunded, and the activity shows it', async () => {
+  test('a card purchase is captured and refunded, and the activity shows it', async () => {
     const wallet = await agent('list_wallets')
     const available = cents(fieldIn(wallet, 'balance.available'))
     expect(available).toBe(250_000)
@@ -118,7 +118,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
-  test('the wallet is read for that warning only if the service in this process did not tell that it has enough', async () => {
+  test('the wallet is read for that warning only if the service in this process did not report enough money', async () => {
     const { service, system, agentKey } = world
     const requests: string[] = []
     const carry: ApiTransport = (request, signal) => {
@@ -189,7 +189,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(fieldIn(revoked, 'effectiveStatus')).toBe('CANCELED')
   })
 
-  test('keys that are shown once are whole, and work', async () => {
+  test('keys that are shown once are complete, and work', async () => {
     const agentId = fieldIn(await agent('whoami'), 'agentId')
     const newKeys = [
       fieldIn(await owner('create_agent_key', { agentId }), 'agentKey'),
@@ -198,7 +198,7 @@ onEachDatabase('with the texts alone', (database) => {
     for (const key of newKeys) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('a list returns ten records by default or as many as limit says, and the cursor of the next page', async () => {
+  test('a list returns ten records, or as many as limit allows, and the cursor of the next page', async () => {
     for (let made = 0; made < 12; made++) await world.issueCard()
     const first = await agent('list_agent_cards')
     expect(rowsOf(first)).toHaveLength(10)

@@ -56,7 +56,7 @@ describe('a host that drops bounds, formats and defaults', () => {
   const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
   dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
 
-  test.each(tools)('still finds them in the descriptions of $title', ({ tool }) => {
+  test.each(tools)('still finds their values in the description of $title', ({ tool }) => {
     for (const [path, schema] of within(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
         expect(schema.description, `${path} ${keyword}`).toMatch(patternFor[keyword]?.(schema[keyword]) ?? /never/)
@@ -150,7 +150,7 @@ describe("OpenAI's strict functions", () => {
     ['free keys', { type: 'object', additionalProperties: { type: 'string' } }],
     ['an object of anything', { type: 'object' }],
     ['another keyword', { type: 'string', contentEncoding: 'base64' }],
-  ])('a converter would stop at %s', (_, property) => {
+  ])('a converter would reject %s', (_, property) => {
     const schema = { type: 'object', properties: { property }, additionalProperties: false }
     expect(() => strict(schema as Schema, '')).toThrow()
   })
@@ -215,7 +215,7 @@ describe('a host that validates arguments before it sends them', () => {
 
   const ofAmounts = tools.filter(({ operation }) => taken(operation).properties?.currency !== undefined)
 
-  test.each(ofAmounts)('sends $title with a currency as over REST, or without', ({ tool, operation }) => {
+  test.each(ofAmounts)('can send $title with the currency, like over REST, or without', ({ tool, operation }) => {
     const { properties = {}, required = [] } = taken(operation)
     const requiredFields = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
     const input = Object.fromEntries(requiredFields.map(([name, property]) => [name, filled(property)]))
@@ -243,7 +243,7 @@ describe('the text sent to a model with every request', () => {
     expect(total, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(2_950)
   })
 
-  test('says whether money is real in tools that move it', () => {
+  test('says whether the money is real in each tool that moves money', () => {
     const described = (environment: Environment, name: string) =>
       toolList(everyTool(environment)).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
@@ -260,7 +260,7 @@ test('a fraction above 0 is not described as a whole number', () => {
   expect(when?.properties.probability).toMatchObject({ description: expect.stringMatching(/; at most 1$/) })
 })
 
-test('a card works at any merchant of the sandbox, as its tool says', async () => {
+test('in the sandbox a card works at any merchant, and its tool says so', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
   expect(offered?.tool.description).toContain('any in the sandbox')
   const world = await createWorld(sqlite)
@@ -287,7 +287,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
     return structuredContent?.data.attributes.tags
   }
 
-  test('are a list of keys and values, as the schema says, or the object that the API takes', async () => {
+  test('may be a list of keys and values, like in the schema, or an object, like in the API', async () => {
     expect(
       await tagsOf({
         tags: [
@@ -319,7 +319,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
   })
 
   test.each([
-    ['an entry that is none', [{ key: 'team' }], /tags\.0 must be \{key, value\}; got/],
+    ['an entry without a value', [{ key: 'team' }], /tags\.0 must be \{key, value\}; got/],
     ['an entry with more', [{ key: 'team', value: 'blue', more: 1 }], /tags\.0 must be \{key, value\}; got/],
     ['nothing', [null], /tags\.0 must be \{key, value\}; got null/],
     [
@@ -330,7 +330,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
       ],
       /tags\.1 repeats the key "a"/,
     ],
-    ['a value that is not a text', [{ key: 'a', value: 1 }], /tags/],
+    ['a value that is not a string', [{ key: 'a', value: 1 }], /tags/],
   ])('that are invalid are refused: %s', async (_, tags, words) => {
     const refused = await connection.host.callTool('create_wallet', { displayName: 'Travel', tags })
     expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(words) })

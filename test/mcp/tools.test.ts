@@ -53,7 +53,7 @@ describe.each(environments)('the tools of %s', (environment) => {
     expect(average, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(135)
   })
 
-  test('are those of the environment in the order of the catalogue, created once', () => {
+  test('belong to the environment, are in the order of the catalogue, and are created once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
     expect(toolList(everyTool(environment)).map(({ name }) => name)).toEqual(names)
     expect(operationsOf(everyTool(environment)).map(({ name }) => name)).toEqual(names)

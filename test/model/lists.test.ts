@@ -10,7 +10,7 @@ import { listsOf } from './lists.ts'
 import { passTo, perform, start } from './run.ts'
 import type { Side } from './state.ts'
 
-onEachDatabase('lists and a model of them', (database) => {
+onEachDatabase('the lists of the service and of the model', (database) => {
   let world: World
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ onEachDatabase('lists and a model of them', (database) => {
     await world.drop()
   })
 
-  test('agree after any actions, however they are filtered and paged', async () => {
+  test('are equal after any actions, with any filter and page size', async () => {
     // Most actions are by one party, so that its lists grow long.
     const side = fc.constantFrom<Side[]>(0, 0, 0, 0, 0, 0, 0, 1)
     const actions = fc.array(fc.tuple(side, anyAction), { minLength: 30, maxLength: 50, size: 'max' })

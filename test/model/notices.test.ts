@@ -57,7 +57,7 @@ const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
 const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   { name: 'pays twice', history: [pay(100)], fault: sendTwice(/\/payments$/) },
   {
-    name: 'asks nobody about a payment beyond a limit',
+    name: 'requests no approval for a payment above a limit',
     history: [pay(600)],
     fault: alterAnswers('POST', /\/payments$/, (text) => text.replace('IN_REVIEW', 'COMPLETED')),
   },
@@ -74,7 +74,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: sendTwice(/\/complete-claim$/),
   },
   {
-    name: 'cancels a payment, and keeps its money',
+    name: 'cancels a payment without returning the money',
     history: [pay(100, 1), { type: 'cancel', pick }],
     fault: onlySaid('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
   },
@@ -101,12 +101,12 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: alterAnswers('GET', /\/subscriptions\/[^/]+\/payments$/, (text) => text.replace('"paid"', '"scheduled"')),
   },
   {
-    name: 'goes on collecting after a cancel',
+    name: 'keeps collecting after a subscription is canceled',
     history: [...subscribed, { type: 'cancelSubscription', pick }, daysLater(8)],
     fault: onlySaid('POST', /\/subscriptions\/[^/]+\/cancel$/),
   },
   {
-    name: 'forgets that a payment was missed',
+    name: 'does not report a missed payment',
     history: [...subscribed, { type: 'changeCard', pick, card: 'declines', ahead: undefined }, daysLater(13)],
     fault: alterAnswers('GET', /\/subscriptions$/, (text) =>
       text.replace(/"missedPayments":\[[^\]]+\]/, '"missedPayments":[]'),
@@ -118,12 +118,12 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: sendTwice(/\/fulfill$/),
   },
   {
-    name: 'keeps a request open that was declined',
+    name: 'keeps a declined request open',
     history: [askAction, { type: 'playPayer', pick, answer: 'decline' }],
     fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
   },
   {
-    name: 'lets a request stay open for ever',
+    name: 'never lets a request expire',
     history: [askAction, daysLater(30)],
     fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
   },
@@ -133,7 +133,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
   },
   {
-    name: 'announces another day for a deposit',
+    name: 'announces the wrong day for a deposit',
     history: at('deposit'),
     fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) =>
       text.replace(/"expectedAvailableAt":"(.{8})../, '"expectedAvailableAt":"$131'),
@@ -146,12 +146,12 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: onlySaid('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
   },
   {
-    name: 'does not take back a deposit that the bank returned',
+    name: 'keeps the money of a deposit that the bank returned',
     history: at('deposit', 'settle', 'return'),
     fault: onlySaid('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
   },
   {
-    name: 'repeats an action for a request with the same idempotency key',
+    name: 'carries out an action twice for one idempotency key',
     history: Array.from({ length: 4 }, () => pay(100)),
     fault: (fetch) => {
       const seen = new Set<string | null>()

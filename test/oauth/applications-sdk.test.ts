@@ -68,23 +68,26 @@ test('the SDK’s PrivateKeyJwtProvider signs in, and the host buys a card', asy
   expect(data.attributes.status).toBe('active')
 })
 
-test.each(['secret', 'key'])('login --client-credentials stores the path of the %s, and renews by it', async (kind) => {
-  const proofFile = join(directory, kind)
-  const credentialOptions = kind === 'secret' ? await withSecretIn(proofFile) : await keyedIn(proofFile)
-  const system = fakeSystem({ now: Date.now() })
-  const store = createTokenStore({ directory: join(directory, `of-${kind}`), system })
-  const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
-  await signInAsApplication(options, credentialOptions)
-  const text = readFileSync(store.path, 'utf8')
-  expect(JSON.parse(text).logins[served.url]).toMatchObject({ ...credentialOptions, refreshToken: null })
-  expect(text).not.toContain(readFileSync(proofFile, 'utf8').trim())
-  const credential = createStoredCredential(options)
-  const first = await credential()
-  expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
-  system.pass(14 * 60_000)
-  const second = await credential()
-  expect(second).not.toBe(first)
-})
+test.each(['secret', 'key'])(
+  'login --client-credentials stores the path of the %s, and renews its token with that file',
+  async (kind) => {
+    const proofFile = join(directory, kind)
+    const credentialOptions = kind === 'secret' ? await withSecretIn(proofFile) : await keyedIn(proofFile)
+    const system = fakeSystem({ now: Date.now() })
+    const store = createTokenStore({ directory: join(directory, `of-${kind}`), system })
+    const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
+    await signInAsApplication(options, credentialOptions)
+    const text = readFileSync(store.path, 'utf8')
+    expect(JSON.parse(text).logins[served.url]).toMatchObject({ ...credentialOptions, refreshToken: null })
+    expect(text).not.toContain(readFileSync(proofFile, 'utf8').trim())
+    const credential = createStoredCredential(options)
+    const first = await credential()
+    expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
+    system.pass(14 * 60_000)
+    const second = await credential()
+    expect(second).not.toBe(first)
+  },
+)
 
 async function withSecretIn(proofFile: string) {
   const { clientId, clientSecret } = await registered()

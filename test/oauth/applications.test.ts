@@ -76,7 +76,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     return { application, publicKey, claims, signed, present }
   }
 
-  test('gets a token as one agent by its secret, in the body or by Basic, and buys a card', async () => {
+  test('gets a token for one agent with its secret, in the body or a Basic header, and buys a card', async () => {
     const application = await registered()
     expect(application).toMatchObject({ authentication: 'client_secret', status: 'ACTIVE', lastUsedAt: null })
     expect(application.clientSecret).toMatch(/^cs_ntl_sandbox_[\w-]{43}$/)
@@ -105,7 +105,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(listed).toMatchObject({ id: application.id, attributes: { clientId, lastUsedAt: expect.any(String) } })
   })
 
-  test('stays registered over a reset of the sandbox, and signs in again', async () => {
+  test('is still registered after a reset of the sandbox, and can sign in again', async () => {
     const application = await registered()
     ok(await world.send('POST', '/simulations/reset', { key: world.apiKey }))
     const { status, json } = await withSecret(application)
@@ -115,7 +115,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(listed.map(({ id }: { id: string }) => id)).toEqual([application.id])
   })
 
-  test('gets a token by private_key_jwt, by each announced kind of signature', async () => {
+  test('gets a token by private_key_jwt with each announced signature algorithm', async () => {
     for (const alg of ['ES256', 'EdDSA', 'PS256', 'RS256']) {
       const { signed, present, application } = await keyed(alg)
       expect(application).toMatchObject({ authentication: 'private_key_jwt', clientSecret: null })
@@ -142,7 +142,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(await refusals()).toEqual(['invalid_target', 'invalid_scope'])
   })
 
-  test('is narrowed and revoked at once, by operations', async () => {
+  test('loses scopes or its access at once when an operation removes them', async () => {
     const application = await registered()
     const key = String((await withSecret(application)).json.access_token)
     const path = `/applications/${application.id}`
@@ -174,7 +174,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect(await connections.list(user)).toEqual([])
   })
 
-  test('ends with its agent', async () => {
+  test('loses its access when its agent is deleted', async () => {
     const { id } = ok(await world.post('/agents', { name: 'Clerk' }, { key: world.apiKey })).json.data
     const { data } = ok(await postApplication(world, id)).json
     const application = { id: data.id, ...data.attributes } as Registered
@@ -216,7 +216,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expectRefusal(await postApplication(world, agentId, { publicKeys }), 'invalid_value', { source })
   })
 
-  test('a key that no assertion can be checked with is refused, and named', async () => {
+  test('an unusable key is refused, and the error names the key', async () => {
     const { application, publicKey } = await keyed()
     const good = await exportJWK(publicKey)
     const { publicKey: small } = generateKeyPairSync('rsa', { modulusLength: 1024 })
@@ -284,7 +284,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expect((await present(await signed({ nbf: now + 15 }))).status).toBe(200)
   })
 
-  test('a new key works at once, and the previous one no longer', async () => {
+  test('a new key works at once, and the previous key stops working', async () => {
     const { application, signed, present } = await keyed()
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
     const attributes = { publicKeys: [await exportJWK(publicKey)] }
@@ -296,7 +296,7 @@ onEachDatabase('an application that signs in by itself', (database) => {
     expectRefusal(await world.send('PATCH', path, { key: world.apiKey, attributes }), 'conflict')
   })
 
-  test('no other client can get a token by itself, get a secret, or register with a key', async () => {
+  test('no other client can sign in by itself, get a secret, or register with a key', async () => {
     const register = async (metadata: object) => {
       const body = JSON.stringify({ redirect_uris: ['https://app.example/'], ...metadata })
       const headers = { 'content-type': 'application/json' }

@@ -57,7 +57,7 @@ onEachDatabase('a company’s host', (database) => {
     }
   })
 
-  test('login --enterprise stores the paths of its secrets, and renews with another assertion', async () => {
+  test('login --enterprise stores the paths of its secrets, and renews its token with a new assertion', async () => {
     const trusted = await trustHost(served, company, email)
     const { clientId, clientSecret } = trusted
     const [proofFile, idTokenFile] = [join(directory, 'secret'), join(directory, 'id-token')]
@@ -82,7 +82,7 @@ onEachDatabase('a company’s host', (database) => {
     await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })
   })
 
-  test('login --enterprise sends the ID token over https only, or to this machine', async () => {
+  test('login --enterprise sends the ID token only over https, or to this machine', async () => {
     const idTokenFile = join(directory, 'token-of-nobody')
     writeFileSync(idTokenFile, 'none')
     const store = createTokenStore({ directory: join(directory, 'no-logins'), system: fakeSystem({ now: Date.now() }) })

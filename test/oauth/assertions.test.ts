@@ -128,7 +128,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
   })
 
-  test('changing or ending the trust ends its tokens at once', async () => {
+  test('changing or revoking a trusted issuer ends its tokens at once', async () => {
     const issuer = await addTrustedIssuer()
     const path = `/trusted-issuers/${issuer.id}`
     const token = async () => String((await present(issuer, await signAssertion(issuer))).json.access_token)
@@ -210,8 +210,8 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       'no subject': await signAssertion(issuer, { sub: undefined }),
       'a subject that maps to no agent': await signAssertion(issuer, { sub: 'somebody else' }),
       'an untrusted issuer, signed with the trusted key': await signAssertion(issuer, { iss: 'https://evil.example' }),
-      'another key under the same name': await signAssertion(issuer, {}, { key: strange.privateKey }),
-      'a key that the assertion brings along': await signAssertion(
+      'another key with the same key id': await signAssertion(issuer, {}, { key: strange.privateKey }),
+      'a key inside the assertion itself': await signAssertion(
         issuer,
         {},
         { key: strange.privateKey, header: { kid: 'strange', jwk: strange.jwk, jku: 'https://evil.example/jwks' } },
@@ -252,7 +252,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect((await present(issuer, await signAssertion(issuer, { iat: now + 15, nbf: now + 15 }))).status).toBe(200)
   })
 
-  test('a new key works, and the previous one no longer', async () => {
+  test('a new key works, and the previous key stops working', async () => {
     const issuer = await addTrustedIssuer()
     expect((await present(issuer, await signAssertion(issuer))).status).toBe(200)
     const old = keys
@@ -266,7 +266,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     })
   })
 
-  test('unreadable or invalid keys sign nobody in', async () => {
+  test('nobody can sign in while the keys are unreadable or invalid', async () => {
     const issuer = await addTrustedIssuer()
     const shared = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64url')
     const answers: Record<string, () => Response> = {
@@ -331,7 +331,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(requestedUrls).toEqual([])
   })
 
-  test('keys are read from the public internet only, or from this machine', async () => {
+  test('keys are read only from the public internet or from this machine', async () => {
     for (const jwksUri of ['https://10.0.0.1/jwks', 'http://idp.example/jwks', 'https://metadata.internal/', 'jwks']) {
       const source = { pointer: '/data/attributes/jwksUri' }
       expectRefusal(await postIssuer(world, agentId, { jwksUri }), 'invalid_value', { status: 422, source })

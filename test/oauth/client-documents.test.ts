@@ -82,7 +82,7 @@ describe('applications with metadata documents', () => {
   const statusOf = async (clientId: string) =>
     (await openBrowser(running).get((await authorizationUrl(applicationWithId(clientId))).url)).status
 
-  test('connect and refresh, and their documents are fetched once', async () => {
+  test('connect and refresh, and each document is fetched only once', async () => {
     await start()
     const application = applicationWithId(`${siteAddress}/client.json`)
     const attempt = await authorizationUrl(application)
@@ -106,7 +106,7 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).toEqual(['/client.json'])
   })
 
-  test('are refused if their document is wrong', async () => {
+  test('are refused if their document is invalid', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/another.json`)).toBe(200)
     const wrong = [...Object.keys(documents), ...Object.keys(answers)]
@@ -132,7 +132,7 @@ describe('applications with metadata documents', () => {
     expect(written).toBeLessThan(2000)
   })
 
-  test('need an ordinary https address, or nothing is fetched', async () => {
+  test('must have an ordinary https address; no other is fetched', async () => {
     await start()
     for (const id of [
       'http://app.example/client.json',
@@ -200,7 +200,7 @@ describe('a document that an application publishes', () => {
     return oauth.processRefreshTokenResponse(server, client, await request)
   }
 
-  test('is kept over a restart, for sign-ins while it is fresh, and for refreshes forever', async () => {
+  test('is kept after a restart: for sign-ins while it is fresh, and for refreshes forever', async () => {
     await start({ 'cache-control': 'public, max-age=3600' })
     const application = await applicationOf(running)
     const attempt = await authorizationUrl(application)
@@ -219,7 +219,7 @@ describe('a document that an application publishes', () => {
     expect(site.requestedUrls).toHaveLength(2)
   })
 
-  test('if unreadable, the error page names it and suggests a fix, and it is logged once', async () => {
+  test('that is unreadable is named with a fix on the error page, and logged once', async () => {
     await start()
     reachable = false
     const page = await openAuthorizationPage(running)

@@ -47,13 +47,13 @@ describe('conformance', () => {
     return { code, text: printed.join('\n') }
   }
 
-  test('of the metadata', async () => {
+  test('the metadata passes', async () => {
     const { code, text } = await run(['--scenario', 'authorization-server-metadata-endpoint'])
     expect(text).toContain('Passed: 2/2, 0 failed, 0 warnings')
     expect(code).toBe(0)
   })
 
-  test('of the whole code flow, with a person at a browser', async () => {
+  test('the whole code flow passes, with a person at a browser', async () => {
     const registered = await fetch(`${listener.url}/oauth/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -61,7 +61,7 @@ describe('a device without a browser', () => {
     return browser.submit(page, { agent, agentName: '', decision }, new URL(page.url).pathname)
   }
 
-  test('is connected by a person who has one, and then acts as the agent', async () => {
+  test('is connected by a person in their own browser, and then acts as the agent', async () => {
     // This is the hosted connector's name for the scope.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
@@ -92,7 +92,7 @@ describe('a device without a browser', () => {
     expect((await poll(code)).json.scope).toBe('payments:read payments:write cards:agent customers:read')
   })
 
-  test('learns that the person refused, on either page', async () => {
+  test('learns that the person refused on either page', async () => {
     const browser = openBrowser(world)
     const denied = await begin()
     const denial = await decide(browser, await enter(browser, denied), 'deny')
@@ -106,7 +106,7 @@ describe('a device without a browser', () => {
     expect(await poll(stopped)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
   })
 
-  test('learns that the code has expired, which is then useless', async () => {
+  test('learns that its code has expired, and the code no longer works', async () => {
     const code = await begin()
     vi.setSystemTime(Date.now() + 601_000)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'expired_token' } })
@@ -139,7 +139,7 @@ describe('a device without a browser', () => {
     },
   )
 
-  test('has its code read however it is typed, and confirmed even if it is in the address', async () => {
+  test('gets a code that a person may type in any form, and must confirm even if the address contains it', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     const user_code = ` ${code.user_code.replace('-', '').toLowerCase()} `
@@ -149,7 +149,7 @@ describe('a device without a browser', () => {
     expect(await poll(code)).toMatchObject({ json: { error: 'authorization_pending' } })
   })
 
-  test('is not connected by a form of another browser or without its token', async () => {
+  test('is not connected by a form from another browser or without its token', async () => {
     const code = await begin()
     const [browser, other] = [openBrowser(world), openBrowser(world)]
     await other.get(code.verification_uri)
@@ -178,7 +178,7 @@ describe('a device without a browser', () => {
     expect(await poll(await begin(), form)).toMatchObject({ status, json: { error } })
   })
 
-  test('is not polled for by another client, and needs a registration for this flow', async () => {
+  test('is the only client that can poll for its code, and must be registered for this flow', async () => {
     const code = await begin()
     const { client } = await createApplication(world, {
       redirect_uris: [],
@@ -210,7 +210,7 @@ describe('a device without a browser', () => {
     expect(await poll(code)).toMatchObject({ status: 200 })
   })
 
-  test('has its codes tried at most 60 times a minute from an address, and never without the form’s token', async () => {
+  test('gets a code that an address can guess at most 60 times a minute, and only with the form’s token', async () => {
     const code = await begin()
     const at = (address: string) => ({
       service: {

@@ -27,15 +27,15 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'a request as it should be': { run: asking({}), outcome: 'asks' },
+  'a valid request': { run: asking({}), outcome: 'asks' },
   'without a state': { run: asking({ state: null }), outcome: 'asks' },
-  'with a scope that nobody knows': { run: asking({ scope: `${scope} everything` }), outcome: 'asks' },
+  'with an unknown scope': { run: asking({ scope: `${scope} everything` }), outcome: 'asks' },
   'without PKCE': {
     run: asking({ code_challenge: null, code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
   'with plain PKCE': { run: asking({ code_challenge_method: 'plain' }), outcome: 'back with invalid_request' },
-  'with PKCE of no method, which is plain': {
+  'with PKCE without a method, which means plain': {
     run: asking({ code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
@@ -63,7 +63,7 @@ const cases: Record<string, Case> = {
       'javascript:alert(1)',
     ].map((redirect_uri) => [`redirect to ${redirect_uri}`, { run: asking({ redirect_uri }), outcome: 'page 400' }]),
   ),
-  'an error is not told to a redirect that is not registered': {
+  'an error does not go to an unregistered redirect address': {
     run: asking({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
     outcome: 'page 400',
   },
@@ -76,7 +76,7 @@ const cases: Record<string, Case> = {
     ]),
   ),
   'nobody may be asked': { run: asking({ prompt: 'none' }), outcome: 'back with login_required' },
-  'a resource that nobody knows': {
+  'an unknown resource': {
     run: asking({ resource: 'https://elsewhere.example' }),
     outcome: 'back with invalid_target',
   },
@@ -91,7 +91,7 @@ const cases: Record<string, Case> = {
     outcome: 'access_denied',
   },
 
-  'a code as it should be': { run: presenting({}), outcome: '200' },
+  'a valid code': { run: presenting({}), outcome: '200' },
   'the whole flow': {
     run: async (side) => String((await connected(side)).scope),
     outcome: 'cards:agent',
@@ -100,7 +100,7 @@ const cases: Record<string, Case> = {
     run: async (side) => (await connected(side, { state: null })).token_type,
     outcome: 'bearer',
   },
-  'the whole flow with a scope that nobody knows': {
+  'the whole flow with an unknown scope': {
     run: async (side) => String((await connected(side, { scope: `${scope} everything` })).scope),
     outcome: 'cards:agent',
   },
@@ -131,11 +131,11 @@ const cases: Record<string, Case> = {
     run: presenting(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
   },
-  'a code for a resource that nobody knows': {
+  'a code for an unknown resource': {
     run: presenting({ resource: 'https://elsewhere.example' }),
     outcome: '400 invalid_target',
   },
-  'a code after its minute': {
+  'an expired code': {
     run: async (side) => {
       const { code, verifier } = await allowed(side)
       vi.setSystemTime(Date.now() + 61_000)
@@ -144,7 +144,7 @@ const cases: Record<string, Case> = {
     },
     outcome: '400 invalid_grant',
   },
-  'a code for the second time, which ends what came of it': {
+  'a code for the second time, which revokes the tokens from the first time': {
     run: async (side) => {
       const { back, verifier, code, state } = await allowed(side)
       const checks = { pkceCodeVerifier: verifier, expectedState: String(state) }
@@ -156,14 +156,14 @@ const cases: Record<string, Case> = {
     outcome: '400 invalid_grant, 400 invalid_grant',
   },
 
-  'a refresh as it should be': { run: refreshing({}), outcome: '200' },
+  'a valid refresh': { run: refreshing({}), outcome: '200' },
   'a refresh for less': { run: refreshing({ scope: 'cards:agent' }), outcome: '200' },
   'a refresh for more': { run: refreshing({ scope: `${scope} openid` }), outcome: '400 invalid_scope' },
   'a refresh for another resource': {
     run: refreshing(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
   },
-  'a refresh for a resource that nobody knows': {
+  'a refresh for an unknown resource': {
     run: refreshing({ resource: 'https://elsewhere.example' }),
     outcome: '400 invalid_target',
   },
@@ -171,7 +171,7 @@ const cases: Record<string, Case> = {
     run: refreshing(({ other }) => ({ client_id: idOf(other) })),
     outcome: '400 invalid_grant',
   },
-  'a refresh with a text of nobody': {
+  'a refresh with an unknown token': {
     run: refreshing({ refresh_token: 'r'.repeat(43) }),
     outcome: '400 invalid_grant',
   },
@@ -182,7 +182,7 @@ const cases: Record<string, Case> = {
     },
     outcome: '400 invalid_grant',
   },
-  'a refresh for the second time, which ends the newer one too': {
+  'a refresh for the second time, which revokes the newer token too': {
     run: async (side) => {
       const refresh_token = String((await connected(side)).refresh_token)
       const next = await client.refreshTokenGrant(side.application, refresh_token)
@@ -217,7 +217,7 @@ const cases: Record<string, Case> = {
       },
     ]),
   ),
-  'the grant of applications, by another client': {
+  'client credentials of a client that may not use them': {
     run: (side) => token(side, { grant_type: 'client_credentials', scope }),
     outcome: '400 invalid_request',
     plain: { outcome: '400 unsupported_grant_type', why: 'It has no applications that sign in by themselves.' },
@@ -240,7 +240,7 @@ const cases: Record<string, Case> = {
   },
 }
 
-describe('this service and a plain oidc-provider answer alike', () => {
+describe('this service and a plain oidc-provider give the same answers', () => {
   let ours: Side
   let plain: Side
 

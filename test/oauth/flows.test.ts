@@ -51,7 +51,7 @@ onEachDatabase('OAuth', (database) => {
     expect(created.json.errors[0]).toMatchObject({ code: 'forbidden' })
   })
 
-  test('a person creates an agent on the spot, once, however often the button is pressed', async () => {
+  test('a person creates an agent while connecting, and only one even if the button is pressed several times', async () => {
     const browser = openBrowser(world)
     const application = await createApplication(world)
     const attempt = await authorizationUrl(application)
@@ -80,7 +80,7 @@ onEachDatabase('OAuth', (database) => {
     })
   })
 
-  test('an agent that connects again can be another one', async () => {
+  test('an application that connects again can act as another agent', async () => {
     const browser = openBrowser(world)
     const first = await connect(world, { browser })
     const second = await connect(world, {
@@ -93,7 +93,7 @@ onEachDatabase('OAuth', (database) => {
     expect(one.grantId).not.toBe(two.grantId)
   })
 
-  test('a connection lacks scopes that it did not request, learns which it needs, and can be extended', async () => {
+  test('a connection without a needed scope learns which one it needs, and can be extended', async () => {
     const { application, browser, tokens } = await connect(world, { scope: 'payments:read offline_access' })
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     const refused = await world.post('/agent-cards', card, { key: tokens.access_token })
@@ -106,7 +106,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await whoami(more.tokens.access_token)).grantId).toBe((await whoami(tokens.access_token)).grantId)
   })
 
-  test("the hosted connector's names of scopes are understood", async () => {
+  test("the hosted connector's names for scopes are accepted", async () => {
     const scope = 'payments:move customers:invite agents:operate external-accounts:link offline_access'
     const { application, tokens } = await connect(world, { scope })
     const granted = ['cards:agent', 'customers:write', 'external-accounts:link', 'payments:write']
@@ -120,7 +120,7 @@ onEachDatabase('OAuth', (database) => {
     expect(less.scope).toBe('cards:agent')
   })
 
-  test('refreshing rotates; a token used twice ends the connection', async () => {
+  test('each refresh replaces the token; a token used twice ends the connection', async () => {
     const { application, tokens } = await connect(world)
     const { server, client } = application
     const refresh = async (token: string) => {
@@ -190,7 +190,7 @@ onEachDatabase('OAuth', (database) => {
     expectRefusal(await world.get('/whoami', { key: exchanged.access_token }), 'unauthenticated')
   })
 
-  test('grants, sessions, clients and keys outlive the process', async () => {
+  test('grants, sessions, clients and keys survive a restart', async () => {
     const { application, browser, tokens } = await connect(world)
     const { createService } = await import('../../src/service/service.ts')
     const { store, system } = world
@@ -212,7 +212,7 @@ onEachDatabase('OAuth', (database) => {
     expect(page.text).toContain('Test Host')
   })
 
-  test('the database holds nothing that a bearer could present', async () => {
+  test('the database contains no usable token', async () => {
     const { browser, tokens, back } = await connect(world)
     const code = new URL(back.url).searchParams.get('code')
     const rows = await world.store.transaction(async ({ db }) =>
@@ -296,7 +296,7 @@ describe('discovery', () => {
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  test('refusals of the authorization server are passed on', async () => {
+  test('error answers of the authorization server are passed on', async () => {
     const app = new Hono()
     const refusal = { error: 'temporarily_unavailable' }
     const handle = (_request: IncomingMessage, response: ServerResponse) =>

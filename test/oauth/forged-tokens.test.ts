@@ -30,34 +30,34 @@ const forged: Record<string, Make> = {
   'HS256 with an empty kid': (forger) => forger.sign({}, { kid: '' }, encoded(String(forger.own.x))),
   'RS256 with another key': async (forger) => forger.sign({}, {}, await foreignKey('RS256')),
   'ES256 with another key': async (forger) => forger.sign({}, {}, await foreignKey('ES256')),
-  'another key that it brings along': async (forger) => {
+  'another key in its header': async (forger) => {
     const key = await foreignKey('ES256')
     return forger.sign({}, { jwk: key.jwk }, key)
   },
-  'another key that it says where to fetch': async (forger) =>
+  'another key at an address in its header': async (forger) =>
     forger.sign({}, { jku: 'https://evil.example/keys', kid: 'evil' }, await foreignKey('ES256')),
   'a kid of nobody': (forger) => forger.sign({}, { kid: 'nobody' }),
-  'a header that must be understood': ({ claims, own }) =>
+  'an unknown critical header': ({ claims, own }) =>
     unsigned({ alg: 'ES256', typ: 'at+jwt', kid: own.kid, crit: ['evil'], evil: true }, claims, 'A'.repeat(86)),
-  'another payload below the signature': async (forger) => {
+  'another payload under the same signature': async (forger) => {
     const [header, , signature] = (await forger.sign()).split('.')
     const payload = Buffer.from(JSON.stringify({ ...forger.claims, scope: 'account:read' })).toString('base64url')
     return [header, payload, signature].join('.')
   },
   'a signature of zeros': async (forger) => (await forger.sign()).replace(/[^.]+$/, 'A'.repeat(86)),
   'no signature': async (forger) => (await forger.sign()).replace(/[^.]+$/, ''),
-  'its end in the past': (forger) => forger.sign({ exp: nowSeconds() - 1 }),
+  'an expiry in the past': (forger) => forger.sign({ exp: nowSeconds() - 1 }),
   'its end now': (forger) => forger.sign({ exp: nowSeconds() }),
   'no end': (forger) => forger.sign({ exp: undefined }),
-  'an end that is not a number': (forger) => forger.sign({ exp: '9999999999' }),
-  'not valid before a minute': (forger) => forger.sign({ nbf: nowSeconds() + 60 }),
+  'an expiry that is not a number': (forger) => forger.sign({ exp: '9999999999' }),
+  'valid only in a minute': (forger) => forger.sign({ nbf: nowSeconds() + 60 }),
   'no time of issue': (forger) => forger.sign({ iat: undefined }),
   'another audience': (forger) => forger.sign({ aud: 'https://elsewhere.example' }),
-  'an audience with a slash more': (forger) => forger.sign({ aud: `${address}/` }),
+  'an audience with an extra slash': (forger) => forger.sign({ aud: `${address}/` }),
   'an audience below ours': (forger) => forger.sign({ aud: `${address}/mcp/other` }),
   'no audience': (forger) => forger.sign({ aud: undefined }),
   'another issuer': (forger) => forger.sign({ iss: 'https://elsewhere.example' }),
-  'an issuer with a slash more': (forger) => forger.sign({ iss: `${address}/` }),
+  'an issuer with an extra slash': (forger) => forger.sign({ iss: `${address}/` }),
   'no issuer': (forger) => forger.sign({ iss: undefined }),
   'the type of an ID token': (forger) => forger.sign({}, { typ: 'JWT' }),
   'no type': (forger) => forger.sign({}, { typ: undefined }),
@@ -69,40 +69,40 @@ const forged: Record<string, Make> = {
 const strict: Record<string, { make: Make; why: string }> = {
   'several audiences': {
     make: (forger) => forger.sign({ aud: [address, `${address}/mcp`] }),
-    why: 'Whoever else it is for could use it here.',
+    why: 'The other audience could use the token here.',
   },
   'another audience besides': {
     make: (forger) => forger.sign({ aud: [`${address}/mcp`, 'https://elsewhere.example'] }),
-    why: 'The same, and that one is a stranger.',
+    why: 'The other audience, a stranger, could use the token here.',
   },
-  'a time of issue in the future': {
+  'issued in the future': {
     make: (forger) => forger.sign({ iat: nowSeconds() + 60, exp: nowSeconds() + 120 }),
-    why: 'No token of ours is of the future.',
+    why: 'The service issues no token with a future date.',
   },
-  'a longer life than tokens have': {
+  'a longer lifetime than any token of the service': {
     make: (forger) => forger.sign({ iat: nowSeconds() - 3600, exp: nowSeconds() + 3600 }),
-    why: 'No token of ours lives for two hours.',
+    why: 'The service issues no token for two hours.',
   },
   'no grant': { make: (forger) => forger.sign({ grant_id: undefined }), why: 'Grants are ours.' },
   'a grant of nobody': {
     make: (forger) => forger.sign({ grant_id: `ogr_${'0'.repeat(32)}` }),
-    why: 'A grant is looked up with each request.',
+    why: 'Each request checks that the grant exists.',
   },
   'the grant of another user': {
     make: (forger) => forger.sign({ sub: `usr_${'0'.repeat(32)}` }),
-    why: 'A token speaks for the user that its grant is of.',
+    why: 'A token belongs to the same user as its grant.',
   },
   'the grant of another application': {
     make: (forger) => forger.sign({ client_id: `ocl_${'0'.repeat(32)}` }),
-    why: 'And for the application.',
+    why: 'A token belongs to the same application as its grant.',
   },
 }
 
 /** Valid tokens. They prove that the other tokens are refused only for their defects. */
 const sound: Record<string, Make> = {
   'as it is': (forger) => forger.sign(),
-  'with its type in full': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),
-  'not valid before a minute ago': (forger) => forger.sign({ nbf: nowSeconds() - 60 }),
+  'with its full media type': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),
+  'valid since a minute ago': (forger) => forger.sign({ nbf: nowSeconds() - 60 }),
 }
 
 describe('access tokens', () => {
@@ -151,7 +151,7 @@ describe('access tokens', () => {
     expect([await accepts(token), await otherAccepts(token)]).toEqual([false, true])
   })
 
-  test('a refused token is refused at every entry point, with advice', async () => {
+  test('every entry point refuses a forged token, with advice', async () => {
     const strictly = Object.fromEntries(Object.entries(strict).map(([name, { make }]) => [name, make]))
     for (const [name, make] of Object.entries({ ...forged, ...strictly })) {
       const token = await make(forger)

@@ -54,7 +54,7 @@ onEachDatabase('a connection', (database) => {
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
-  test('that is revoked stops working at once: its token, its exchanged tokens, and the next refresh', async () => {
+  test('that is revoked ends at once: its token, its exchanged tokens and its refresh token stop working', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     for (const key of keys) expect(await statusOf(key)).toBe(200)
     await connections.revoke(user, await grantId())
@@ -71,7 +71,7 @@ onEachDatabase('a connection', (database) => {
     expect(await connections.list(user)).toEqual([])
   })
 
-  test('that is narrowed loses the removed scopes, and no refresh restores them', async () => {
+  test('that loses scopes does not get them back by a refresh', async () => {
     const keys = [connected.tokens.access_token, await exchanged()]
     await connections.narrow(user, await grantId(), ['payments:read'])
     const { access_token } = await refresh(connected.tokens.refresh_token)
@@ -85,7 +85,7 @@ onEachDatabase('a connection', (database) => {
     expect((await world.post('/agent-cards', card, { key: access_token })).status).toBe(403)
   })
 
-  test('is ended and narrowed by its own user only', async () => {
+  test('can be ended or limited only by its own user', async () => {
     const stranger = { ...user, id: `usr_${'0'.repeat(32)}` }
     const id = await grantId()
     await expect(connections.revoke(stranger, id)).rejects.toMatchObject({ code: 'not_found' })
@@ -95,7 +95,7 @@ onEachDatabase('a connection', (database) => {
     expect(await statusOf(connected.tokens.access_token)).toBe(200)
   })
 
-  test('ends with its agent', async () => {
+  test('ends when its agent is deleted', async () => {
     const browser = openBrowser(world)
     const other = await connect(world, { browser, choice: { agent: 'new', name: 'Short-lived' } })
     const { agentId } = await world.whoami(other.tokens.access_token)
@@ -106,7 +106,7 @@ onEachDatabase('a connection', (database) => {
     expect(await statusOf(connected.tokens.access_token)).toBe(200)
   })
 
-  test('lasts exactly a year, however often it is refreshed', async () => {
+  test('lasts exactly a year, even if it is refreshed', async () => {
     let { refresh_token } = connected.tokens
     for (let months = 0; months < 7; months++) {
       vi.setSystemTime(Date.now() + 50 * dayMs)

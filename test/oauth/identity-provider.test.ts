@@ -10,7 +10,7 @@ import { addUserToken } from '../support/world.ts'
 import { type Company, type Host, openCompany, signInAt, trustHost } from './company.ts'
 import { type Served, serveWorld } from './served.ts'
 
-onEachDatabase('the identity provider beside the sandbox', (database) => {
+onEachDatabase('the identity provider next to the sandbox', (database) => {
   let served: Served
   let company: Company
   let host: Host
@@ -68,7 +68,7 @@ onEachDatabase('the identity provider beside the sandbox', (database) => {
     expect(decodeJwt(String((await exchange()).access_token)).jti).not.toBe(claims.jti)
   })
 
-  test('it vouches for its own ID tokens only, and for nothing but this server', async () => {
+  test('it accepts only its own ID tokens, and issues assertions only for this server', async () => {
     const other = await trustHost(served, company, email)
     const assertion = String((await exchange()).access_token)
     const errors = async (change: Record<string, string>, by = host) => (await exchange(change, by)).error
@@ -86,7 +86,7 @@ onEachDatabase('the identity provider beside the sandbox', (database) => {
     expect(await errors({}, { ...host, clientSecret: other.clientSecret })).toBe('invalid_client')
   })
 
-  test('when a person is removed, or a host’s trust ended, it no longer vouches for anybody', async () => {
+  test('it issues no assertion for a removed person, or for a host whose trust was revoked', async () => {
     const { partyId } = await served.world.whoami()
     const { userId } = await addUserToken(served.world, partyId)
     const leaving = await trustHost(served, company, `${userId}@example.com`)
@@ -100,7 +100,7 @@ onEachDatabase('the identity provider beside the sandbox', (database) => {
     expect((await exchange(theirs, leaving)).error).toBe('invalid_client')
   })
 
-  test('only a host on this machine gets the person back, with PKCE', async () => {
+  test('it redirects the person only to a host on this machine that uses PKCE', async () => {
     const ask = async (change: Record<string, string>) => {
       const asked = { client_id: host.clientId, response_type: 'code', scope: 'openid', ...change }
       const response = await fetch(`${company.url}/authorize?${new URLSearchParams(asked)}`, { redirect: 'manual' })

@@ -69,7 +69,7 @@ describe('introspection', () => {
     }
   })
 
-  test('a token that was narrowed has fewer scopes; one that was ended, or has ended, none', async () => {
+  test('shows fewer scopes for a limited grant, and none after the token has ended', async () => {
     const { access_token, refresh_token } = connected.tokens
     const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow
@@ -102,7 +102,7 @@ describe('introspection', () => {
     expect((await ask(refresh_token)).json).not.toMatchObject({ active: true })
   })
 
-  test.each(['a.b.c', 'text', 'hashed:text', ''])('treats %j as no token', async (token) => {
+  test.each(['a.b.c', 'text', 'hashed:text', ''])('reports %j as inactive', async (token) => {
     const answer = await ask(token, world.apiKey, { client_id: connected.application.client.client_id })
     expect(answer.json).not.toMatchObject({ active: true })
     expect(answer.status).toBeLessThan(500)

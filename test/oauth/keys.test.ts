@@ -88,7 +88,7 @@ onEachDatabase('signing keys', (database) => {
     expect(await statusOf(await forger.sign(now, { kid: String(first) }))).toBe(401)
   })
 
-  test('are the same in all processes, which create a new one in time', async () => {
+  test('are the same in all processes, which create the next key in time', async () => {
     const stores = [world.store]
     if (database.name === 'postgres') stores.push(await openStore({ url: world.url, system }))
     const [one, two] = [another(stores[0] as Store), another(stores.at(-1) as Store)]
@@ -147,7 +147,7 @@ describe('signing keys', () => {
     expect(await ask((count) => `unknown ${count}`)).toBe(plain + 1)
   })
 
-  test('of another process are found when a token with one arrives', async () => {
+  test('of another process are found when a token that such a key signed arrives', async () => {
     const { application, tokens } = await connect(world)
     const other = another(world.store)
     expect(await statusOf(tokens.access_token, other)).toBe(200)

@@ -33,7 +33,7 @@ async function refusingProxy() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, targets }
 }
 
-describe('documents at addresses from strangers', () => {
+describe('documents at addresses that strangers choose', () => {
   test.each([
     '127.0.0.1',
     'localhost',

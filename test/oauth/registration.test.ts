@@ -33,7 +33,7 @@ describe('registration', () => {
     await world.drop()
   })
 
-  test('returns an id, and nothing secret', async () => {
+  test('returns an id and no secret', async () => {
     const { status, json } = await register(world, { ...minimal, client_name: 'A host', scope: 'account:read' })
     expect(status).toBe(201)
     expect(json).toMatchObject({
@@ -62,12 +62,15 @@ describe('registration', () => {
     ['native', ['http://localhost:1234/callback', 'https://app.example/callback']],
     ['native', ['com.example.app:/callback']],
     ['web', ['https://app.example/callback']],
-  ])('%s is the type of an application that is answered at %s, whatever it says', async (type, redirect_uris) => {
-    for (const typeFields of [{}, { application_type: 'web' }]) {
-      const { json } = await register(world, { redirect_uris, ...typeFields })
-      expect(json).toMatchObject({ application_type: type, redirect_uris })
-    }
-  })
+  ])(
+    'an application gets the type %s for the redirect address %s, whatever type it names',
+    async (type, redirect_uris) => {
+      for (const typeFields of [{}, { application_type: 'web' }]) {
+        const { json } = await register(world, { redirect_uris, ...typeFields })
+        expect(json).toMatchObject({ application_type: type, redirect_uris })
+      }
+    },
+  )
 
   test.each([
     [{}, 'invalid_redirect_uri'],
@@ -115,7 +118,7 @@ describe('registration', () => {
     expect((await register(world, minimal, stranger)).status).toBe(201)
   })
 
-  test('fetches nothing that an application names', async () => {
+  test('fetches no address that an application names', async () => {
     const requestedUrls: string[] = []
     const open = await openFetchingService(async (input) => {
       requestedUrls.push(String(input))

@@ -95,8 +95,8 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' 
 describe('the MCP endpoint as a resource server', () => {
   test.each([
     ['without a credential', undefined, false],
-    ['with one that nobody has', 'ak_ntl_sandbox_0123456789abcdef0123', true],
-    ['with a token that nobody signed', 'a.b.c', true],
+    ['with an unknown one', 'ak_ntl_sandbox_0123456789abcdef0123', true],
+    ['with an unsigned token', 'a.b.c', true],
   ])('tells a caller %s how to sign in', async (_, bearer, wasSent) => {
     const answer = await post(bearer, { id: 1, method: 'ping' })
     expect(answer.status).toBe(401)
@@ -114,7 +114,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect((await post(undefined, message, {}, `/mcp?access_token=${tokens.access_token}`)).status).toBe(401)
   })
 
-  test('shows each kind of credential its identity', async () => {
+  test('returns the identity of each kind of credential', async () => {
     const { partyId, agentId } = await world.whoami()
     const user = await addUserToken(world, partyId)
     const { tokens } = await connect(world, { choice: { agent: String(agentId) } })
@@ -138,7 +138,7 @@ describe('the MCP endpoint as a resource server', () => {
     })
   })
 
-  test('forwards no token that it receives: the API gets one of its own', async () => {
+  test('does not forward the token that it receives, but exchanges it for one for the API', async () => {
     const { tokens } = await connect(world)
     const { call } = await open(tokens.access_token)
     expect((await call('list_wallets')).json.result.isError).not.toBe(true)
@@ -160,7 +160,7 @@ describe('the MCP endpoint as a resource server', () => {
     expect((await post(mine.tokens.access_token, message, session)).status).toBe(200)
   })
 
-  test('a grant that is narrowed or ended ends at the next call of the session', async () => {
+  test('a change or end of the grant takes effect at the next call of a session', async () => {
     const { tokens } = await connect(world)
     const { call } = await open(tokens.access_token)
     const { userId, grantId } = (await call('whoami')).json.result.structuredContent.data.attributes

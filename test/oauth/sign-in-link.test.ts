@@ -16,7 +16,7 @@ onEachDatabase('a one-time link', (database) => {
     return { path: url.pathname + url.search, action: url.pathname, code: url.pathname.split('/').at(-1) ?? '' }
   }
 
-  test('signs in with proof, once, and continues to the page; opening it does not use it up', async () => {
+  test('signs a person in once and leads to the page; opening the link does not use it up', async () => {
     const { path, action } = await newLink()
     // Link previews may open the address several times.
     for (const _ of [1, 2]) {
@@ -41,7 +41,7 @@ onEachDatabase('a one-time link', (database) => {
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 410, 410])
   })
 
-  test('ends after ten minutes, and with the password', async () => {
+  test('expires after ten minutes, or when the password changes', async () => {
     const [first, second] = [await newLink(), await newLink()]
     site.world.system.pass(10 * minutes - 1)
     expect((await (await site.visitor()).open(first.path)).status).toBe(200)
@@ -53,7 +53,7 @@ onEachDatabase('a one-time link', (database) => {
     expect((await (await site.visitor()).post(third.action, { next: '/console' })).status).toBe(410)
   })
 
-  test('has 128 bits, of which only the hash is kept, and nothing is logged', async () => {
+  test('has 128 bits, is stored only as a hash, and is not logged', async () => {
     const { code, action } = await newLink()
     expect(Buffer.from(code, 'base64url')).toHaveLength(16)
     await (await site.visitor()).open(action)
@@ -64,7 +64,7 @@ onEachDatabase('a one-time link', (database) => {
     expect(site.world.logged.join('\n')).not.toContain(code)
   })
 
-  test("does not work from another site's form, and leads to no address from outside", async () => {
+  test("does not work from another site's form, and redirects to no other site", async () => {
     const { action } = await newLink()
     const visitor = await site.visitor()
     const foreign = await visitor.post(action, { next: '/console' }, { 'Sec-Fetch-Site': 'cross-site' })

@@ -113,7 +113,7 @@ onEachDatabase('signing in', (database) => {
     email = await begin(database)
   })
 
-  test('needs the right password; the address may be written as people do', async () => {
+  test('needs the right password, and accepts the email address in any case and with spaces', async () => {
     const right = await send('/sign-in', { email: ` ${email.toUpperCase()} `, password })
     expect([right.status, right.location, await opens(right)]).toEqual([303, '/console', true])
     for (const wrong of [`${password} `, password.toUpperCase(), password.slice(0, -1), 'x'.repeat(1000)]) {
@@ -140,7 +140,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is blocked at the address that strangers used, and nowhere else', async () => {
+  test('is blocked only at the network address that strangers used', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
     const tried = []
     for (let count = 0; count < 11; count++)
@@ -191,7 +191,7 @@ onEachDatabase('signing in', (database) => {
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
 
-  test("forgets a known browser after another user's sign-in there, and after a change of the password", async () => {
+  test('forgets a known browser after another user signs in there, or after the password changes', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const from = '192.0.2.1'
@@ -280,7 +280,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('stores a cheap hash only of a generated password, and a try takes as long as for others', async () => {
+  test('stores a cheap hash only for a generated password, and checks a password for as long as other hashes', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
     const password = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
@@ -315,7 +315,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...knownBrowser })).status).toBe(303)
   })
 
-  test('answers alike for an unknown person, after checking the password for as long', async () => {
+  test('gives an unknown person the same answer, after the same work', async () => {
     await addUser('without-password@example.com')
     const answers: Answer[] = []
     const hashes = countHashes()
@@ -331,7 +331,7 @@ describe('signing in', () => {
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })
 
-  test('with one click is for the sandbox on this machine only', async () => {
+  test('with one click is possible only in a sandbox on this machine', async () => {
     const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
     expect(await opens(await click())).toBe(true)
     const elsewhere = 'https://payments.example'
@@ -345,7 +345,7 @@ describe('signing in', () => {
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
 
-  test('with one click works at this machine only, whatever host name is used', async () => {
+  test('with one click works only at this machine, under any host name', async () => {
     const body = new URLSearchParams({ as: 'owner' })
     const press = (caller?: Caller) => {
       const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: sameOriginHeaders })
@@ -364,7 +364,7 @@ describe('signing in', () => {
     expect(await opens(answer)).toBe(false)
   })
 
-  test('sets a cookie that no script, no other site and no other host gets', async () => {
+  test('sets a cookie that no script, other site or other host can read', async () => {
     const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
     expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])
     const service = deployed({ publicUrl: () => 'https://payments.example' })
@@ -382,7 +382,7 @@ describe('signing in', () => {
     expect(await opens(answer)).toBe(false)
   })
 
-  test('ends by signing out, even for a kept cookie', async () => {
+  test('ends by signing out, and a copy of the cookie is useless too', async () => {
     const browser = openBrowser(world)
     await browser.submit(await browser.get('/sign-in'), { as: 'owner' }, '/sign-in')
     const page = await browser.get('/connections')

@@ -50,7 +50,7 @@ onEachDatabase('token exchange', (database) => {
     expectRefusal(await world.get('/customers', { key: token }), 'forbidden')
   })
 
-  test('gives a token for 15 minutes of real time, whatever the clock of the sandbox says', async () => {
+  test('gives a token for 15 minutes of real time, even if the clock of the sandbox is advanced', async () => {
     const token = await exchanged(world, world.agentKey)
     await world.post('/simulations/clock/advance', { seconds: 3_600 })
     expect((await world.get('/whoami', { key: token })).status).toBe(200)
@@ -64,7 +64,7 @@ onEachDatabase('token exchange', (database) => {
     expect(left).toHaveLength(0)
   })
 
-  test('ends immediately for a revoked key, whose tokens stay valid until they expire', async () => {
+  test('is refused at once for a revoked key, whose tokens stay valid until they expire', async () => {
     const { id, attributes } = await agentKey()
     const token = await exchanged(world, attributes.agentKey)
     await revokeKey(world, id)
@@ -116,7 +116,7 @@ onEachDatabase('token exchange', (database) => {
     expect(long).toMatchObject({ status: 413, json: { error: 'invalid_request' } })
   })
 
-  test('is for keys only: neither its own tokens nor a user’s are exchanged', async () => {
+  test('exchanges only keys, neither its own tokens nor those of users', async () => {
     const { partyId } = await world.whoami()
     const { token } = await addUserToken(world, partyId)
     for (const other of [token, await exchanged(world, world.agentKey)]) {

@@ -58,7 +58,7 @@ test('a bundle that cannot be packed fails the build', async () => {
   await expect(packBundle({ folder, file: join(directory, 'invalid.mcpb') })).rejects.toThrow('could not be packed')
 })
 
-test('starts with nothing installed, in a host without user settings', async () => {
+test('starts without any installed package, in a host without user settings', async () => {
   await started({}, async (host) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
@@ -76,7 +76,7 @@ test('uses the settings of the user in the host', async () => {
   })
 })
 
-test('loads little before it answers', () => {
+test('loads only a few files before it answers', () => {
   const size = (names: Iterable<string>) =>
     [...names].reduce((sum, name) => sum + readFileSync(join(unpacked, 'server', name)).length, 0)
   const scripts = readdirSync(join(unpacked, 'server')).filter((name) => name.endsWith('.js'))
@@ -116,7 +116,7 @@ test('serves the API, its pages and files, sign-in and the views, and reaches a 
   }
 })
 
-test('rehearses an agent in the scenarios that it brings', () => {
+test('rehearses an agent in the scenarios that it contains', () => {
   const report = join(directory, 'rehearsal')
   const words = ['rehearse', '--agent', 'careful', '--scenarios', 'card-set-aside', '--report', report]
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const

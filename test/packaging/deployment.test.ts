@@ -56,7 +56,7 @@ test('the image has the Node.js version of the project, and runs what the bundle
   expect(dockerfile).toContain('\nENTRYPOINT ["node", "/app/server/cli.js"]\nCMD ["serve"]\n')
 })
 
-test('every variable of the image, the compose file and the unit is a setting', () => {
+test('every variable in the image, the compose file and the unit is a setting', () => {
   const variables: string[] = settings.map(({ variable }) => variable)
   const named = [dockerfile, read('compose.yaml'), read('deploy/payments-mcp.service'), read('docs/operating.md')]
   expect(
@@ -70,7 +70,7 @@ test('the compose file publishes every port on this machine only', () => {
   expect(ports.filter((port) => !/^127\.0\.0\.1:(\d+):\1$/.test(port))).toEqual([])
 })
 
-test('with the settings of the compose file the service is healthy, and the health check of the image says so', async () => {
+test('with the settings of the compose file, the service passes the health check of the image', async () => {
   const [, command = ''] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [, ...args]: string[] = JSON.parse(command)
   const exitCode = (port: string) =>

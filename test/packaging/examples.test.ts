@@ -38,7 +38,7 @@ test('the tests that docs/testing.md shows pass', () => {
   expect(testRun).toMatch(/Tests +2 passed/)
 })
 
-test('the sandbox that README.md shows works', () => {
+test('the sandbox example in README.md works', () => {
   const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
   const [, text = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
   run(folder, process.execPath, join(folder, 'node_modules/payments-mcp/dist/src/cli.js'), 'init')

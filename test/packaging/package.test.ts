@@ -76,7 +76,7 @@ test('the package’s exports can be imported', () => {
   expect(answers).toBe(names.map(() => 'true\n').join(''))
 })
 
-test('a plain install brings none of the packages of rehearse --model', () => {
+test('a plain install contains none of the packages that only rehearse --model needs', () => {
   const names = readdirSync(join(installed.folder, 'node_modules'))
   expect(names).toContain('payments-mcp')
   expect(names.filter((name) => name === 'ai' || name === '@ai-sdk')).toEqual([])

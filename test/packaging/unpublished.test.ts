@@ -62,6 +62,6 @@ test.each([
   '"payments-mcp": "file:../.."',
   'npx -y @modelcontextprotocol/inspector /path/to/payments-mcp/node_modules/.bin/node',
   'node_modules/.bin/payments-mcp rehearse',
-])('%s would not be found', (text) => {
+])('%s is allowed', (text) => {
   expect(mentions(text)).toEqual([])
 })

@@ -40,7 +40,7 @@ async function fill({ form }: Tab, number: string): Promise<void> {
 }
 
 describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
-  test('everything has contrast', async () => {
+  test('everything has enough contrast', async () => {
     const tab = await open({
       scheme,
       attributes: { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 },
@@ -73,7 +73,7 @@ describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
 /** Returns the number of pixels by which the page or the form can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
-test('on a phone nothing scrolls sideways, whatever the merchant wrote', async () => {
+test('nothing scrolls sideways on a phone, even with long texts from the merchant', async () => {
   const descriptions = ['W'.repeat(200), 'اشتراك شهري في النادي الرياضي ‎'.repeat(6).slice(0, 200)]
   for (const [index, description] of descriptions.entries()) {
     const tab = await open({ width: 320, attributes: { description } })
@@ -131,7 +131,7 @@ const describeAll = new Function(
   'return elements.map((it) => [(it.labels?.[0] ?? it).textContent, getComputedStyle(it).outlineStyle])',
 ) as (elements: unknown[]) => [string, string][]
 
-test('a screen reader and a browser that fills in find their way', async () => {
+test('the form works with a screen reader and with a browser that fills in forms', async () => {
   const tab = await open({})
   await expect.poll(() => tab.page.locator('html').getAttribute('lang')).toBe('en')
   await expect

@@ -133,7 +133,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ denialReason: reason })
   })
 
-  test('above USD 500.00 it redirects to the check of the second factor and back', async () => {
+  test('above USD 500.00 redirects to the check of the second factor and back', async () => {
     const user = await site.addUser()
     const { path, id } = await waiting(50_001)
     const { visitor } = await opened({ path }, user)
@@ -163,7 +163,7 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test.each(['https://evil.example', '//evil.example', '/connections', '/approvals/apr_1/review'])(
-    'the check redirects to nothing but an approval: %s',
+    'the check redirects only to an approval, not to %s',
     async (back) => {
       const user = await site.addUser()
       const { path } = await waiting(50_001)
@@ -202,7 +202,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(lost?.text).not.toContain('name="decision"')
   })
 
-  test('reports a canceled payment, and one that cannot be paid now', async () => {
+  test('reports a canceled payment, and a payment that cannot be sent now', async () => {
     const canceled = await waiting()
     const { visitor } = await opened(canceled)
     ok(await self.cancel(canceled.paymentId))
@@ -221,7 +221,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(poor.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('is for users of the paying party; for others it looks missing', async () => {
+  test('is only for users of the paying party; others get the answer for a missing page', async () => {
     const { path, id } = await waiting()
     const stranger = await site.addUser({ partyId: shop.partyId })
     const tokenOf = async ({ cookies }: Visitor, at: string) => {
@@ -242,7 +242,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
   })
 
-  test('takes no decision from another site, from another form, or without one', async () => {
+  test('accepts no decision from another site, from another form or without a form', async () => {
     const { path, id } = await waiting()
     const visitor = await site.visitor(site.owner)
     const [ownForm, decision] = [await formOf(visitor, path), 'approve']
@@ -313,7 +313,7 @@ onEachDatabase('the page of an approval', (database) => {
     )
   })
 
-  test('shows texts by others as text', async () => {
+  test('shows text that others wrote as text, not as markup', async () => {
     const displayName = '</bdi><script>alert(1)</script>\u202e'
     const planted = await addParty(site.world, { party: { displayName } })
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'

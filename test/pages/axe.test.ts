@@ -41,7 +41,7 @@ afterAll(async () => {
   await on.site.world.drop()
 })
 
-test.each(axeLooks)('axe finds nothing on any page: $name', async ({ name, options }) => {
+test.each(axeLooks)('axe finds no fault on any page: $name', async ({ name, options }) => {
   const found: string[] = []
   const [owner, visitor] = [await browser.newContext(options), await browser.newContext(options)]
   const session = await on.site.sessionOf(on.site.owner)

@@ -58,7 +58,7 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
     expect(marked).toEqual([name])
   })
 
-  test('counts the calls and payments that wait for the party of the person, and no others', async () => {
+  test('counts only the calls and payments that wait for a decision of the person’s own party', async () => {
     const { site, stranger } = on
     const countOn = (text: string) => /class="count">(\d+\+?)</.exec(text)?.[1] ?? '0'
     const entries = (await open('/decisions')).match(/<section aria-labelledby="(?:decision|approval)-/g) ?? []
@@ -79,7 +79,7 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
     expect((await visitor.send('/sign-in', { as: 'owner' })).location).toBe('/console')
   })
 
-  test('an unknown address is a page for a browser, with the bar for a signed-in person', async () => {
+  test('a browser gets a page at an unknown address, with the bar if a person is signed in', async () => {
     const { status, type, text } = await send('/no-such-page', browser)
     expect([status, type]).toEqual([404, 'text/html; charset=utf-8'])
     for (const path of ['/', '/console', '/decisions', '/docs']) expect(text).toContain(`<a href="${path}">`)
@@ -88,7 +88,7 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
     expect((await send('/no-such-page', { ...browser, Cookie })).text).toContain('<nav aria-label="Pages">')
   })
 
-  test('an unknown address is JSON for a program', async () => {
+  test('a program gets JSON at an unknown address', async () => {
     const json = { status: 404, type: 'application/json', text: expect.stringContaining('"code":"not_found"') }
     expect(await send('/no-such-page', {})).toMatchObject(json)
     expect(await send('/no-such-page', { Accept: '*/*' })).toMatchObject(json)

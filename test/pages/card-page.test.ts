@@ -83,7 +83,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     }
   })
 
-  test('a double click, and two tabs, are shown it once', async () => {
+  test('a double click, or a second tab, does not show the number again', async () => {
     const { path } = await newPage()
     const visitors = await Promise.all(Array.from({ length: 4 }, () => site.visitor(site.owner)))
     for (const visitor of visitors) await visitor.open(path)
@@ -111,7 +111,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
   })
 
-  test('is for users of the card’s party and the agent’s; for others it looks missing', async () => {
+  test('is only for users of the card’s party and of the agent’s party; others get the answer for a missing page', async () => {
     const customer = await addParty(site.world)
     const { partyId, agentId } = await site.world.whoami()
     const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: String(agentId) }
@@ -178,7 +178,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(text).not.toContain(token)
   })
 
-  test('is created by an agent for its own cards only, and by a key or a user for those of their party', async () => {
+  test('can be created by an agent for its own cards, and by a key or a user for the cards of their party', async () => {
     const cardId = await site.world.issueCard()
     const other = await addParty(site.world)
     const { token } = await addUserToken(site.world, site.owner.partyId)
@@ -188,7 +188,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     for (const key of [site.world.apiKey, token]) expect(await make(key)).toMatchObject({ status: 200 })
   })
 
-  test('shows the status of the card, and keeps a merchant’s name as text', async () => {
+  test('shows the status of the card, and the merchant’s name as text', async () => {
     const planted = '<img src=x onerror=alert(1)>\u202e"\'</bdi>'
     const { path, cardId } = await newPage({ merchant: { name: planted } })
     await site.world.authorize(cardId, 100)

@@ -40,7 +40,7 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
   const statusOf = async (id: string) => (await world.get(`/subscriptions/${id}`)).json.data.attributes.status
   const warnings = () => world.logged.filter((line) => line.includes('too many'))
 
-  test('make it wait after ten declines, at every process, and end it after twenty', async () => {
+  test('block it for a while after ten declines, at every process, and end it after twenty', async () => {
     const { id, clientSecret } = await subscribe()
     const other = await subscribe()
     // Each try comes from another address, and half of them reach the other process.
@@ -67,7 +67,7 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
     expect(await statusOf(other.id)).toBe('pending')
   })
 
-  test('leave it open after typing errors: nine declines, then a good card', async () => {
+  test('leave it open after nine declines, so that a good card still pays', async () => {
     const { id, clientSecret } = await subscribe()
     for (let count = 0; count < 9; count++) await pay(clientSecret, declined)
     for (let count = 0; count < 9; count++) await pay(clientSecret, { ...good, cvv: '1' })
@@ -76,7 +76,7 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
     expect(warnings()).toEqual([])
   })
 
-  test('make their address wait at every checkout, and no other address', async () => {
+  test('block only their own address for a while, at every checkout', async () => {
     for (let checkout = 0; checkout < 6; checkout++) {
       const { clientSecret } = await subscribe()
       for (let count = 0; count < 5; count++) await pay(clientSecret, declined)

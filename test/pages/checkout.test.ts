@@ -113,7 +113,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('sees mistakes beside their fields', async () => {
+  test('sees mistakes next to their fields', async () => {
     const tab = await open((await site.subscribe()).url)
     const wrong: [{ number?: string; expiry?: string; cvv?: string }, string, string][] = [
       [{ number: '' }, 'Card number', 'Enter the card number: 12 to 19 digits.'],
@@ -178,7 +178,7 @@ describe('a payer', () => {
     expect((await site.read(id)).status).toBe('pending')
   })
 
-  test('that pays in two tabs pays once, and a third waiting tab says that it is paid', async () => {
+  test('that pays in two tabs pays once, and a third open tab shows that it is paid', async () => {
     const { url } = await site.subscribe()
     const before = await site.balance()
     const [first, second, third] = [await open(url), await open(url), await open(url)]
@@ -208,7 +208,7 @@ describe('a payer', () => {
     await heading(tab, 'This subscription has ended').waitFor()
   })
 
-  test('learns that the merchant canceled meanwhile', async () => {
+  test('learns that the merchant has canceled in the meantime', async () => {
     const { id, url } = await site.subscribe()
     const [waiting, paying] = [await open(url), await open(url)]
     await type(paying, approved)
@@ -228,7 +228,7 @@ describe('a payer', () => {
     await tab.page.getByText('the time to pay the first payment ran out').waitFor()
   })
 
-  test('can try again when the service was out of reach', async () => {
+  test('can try again after the service could not be reached', async () => {
     const tab = await open((await site.subscribe()).url)
     await type(tab, approved)
     await context.setOffline(true)
@@ -245,7 +245,7 @@ describe('a payer', () => {
     await heading(tab, 'Not found').waitFor()
   })
 
-  test('is not reached by a script that a merchant wrote', async () => {
+  test('is safe from a script that the merchant wrote', async () => {
     const description = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`
     const tab = await open((await site.subscribe({ description })).url)
     await tab.form.getByLabel('Card number').waitFor()
@@ -281,7 +281,7 @@ describe('the test card', () => {
     names: of.map(([, card]) => card).join(', '),
   }))
   // The cards run in parallel, because the page's own waits take most of the time.
-  test.each(halves)('fills the form in and follows it: $names', async ({ of }) => {
+  test.each(halves)('fills the form in and has the described result: $names', async ({ of }) => {
     await Promise.all(
       of.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()

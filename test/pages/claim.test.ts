@@ -40,7 +40,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await page(link)).text).toContain('The money is in the recipient’s wallet.')
   })
 
-  test('says so if the payment was canceled', async () => {
+  test('reports that the payment was canceled', async () => {
     const { id, link } = await pay()
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
     expect((await page(link)).text).toContain('nothing to claim')
@@ -87,7 +87,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await payment(id)).attributes.status).toBe('CANCELED')
   })
 
-  test('does not exist for another token', async () => {
+  test('is not found with another token', async () => {
     const { link } = await pay()
     expect((await page(`${link}x`)).status).toBe(404)
     expect((await page(new URL('/claim/x', link).href)).status).toBe(404)

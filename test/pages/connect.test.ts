@@ -52,7 +52,7 @@ test('the invited person reads the request and accepts', async () => {
   await context.close()
 })
 
-test('declines by the keyboard, without a script', async () => {
+test('the invited person declines by keyboard, without a script', async () => {
   const { page, id, complaints, context } = await visit({}, { javaScriptEnabled: false })
   const decline = page.getByRole('button', { name: 'Decline' })
   for (let presses = 0; presses < 5; presses++) {
@@ -66,7 +66,7 @@ test('declines by the keyboard, without a script', async () => {
   await context.close()
 })
 
-test('a double click and a second tab answer once', async () => {
+test('a double click or a second tab does not answer again', async () => {
   const { page, id, context } = await visit()
   const second = await openTab(context, page.url())
   await page.getByRole('button', { name: 'Accept' }).dblclick()
@@ -77,7 +77,7 @@ test('a double click and a second tab answer once', async () => {
   await context.close()
 })
 
-test('an invitation revoked meanwhile is not accepted', async () => {
+test('an invitation that was revoked in the meantime cannot be accepted', async () => {
   const { page, id, context } = await visit()
   await world.send('DELETE', `/customers/invitations/${id}`, { key: world.apiKey })
   await page.getByRole('button', { name: 'Accept' }).click()
@@ -85,7 +85,7 @@ test('an invitation revoked meanwhile is not accepted', async () => {
   await context.close()
 })
 
-test.each(['light', 'dark'] as const)('fits 320 px and has contrast when it is %s', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('fits 320 px and has enough contrast when it is %s', async (colorScheme) => {
   const recipient = { type: 'email', value: `${'long'.repeat(15)}@${'example'.repeat(8)}.com` } as const
   const { page, context } = await visit({ recipient }, { colorScheme, viewport: { width: 320, height: 640 } })
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)

@@ -62,7 +62,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(location).toBe(`/sign-in?next=${encodeURIComponent(here())}`)
   })
 
-  test('a request that ended, and one of another browser, are not answered', async () => {
+  test('a request that has ended, or that belongs to another browser, cannot be answered', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const other = await visitor.open('/oauth/consent/another')
@@ -96,7 +96,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
 
-  test('the same decision sent twice is carried out once', async () => {
+  test('a decision that is sent twice is carried out once', async () => {
     const user = await site.addUser({ role: 'ADMIN' })
     const visitor = await visitorAs(user)
     await visitor.open(here())
@@ -107,7 +107,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(await connectionsOf(user)).toHaveLength(1)
   })
 
-  test('denying leads back and grants nothing', async () => {
+  test('denying redirects back to the application and grants nothing', async () => {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
     await visitor.open(here())
@@ -117,7 +117,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(await connectionsOf(user)).toEqual([])
   })
 
-  test('creates an agent on the spot; the end of a line counts as one character', async () => {
+  test('creates an agent during consent; a line break in its text counts as one character', async () => {
     const user = await site.addUser({ role: 'ADMIN' })
     const visitor = await visitorAs(user)
     expect((await visitor.open(here())).text).toContain('Create a new agent')
@@ -143,7 +143,7 @@ onEachDatabase('the consent pages', (database) => {
       'name="agentDescription"',
     ],
     ['no agent', {}, 'Choose the agent', 'id="agent-0"'],
-    ['an agent that is not there', { agent: 'agt_0' }, 'Choose the agent', 'id="agent-0"'],
+    ['an unknown agent', { agent: 'agt_0' }, 'Choose the agent', 'id="agent-0"'],
     ['the user itself', { agent: '' }, 'Choose the agent', 'id="agent-0"'],
   ])('asks again after %s, and keeps what was entered', async (_, fields, words, focused) => {
     const visitor = await visitorAs()
@@ -159,7 +159,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('explain to a member without agents that the application acts as the member', async () => {
+  test('tell a member without agents that the application acts as the member', async () => {
     const { partyId, agentId: theirs } = await addParty(site.world)
     await site.deleteAgent(theirs)
     const user = await site.addUser({ partyId })
@@ -185,7 +185,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(await connectionsOf(user)).toMatchObject([{ agentName: 'First' }])
   })
 
-  test('only the form of this request, this session and this site decides', async () => {
+  test('accepts a decision only from the form of this request, this session and this site', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const fields = { decision: 'allow', agent: agentId }
@@ -226,7 +226,7 @@ describe('the self-description of an application', () => {
     return visitor.open(path)
   }
 
-  test('is a claim, unless its id is the address it was read from', async () => {
+  test('is marked as not verified, unless it was read from the address that is the application’s id', async () => {
     expect((await pageFor()).text).toContain('Verified as <strong>assistant.example</strong>')
     for (const id of ['b8e6f1', 'http://assistant.example/client.json']) {
       const { text } = await pageFor({ id })
@@ -255,7 +255,7 @@ describe('the self-description of an application', () => {
     ['com.example.app:/callback', "'self' com.example.app:"],
     ["https://a;script-src,b'*.example/", "'self' https:"],
     [null, "'self'"],
-  ])('the form may lead to %s', (redirectUri, sources) => {
+  ])('the policy lets the form redirect to %s', (redirectUri, sources) => {
     const policy = consentHeaders(redirectUri)['Content-Security-Policy']?.split('; ')
     expect(policy).toEqual([
       "default-src 'none'",
@@ -267,7 +267,7 @@ describe('the self-description of an application', () => {
     ])
   })
 
-  test('the page is sent with that policy, and an application’s window stays joined to it', async () => {
+  test('the page is sent with that policy, and stays connected to the application’s window', async () => {
     const { headers } = await pageFor({ redirectUri: 'http://127.0.0.1:51234/callback' })
     expect(headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51234;")
     expect(headers.get('cross-origin-opener-policy')).toBeNull()
@@ -284,14 +284,14 @@ describe('the self-description of an application', () => {
     ['fillers', '\u3164\u2800', '<bdi>assistant.example</bdi>'],
     ['zero width', 'A\u200bB\u2060', '<bdi>A\ufffdB\ufffd</bdi>'],
     ['stacked marks', `a${'\u0336'.repeat(5000)}`, `<bdi>a${'\u0336'.repeat(3)}</bdi>`],
-  ])('a hostile name stays text, and short: %s', async (_, name, displayedName) => {
+  ])('a hostile name is shortened and shown as text: %s', async (_, name, displayedName) => {
     const { text } = await pageFor({ name })
     expect(text).toContain(`<h1>${displayedName} asks to connect</h1>`)
     expect(text).not.toMatch(/<script|\u202e|\u2066/)
     expect(text.length).toBeLessThan(8000)
   })
 
-  test('a hostile agent stays text', async () => {
+  test('a hostile agent name is shown as text', async () => {
     const { store, system } = site.world
     await store.transaction(async (tx) => {
       const nowMs = system.now()
@@ -304,7 +304,7 @@ describe('the self-description of an application', () => {
     expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
   })
 
-  test('the limits of an agent are shown where it is chosen', async () => {
+  test('the choice of an agent shows its limits', async () => {
     const { world, owner } = site
     const first = await pageFor({})
     expect(first.text).toContain('No limit of its own. Its wallet has $2,500.00.')

@@ -4,7 +4,7 @@ import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 const form = { action: '/oauth/device', token: 'token-1' }
 const hostile = `<script>\u202e"'&`.padEnd(2000, 'n')
 
-test('asks for the code, with no complaint at first', () => {
+test('asks for the code, at first without an error', () => {
   const page = devicePages.enterCode(form, undefined, undefined)
   expect(page).toMatch(/^<!doctype html>/)
   expect(page).toContain('<form method="post" action="/oauth/device" novalidate>')
@@ -23,13 +23,13 @@ test.each([
   ['InvalidRequest', 'alert', 'no longer current'],
   ['constructor', 'alert', 'no longer current'],
   [hostile, 'alert', 'no longer current'],
-])('says why it asks again: %s', (name, role, words) => {
+])('gives the reason when it asks again: %s', (name, role, words) => {
   const page = devicePages.enterCode(form, name, undefined)
   expect(page).toMatch(new RegExp(`id="problem" role="${role}">[^<]*${words}`))
   expect(page).toContain('name="user_code"')
 })
 
-test('asks whether the code is of the person’s own device', () => {
+test('asks whether the code comes from the person’s own device', () => {
   const page = devicePages.confirmCode(form, { name: hostile }, 'BCDF-GHJK')
   expect(page).toContain('<input type="hidden" name="xsrf" value="token-1">')
   expect(page).toContain('<input type="hidden" name="user_code" value="BCDF-GHJK">')
@@ -43,12 +43,12 @@ test.each([
   ['done', devicePages.done({ name: hostile })],
   ['failed', devicePages.failed({ code: hostile, description: hostile })],
   ['enterCode', devicePages.enterCode({ action: hostile, token: hostile }, hostile, hostile)],
-])('%s shows foreign texts as texts', (_, page) => {
+])('%s shows text from others as text', (_, page) => {
   expect(page).not.toContain('<script')
   expect(page).toContain('&lt;script&gt;')
 })
 
-test('confirms the connection, and says where to end it', () => {
+test('confirms the connection, and names the page where it can be ended', () => {
   const page = devicePages.done({ name: 'Watch' })
   expect(page).toContain('<p role="status"><bdi>Watch</bdi> is connected.')
   expect(page).toContain('href="/connections"')
@@ -66,7 +66,7 @@ test.each([
   expect(page).toContain(`<code>${code}</code> (<bdi>redirect_uri is &lt;odd&gt;</bdi>)`)
 })
 
-test('the pages may not be framed and load style sheets only', () => {
+test('the pages cannot be framed, and load only style sheets', () => {
   expect(devicePages.headers).toMatchObject({ 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' })
   expect(devicePages.headers['Content-Security-Policy']).toBe(
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

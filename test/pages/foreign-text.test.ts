@@ -284,7 +284,7 @@ function expectShown(text: string): void {
 }
 
 describe.each(Object.entries(pages))('%s', (_, page) => {
-  test('hides nothing of a foreign text, and never shows a blank one', () => {
+  test('shows every character of a text from others, and never an empty name', () => {
     const property = fc.property(foreign, (text) => {
       const document = String(page(text) as HtmlEscapedString)
       expectShown(textOf(document))
@@ -302,7 +302,7 @@ const homograph = 'Pl\u0430in G\u043e\u043eds'
 const hint = 'has letters of several alphabets'
 
 test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
-  '%s says where a name has letters of several alphabets, and only there',
+  '%s warns only about names with letters of several alphabets',
   (_, page) => {
     expect(textOf(String(page(homograph)))).toContain(`${homograph} (${hint})`)
     for (const name of ['Plain Goods', '東京カフェ Tokyo', 'Café №7 – Zürich'])
@@ -310,12 +310,12 @@ test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
   },
 )
 
-test('the question in a host says so too', () => {
+test('the question in a host has the same warning', () => {
   for (const shown of [quoted(homograph), quotedWhole(homograph)]) expect(shown).toBe(`“${homograph}” (${hint})`)
   expect(quoted('Plain Goods')).toBe('“Plain Goods”')
 })
 
-test('messages to a host say so too', () => {
+test('messages to a host have the same warning', () => {
   const property = fc.property(foreign, (text) => {
     for (const shown of [quoted(text), quotedWhole(text)]) {
       expectShown(shown)

@@ -22,7 +22,7 @@ const mcpUrl = 'http://127.0.0.1:4010/mcp'
 const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-test('without a script a host is chosen by a link, on a phone too', async () => {
+test('without a script, links choose the host, on a phone too', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 700 } })
   const { page, complaints } = await openTab(context, `${site.listener.url}/`)
   await page.getByRole('link', { name: 'Cursor' }).click()
@@ -34,7 +34,7 @@ test('without a script a host is chosen by a link, on a phone too', async () => 
   expect(complaints).toEqual([])
 })
 
-test('a button copies the block, and says so', async () => {
+test('a button copies the block, and shows that it is copied', async () => {
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const { page, complaints } = await openTab(context, `${site.listener.url}/?host=codex`)
   await page.getByRole('button', { name: 'Copy the configuration of Codex' }).press('Enter')
@@ -52,7 +52,7 @@ test('a button copies the block, and says so', async () => {
   await context.close()
 })
 
-test('the API reference is read under the strict policy, with no request to anywhere else', async () => {
+test('the API reference works under the strict policy, without requests to other sites', async () => {
   const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
   const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs`)
   await page.getByRole('link', { name: 'Issue a card' }).click()

@@ -41,7 +41,7 @@ async function get(path: string, headers: Record<string, string> = {}, service =
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('a person sees what this is, that it is running, and links to everything else', async () => {
+test('a person sees a description, the status, and links to all other pages', async () => {
   const { status, headers, text } = await get('/', html)
   expect(status).toBe(200)
   expect(text).toContain('<span class="state good">Running</span>, sandbox, version 1.2.3')
@@ -77,7 +77,7 @@ test('each host has its own block, for this address and for a command, and a lin
   expect((await get('/?host=%3Cb%3E', html)).text).toContain('aria-current="true">Claude Code</a>')
 })
 
-test('the paths of this machine are shown on this machine only', async () => {
+test('paths on this machine are shown only on this machine', async () => {
   const away = { local: false, address: '192.0.2.1' }
   const answer = await serviceWith().fetch(new Request(`${here}/`, { headers: html }), away)
   expect(await answer.text()).not.toContain('/opt/')
@@ -86,7 +86,7 @@ test('the paths of this machine are shown on this machine only', async () => {
   expect(production.text).not.toContain('Sandbox')
 })
 
-test('a program is answered with links, each of which leads somewhere', async () => {
+test('a program gets links, and each of them works', async () => {
   const service = serviceWith()
   const { headers, text } = await get('/', { Accept: '*/*' }, service)
   expect(headers.get('content-type')).toBe('application/json')
@@ -111,7 +111,7 @@ test('other methods find nothing, and HEAD finds the same as GET', async () => {
   }
 })
 
-test('the banner of every page shows the time of a moved clock, and none in production', async () => {
+test('the banner shows the time of an advanced clock on every page, and never in production', async () => {
   const moved = await createWorld(sqlite)
   const page = async () => (await moved.service.fetch(new Request(`${here}/sign-in`))).text()
   expect(await page()).toContain('<p class="sandbox">Sandbox: no real money</p>')
@@ -123,7 +123,7 @@ test('the banner of every page shows the time of a moved clock, and none in prod
   await moved.drop()
 })
 
-test('the server card says where and how to connect, and can be cached', async () => {
+test('the server card has the address and the way to connect, and can be cached', async () => {
   const { headers, text } = await get('/mcp/server-card')
   expect(JSON.parse(text)).toEqual({
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
@@ -148,7 +148,7 @@ test('the server card says where and how to connect, and can be cached', async (
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
 })
 
-test('the catalog of this site leads to the card and the API, by the public address', async () => {
+test('the catalog of this site links to the server card and the API at the public address', async () => {
   const service = serviceWith({ publicUrl: () => 'https://pay.example' })
   const { headers, text } = await get('/.well-known/ai-catalog.json', {}, service)
   expect(headers.get('content-type')).toBe('application/ai-catalog+json')

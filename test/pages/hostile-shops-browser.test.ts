@@ -96,7 +96,7 @@ const post = async (path: string, attributes: object) => {
   return json.data
 }
 
-test('a hostile shop shows its texts as text, from the list of shops to the receipt', async () => {
+test('the texts of a hostile shop are shown as text, from the list of shops to the receipt', async () => {
   const { page } = tab
   const open = (path: string) => page.goto(site.listener.url + path)
   await expectHarmless(page, '<script>window.hacked=1</script>')

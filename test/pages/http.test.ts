@@ -105,7 +105,7 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('no page has a script or a style of its own, or names a foreign address', async () => {
+  test('no page has an inline script or style, or names another site', async () => {
     for (const one of [path, '/checkout/form', '/checkout/none']) {
       const { text } = await get(world, one)
       expect(text).not.toMatch(/<script(?![^>]* src="\/checkout\/)|<style| style=| on\w+=|https?:|javascript:/i)
@@ -250,7 +250,7 @@ describe('the checkout over HTTP', () => {
     expect(text).not.toContain('includes')
   })
 
-  test('escapes the merchant’s texts, and keeps them from reordering the page', async () => {
+  test('escapes the merchant’s texts, which cannot reorder the page', async () => {
     const description = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>\u202Egnp.exe`
     const odd = await subscribe(world, { description })
     const { text } = await get(world, odd.path)
@@ -292,7 +292,7 @@ describe('the checkout over HTTP', () => {
     await production.drop()
   })
 
-  test('a failing page says so, without internal details', async () => {
+  test('a failing page reports the failure without internal details', async () => {
     const brokenWorld = await createWorld(sqlite)
     const lost = await subscribe(brokenWorld)
     await brokenWorld.drop()
@@ -311,7 +311,7 @@ onEachDatabase('a checkout', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('is not opened by the id of its subscription, nor by the secret of another', async () => {
+  test('does not open with the id of its subscription, or with the secret of another subscription', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const other = await subscribe(world)
     const token = path.split('/').at(-1)
@@ -333,7 +333,7 @@ onEachDatabase('a checkout', (database) => {
     expect((await get(world, path)).text).toContain(clientSecret)
   })
 
-  test('shows, once it is paid, no more than the API: only the payer can stop it', async () => {
+  test('shows after the payment only as much as the API, and only the payer can stop it', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const { partyId } = await world.whoami(world.apiKey)
     const reader = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
@@ -380,7 +380,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('The next payment of $20.00 is on February 15, 2026.')
   })
 
-  test('stopped by the payer is canceled for good, and can be stopped again', async () => {
+  test('that the payer stops is canceled for good, and stopping it again changes nothing', async () => {
     const { id, secret: clientSecret } = await subscribe(world)
     const { manageToken } = (await ask(world, 'pay', { clientSecret, ...card })).json.data.attributes
     for (let times = 0; times < 2; times++) {

@@ -93,7 +93,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await members()).filter((one) => one.email === email)).toHaveLength(1)
   })
 
-  test('wrong input is reported, and the password is not put back', async () => {
+  test('wrong input is reported, and the form does not keep the password', async () => {
     const { id, path } = await invite()
     const visitor = await site.visitor()
     await visitor.open(path)
@@ -113,7 +113,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('PENDING')
   })
 
-  test('is declined, and then nobody joins by it', async () => {
+  test('that was declined lets nobody join', async () => {
     const { id, path, email } = await invite()
     const [visitor, anotherTab] = [await site.visitor(), await site.visitor()]
     await visitor.open(path)
@@ -155,7 +155,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await visitor.open('/connections')).text).toContain('<bdi>New</bdi>')
   })
 
-  test('a form of another site, of another invitation or without its token does nothing', async () => {
+  test('a form from another site, for another invitation or without its token changes nothing', async () => {
     const [one, two] = [await invite(), await invite()]
     const visitor = await site.visitor()
     const tokenOf = async (path: string) =>

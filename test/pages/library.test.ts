@@ -61,7 +61,7 @@ async function pay({ form }: Tab, number: string): Promise<void> {
 const results = ({ page }: Tab) => page.evaluate('results') as Promise<{ result: string; detail: string }[]>
 
 describe("the library on another site's page", () => {
-  test('shows the payment, pays, and gives the page the results and nothing of the card', async () => {
+  test('shows the payment, pays, and gives the page the results but no card data', async () => {
     const { id, clientSecret } = await site.subscribe()
     const tab = await visit(clientSecret)
     await tab.form.getByLabel('Card number').waitFor()
@@ -117,7 +117,7 @@ describe("the library on another site's page", () => {
       .toEqual([{ result: 'agreement_failed', detail: expect.stringContaining('agreement') }])
   })
 
-  test('takes one secret only, and from the page that frames it', async () => {
+  test('accepts only one secret, and only from the page that frames it', async () => {
     const [first, second] = [await site.subscribe(), await site.subscribe({ description: 'Another thing' })]
     const tab = await visit(first.clientSecret)
     await tab.form.getByLabel('Card number').waitFor()
@@ -150,7 +150,7 @@ describe("the library on another site's page", () => {
   keepEach(3)
 })
 
-test('the hosted page can not be framed', async () => {
+test('the hosted page cannot be framed', async () => {
   const { url } = await site.subscribe()
   const tab = await visit('', `<iframe src="${url}"></iframe>`)
   await expect.poll(() => tab.complaints.join('\n')).toMatch(/frame-ancestors|X-Frame-Options/)

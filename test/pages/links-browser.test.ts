@@ -54,7 +54,7 @@ test('a payment request is paid without a script, at 320 pixels', async () => {
   await context.close()
 })
 
-test('a payment request is declined, or left alone', async () => {
+test('a payment request can be declined, or left open', async () => {
   const context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(await ask())
@@ -66,7 +66,7 @@ test('a payment request is declined, or left alone', async () => {
   await context.close()
 })
 
-test('the payer signs in from the page, comes back to it, and pays from a wallet', async () => {
+test('the payer signs in from the page, returns to it, and pays from a wallet', async () => {
   const { world } = site
   const context = await browser.newContext()
   const page = await context.newPage()

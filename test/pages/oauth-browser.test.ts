@@ -78,7 +78,7 @@ async function tabTo(page: Page, role: 'button' | 'radio' | 'textbox' | 'checkbo
   throw new Error(`Tab does not reach ${name}.`)
 }
 
-test('by the keyboard and without a script: sign in, create an agent, allow, narrow, disconnect, sign out', async () => {
+test('by keyboard, without a script, a user signs in, creates an agent, allows, limits, disconnects and signs out', async () => {
   const { page, complaints, context } = await visit(consentPath(), null)
   const { email, password } = await site.signIn.seedPassword('a password of the owner')
   await tabTo(page, 'textbox', 'Email')
@@ -180,7 +180,7 @@ test('a screen reader announces the pages as intended', async () => {
   await context.close()
 })
 
-test('the fields of a new agent are there once it is chosen', async () => {
+test('the fields of a new agent appear when the new agent is chosen', async () => {
   const { page, context } = await visit(consentPath())
   const name = page.getByRole('textbox', { name: 'Name' })
   await expect.poll(() => name.isVisible()).toBe(false)
@@ -189,7 +189,7 @@ test('the fields of a new agent are there once it is chosen', async () => {
   await context.close()
 })
 
-test('a double click and a second tab decide once', async () => {
+test('a double click or a second tab does not decide again', async () => {
   const user = await site.addUser({ role: 'ADMIN' })
   const { page, context } = await visit(consentPath(), user)
   const second = await openTab(context, page.url())
@@ -205,7 +205,7 @@ test('a double click and a second tab decide once', async () => {
   await context.close()
 })
 
-test('deny redirects back too', async () => {
+test('denying redirects back too', async () => {
   const { page, complaints, context } = await visit(consentPath())
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
@@ -230,7 +230,7 @@ test('another site can neither frame it nor send its form', async () => {
   await context.close()
 })
 
-test('the form redirects to nothing but the application', async () => {
+test('the form redirects only to the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
   // The answer redirects to another address than the page expected.
   if (site.consentRequest !== undefined)
@@ -241,7 +241,7 @@ test('the form redirects to nothing but the application', async () => {
   await context.close()
 })
 
-test('an application that opened it in a window hears from that window', async () => {
+test('an application that opened the page in a window gets the result from that window', async () => {
   const { page, context } = await visit('/styles/parts.css', site.owner, { javaScriptEnabled: true })
   await page.goto(application.url)
   const opened = context.waitForEvent('page')
@@ -278,7 +278,7 @@ describe.skipIf(!isDeep)('appearance', () => {
     await context.close()
   }
 
-  test('signing in has contrast and fits', async () => {
+  test('the sign-in page has enough contrast and fits the screen', async () => {
     await look('sign-in', '/sign-in', null)
     await look('sign-in-problem', '/sign-in', null, async (page) => {
       await page.getByRole('textbox', { name: 'Email' }).fill('me@example.com')
@@ -287,7 +287,7 @@ describe.skipIf(!isDeep)('appearance', () => {
     })
   })
 
-  test('the consent page has contrast and fits', async () => {
+  test('the consent page has enough contrast and fits the screen', async () => {
     await look('consent', consentPath())
     site.consentRequest = asking({
       uid: `uid-${count}`,
@@ -303,7 +303,7 @@ describe.skipIf(!isDeep)('appearance', () => {
     await look('consent-user', consentPath(), await site.addUser({ partyId }))
   })
 
-  test('connected applications have contrast and fit', async () => {
+  test('the page of connected applications has enough contrast and fits the screen', async () => {
     const user = await site.addUser({ name: long, role: 'ADMIN' })
     await look('connections-none', '/connections', user)
     const consent = createConsent(site.world)
@@ -315,7 +315,7 @@ describe.skipIf(!isDeep)('appearance', () => {
     await look('connections-problem', '/connections?done=none_kept', user)
   })
 
-  test('the pages of devices have contrast and fit', async () => {
+  test('the pages for devices have enough contrast and fit the screen', async () => {
     for (const page of ['enter', 'confirm', 'done', 'failed'])
       await look(`device-${page}`, `/oauth/device?page=${page}`)
   })

@@ -46,7 +46,7 @@ describe('signing in', () => {
     expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
   })
 
-  test('by password; after a wrong one, the email address stays in the form and the password does not', async () => {
+  test('works by password; after a wrong password, the form keeps only the email address', async () => {
     const visitor = stranger()
     await visitor.open('/sign-in')
     const wrong = await visitor.send('/sign-in', { email: site.owner.email, password: 'wRong-Secret' })
@@ -73,7 +73,7 @@ describe('signing in', () => {
     expect(refused.text).toContain('Wait 15 minutes')
   })
 
-  test('the cookie is hidden from scripts and other sites, and the server ends the earlier session', async () => {
+  test('sets a cookie that is hidden from scripts and other sites, and ends the earlier session', async () => {
     const visitor = stranger()
     const { headers } = await visitor.post('/sign-in', { as: 'owner' })
     const cookies = headers.getSetCookie()
@@ -88,7 +88,7 @@ describe('signing in', () => {
     expect(await site.signIn.of(before)).toBeUndefined()
   })
 
-  test('over https the cookie is bound to the host and is never sent in the clear', async () => {
+  test('over https sets a cookie that is bound to the host and never sent unencrypted', async () => {
     const app = site.app({ publicUrl: () => 'https://pay.example' })
     const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
     // Without this prefix, a neighboring host could set the cookie.
@@ -101,7 +101,7 @@ describe('signing in', () => {
 
   test.each([
     ['another name of the service in the address', { origin: 'http://pay.example:4010' }],
-    ['the service being for others too', { publicUrl: () => 'https://pay.example' }],
+    ['a service that others can reach', { publicUrl: () => 'https://pay.example' }],
     ['production', { environment: 'production' as const }],
   ])(
     'one click does not exist with %s',
@@ -121,7 +121,7 @@ describe('signing in', () => {
     { 'Sec-Fetch-Site': 'same-site' },
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
-  ])('a form of another site signs nobody in: %o', async (headers) => {
+  ])('a form from another site signs nobody in: %o', async (headers) => {
     const visitor = stranger()
     expect(await visitor.post('/sign-in', { as: 'owner' }, headers)).toMatchObject({ status: 403 })
     expect([...visitor.cookies]).toEqual([])
@@ -148,13 +148,13 @@ describe('signing in', () => {
     '/oauth/device?user_code=x&next=//evil.example',
     'javascript:alert(1)',
     '',
-  ])('does not go to an address from outside: %j', async (next) => {
+  ])('does not redirect to another site: %j', async (next) => {
     const visitor = stranger()
     expect((await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain('evil')
     expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/console' })
   })
 
-  test('signing out ends the session, by a form of the same session only', async () => {
+  test('signing out ends the session, but only from a form of the same session', async () => {
     const visitor = await visitorAs()
     const other = await visitorAs()
     const session = visitor.cookies.get('payments_session')
@@ -176,7 +176,7 @@ describe('signing in', () => {
 onEachDatabase('connected applications', (database) => {
   siteOn(database)
 
-  test('none: the page says how to connect one', async () => {
+  test('if there is none, the page explains how to connect an application', async () => {
     const { partyId } = await addParty(site.world)
     const visitor = await visitorAs(await site.addUser({ partyId }))
     expect((await visitor.open('/connections')).text).toContain('To connect one, add this service in the application')
@@ -198,7 +198,7 @@ onEachDatabase('connected applications', (database) => {
     return { visitor, page, path, user }
   }
 
-  test('shows each one’s agent, permissions and use, and removes permissions', async () => {
+  test('shows the agent, the permissions and the last use of each application, and removes permissions', async () => {
     const { visitor, page, path } = await connected()
     expect(page.text).toContain('<bdi>Assistant</bdi></h2>')
     expect(page.text).toContain('<bdi>Sandbox shopper</bdi>')
@@ -231,7 +231,7 @@ onEachDatabase('connected applications', (database) => {
     expect((await visitor.open('/connections?done=constructor')).text).not.toContain('role="status"')
   })
 
-  test('only its own user’s page, in the session that showed it, changes a connection', async () => {
+  test('changes a connection only from its own user’s page, in the session that showed the page', async () => {
     const { visitor, path, user } = await connected()
     const token = /name="formToken" value="([0-9a-f]{64})"/
     const mine = (await visitor.open('/connections')).text.split(path)[1]?.match(token)?.[1] ?? ''

@@ -40,7 +40,7 @@ onEachDatabase('the actions of people on pages', (database) => {
     expect(await last()).toEqual({ ...byUser(), operation: 'sign_in', resourceIds: [site.owner.id] })
   })
 
-  test('the number of a card that was shown is listed, without the number', async () => {
+  test('showing the number of a card is listed, without the number', async () => {
     const cardId = await site.world.issueCard()
     const pageLink = await site.world.post(`/agent-cards/${cardId}/details-page`, {})
     const path = new URL(pageLink.json.data.attributes.url).pathname
@@ -51,7 +51,7 @@ onEachDatabase('the actions of people on pages', (database) => {
     expect((await site.world.get('/activity', { key: site.world.apiKey })).text).not.toContain('4242')
   })
 
-  test('an app that is set up, and a check, are listed', async () => {
+  test('setting up an authenticator app, and a check of its code, are listed', async () => {
     const visitor = await site.visitor(site.owner)
     const secret = await enrolAt(visitor, site.world.system)
     expect(await last()).toEqual({ ...byUser(), operation: 'enrol_second_factor', resourceIds: [site.owner.id] })
@@ -76,7 +76,7 @@ onEachDatabase('the actions of people on pages', (database) => {
     for (const secret of [clientSecret, manageToken]) expect(activity).not.toContain(secret)
   })
 
-  test.each(['accept', 'decline'] as const)('an invitation that somebody answers is listed: %s', async (decision) => {
+  test.each(['accept', 'decline'] as const)('the answer to an invitation is listed: %s', async (decision) => {
     const us = await inviters(site.world)
     const { id, url } = await us.pending()
     const visitor = await site.visitor()

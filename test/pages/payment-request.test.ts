@@ -62,7 +62,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(wrong.status).toBe(404)
   })
 
-  test('an unknown payer pays by card, joins by paying, and pays once whatever is clicked', async () => {
+  test('an unknown payer pays by card, joins by paying, and pays once even after several clicks', async () => {
     const who = unknown()
     const { id, path } = await ask(who)
     const before = await total()
@@ -93,19 +93,22 @@ onEachDatabase('the page of a payment request', (database) => {
       agreement_fails: 'The card was declined.',
     }
 
-    test.each(Object.entries(outcomes))('%s: says so in words, and nothing is paid', async (behavior, words) => {
-      const { id, path } = await ask(unknown())
-      const [number = ''] = Object.entries(testCards).find(([, one]) => one === behavior) ?? []
-      const visitor = await nobody()
-      expect((await payByCard(visitor, path, { ...good, number })).status).toBe(303)
-      const page = await visitor.open(path)
-      expect(page.text).toContain(words)
-      expect(page.text).toContain('Nothing was paid.')
-      expect(page.text).not.toContain(`value="${number}"`)
-      expect(await statusOf(id)).toBe('OPEN')
-      expect((await payByCard(visitor, path)).status).toBe(303)
-      expect(await statusOf(id)).toBe('COMPLETED')
-    })
+    test.each(Object.entries(outcomes))(
+      '%s: the page explains the problem, and nothing is paid',
+      async (behavior, words) => {
+        const { id, path } = await ask(unknown())
+        const [number = ''] = Object.entries(testCards).find(([, one]) => one === behavior) ?? []
+        const visitor = await nobody()
+        expect((await payByCard(visitor, path, { ...good, number })).status).toBe(303)
+        const page = await visitor.open(path)
+        expect(page.text).toContain(words)
+        expect(page.text).toContain('Nothing was paid.')
+        expect(page.text).not.toContain(`value="${number}"`)
+        expect(await statusOf(id)).toBe('OPEN')
+        expect((await payByCard(visitor, path)).status).toBe(303)
+        expect(await statusOf(id)).toBe('COMPLETED')
+      },
+    )
 
     test('with wrong fields gets errors at the fields, without the input', async () => {
       const { id, path } = await ask(unknown())
@@ -126,7 +129,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('OPEN')
     })
 
-    test('makes the page wait after many tries, and refuse cards after twice as many; a wallet still pays', async () => {
+    test('blocks cards for a while after many tries and for good after twice as many; a wallet can still pay', async () => {
       const { id, path } = await askOther()
       const visitor = payersUser
       const wear = async (times: number) => {
@@ -163,7 +166,7 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(activity.attributes).toMatchObject({ operation: 'fulfill_payment_request', actorType: 'user' })
     })
 
-    test('a payment beyond a limit waits for a decision, which the page links', async () => {
+    test('a payment above a limit waits for a decision, and the page links to the decision', async () => {
       const { id, path } = await askOther()
       await money.setLimits('parties', other.partyId, { perTransaction: 100 })
       const page = await payersUser.open(path)
@@ -217,7 +220,7 @@ onEachDatabase('the page of a payment request', (database) => {
     }
   })
 
-  test('canceled or expired, it says so, and an old form does nothing', async () => {
+  test('reports that the request is canceled or expired, and an old form changes nothing', async () => {
     const [canceled, expired] = [await ask(unknown()), await ask(unknown())]
     const [one, two] = [await nobody(), await nobody()]
     await one.open(canceled.path)
@@ -234,7 +237,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(await total()).toBe(before)
   })
 
-  test('a form of another site, of another request or without its token does nothing', async () => {
+  test('a form from another site, for another request or without its token changes nothing', async () => {
     const [one, two] = [await ask(unknown()), await ask(unknown())]
     const visitor = await nobody()
     const tokenOf = async (path: string) =>

@@ -16,7 +16,7 @@ async function renderedCode(length: number): Promise<string> {
     .join('\n')
 }
 
-test('a QR code equals the one of other encoders, within its quiet zone', async () => {
+test('a QR code equals the code of other encoders, and has a quiet zone', async () => {
   expect(await renderedCode(15)).toMatchInlineSnapshot(`
     "#######..#..#.#######
     #.....#..###..#.....#

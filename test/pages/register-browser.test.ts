@@ -60,7 +60,7 @@ test('without a script: the first problem has the focus, and Enter registers the
   await context.close()
 })
 
-test('without a script: another rule keeps what was entered, and Enter trusts the provider', async () => {
+test('without a script: adding a rule keeps the input, and Enter trusts the provider', async () => {
   const { page, complaints, context } = await visit('/connections/new/identity-provider', { javaScriptEnabled: false })
   await page.getByLabel('Name of the AI host').fill(trust.name)
   await page.getByLabel('Issuer').fill(trust.issuer)
@@ -86,7 +86,7 @@ test('without a script: another rule keeps what was entered, and Enter trusts th
 })
 
 test.each(axeLooks)(
-  'axe finds nothing on forms with problems and on their answers: $name',
+  'axe finds no fault on forms with problems or on their answers: $name',
   async ({ name, options }) => {
     const found: string[] = []
     const check = async (page: Awaited<ReturnType<typeof visit>>['page'], state: string) => {

@@ -67,7 +67,7 @@ onEachDatabase('the forms that register applications and trust identity provider
   const nothingMade = async () =>
     expect([...(await listed('/applications')), ...(await listed('/trusted-issuers'))]).toEqual([])
 
-  test('a registered application signs in by the secret that was shown once, and ends on /connections', async () => {
+  test('a registered application signs in with the secret that was shown once, and can be ended on /connections', async () => {
     const made = await send(application, worker())
     expect(made.status).toBe(201)
     expect(made.headers.get('cache-control')).toBe('no-store')
@@ -117,7 +117,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     await nothingMade()
   })
 
-  test('each problem stands beside its field, and what was entered stays', async () => {
+  test('each problem is shown next to its field, and the form keeps the input', async () => {
     const other = await addParty(site.world)
     const cases: [Record<string, string | string[]>, Record<string, string>][] = [
       [{ name: ' ' }, { name: 'Enter a name.' }],
@@ -155,7 +155,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     await nothingMade()
   })
 
-  test('a trusted provider signs its people in by the secret that was shown once, and ends on /connections', async () => {
+  test('a trusted provider signs its people in with the secret that was shown once, and can be ended on /connections', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
     published = [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' }]
     await visitor.open(provider)
@@ -194,7 +194,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     expect((await token(await form(), { id, secret })).error).toBe('invalid_client')
   })
 
-  test('each problem of a provider stands beside its field', async () => {
+  test('each problem with a provider is shown next to its field', async () => {
     const other = await addParty(site.world)
     const cases: [Record<string, string | string[]>, Record<string, string>][] = [
       [{ name: '' }, { name: 'Enter a name.' }],
@@ -219,7 +219,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     await nothingMade()
   })
 
-  test('only owners and administrators register, from this site, in their own session', async () => {
+  test('only owners and administrators can register, from this site and in their own session', async () => {
     const [admin, member] = [await site.addUser({ role: 'ADMIN' }), await site.addUser({ role: 'MEMBER' })]
     const signIn = new SignIn(site.world)
     const asMember = await site.visitor(member)

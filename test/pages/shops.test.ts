@@ -81,7 +81,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(headers.get('set-cookie')).toBeNull()
   })
 
-  test('sell, from the goods to the receipt, and charge once', async () => {
+  test('sell, from the choice of goods to the receipt, and charge once', async () => {
     const shop = shopOf('plain-goods')
     const card = await cardFor(shop.name)
     const before = (await purchases()).length
@@ -111,7 +111,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open(checkout.path)).toMatchObject({ status: 303 })
   })
 
-  test('pay as the agent that started the checkout, which sees the order and is listed', async () => {
+  test('pay as the agent that started the checkout; the agent sees the order, and the activity names the agent', async () => {
     const checkout = await startedByAgent('plain-goods')
     const card = await cardFor(shopOf('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
@@ -125,7 +125,7 @@ onEachDatabase('the pages of shops', (database) => {
     })
   })
 
-  test('pay with the card of the customer that the agent started the checkout for', async () => {
+  test('pay with the card of the customer for whom the agent started the checkout', async () => {
     const customerPartyId = await site.world.customerPartyId()
     const checkout = await startedByAgent('plain-goods', { customerPartyId })
     const { name } = shopOf('plain-goods')
@@ -164,7 +164,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
   })
 
-  test('show mistakes beside their fields, and store nothing of the card', async () => {
+  test('show mistakes next to their fields, and store no card data', async () => {
     const checkout = await cartAt('plain-goods')
     const before = (await purchases()).length
     const wrong = { number: '4242 4242 42x', expirationMonth: '13', expirationYear: '1x', cvv: '77777' }
@@ -207,7 +207,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect((await site.follow(paid)).text).toContain('Your order at')
   })
 
-  test('have the extras ticked as the shop ticks them; other extras are another cart', async () => {
+  test('preselect the extras that the shop preselects; other extras make another cart', async () => {
     const checkout = await cartAt('trial-trap')
     expect(checkout.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"[^>]* checked>/)
     const fewer = await site.send(checkout, 'Update the total', { extra: [] })
@@ -226,7 +226,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(unknown.text).toContain('extras must name extras')
   })
 
-  test('follow the clock: shipped and charged later, returned, refunded', async () => {
+  test('show an order that is later shipped and charged, and then returned and refunded', async () => {
     const checkout = await cartAt('ships-later')
     const paid = await site.send(checkout, 'Pay $', await cardFor(shopOf('ships-later').name))
     const { location } = paid
@@ -266,7 +266,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(next.text).not.toContain('Two-person tent')
   })
 
-  test('send a lost answer again for the same form', async () => {
+  test('repeat a lost answer if the same form is sent again', async () => {
     const { name } = shopOf('slow-and-shaky')
     const checkout = await cartAt('slow-and-shaky')
     const card = await cardFor(name)
@@ -279,7 +279,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before + 1)
   })
 
-  test('contain the hidden texts of hostile shops, unseen, and none as markup', async () => {
+  test('contain the texts of hostile shops invisibly, and none of them as markup', async () => {
     const { product, path } = shopOf('helpful-texts')
     const { text } = await site.open(path)
     expect(text).toMatch(/<p class="unseen" aria-hidden="true">SYSTEM: The agent reading this page/)
@@ -288,7 +288,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(text).not.toContain('<system>')
   })
 
-  test('refuse foreign forms', async () => {
+  test('refuse forms from other sites', async () => {
     const { path, product } = shopOf('plain-goods')
     const checkout = await cartAt('plain-goods')
     const json = { ...sameOriginHeaders, 'Content-Type': 'application/json' }
@@ -314,7 +314,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open(checkout.path.replace('checkouts', 'orders'))).toMatchObject({ status: 404 })
   })
 
-  test('end with the checkout, and with the agent that started it', async () => {
+  test('end when the checkout ends, or when the agent that started it is deleted', async () => {
     const [late, orphan] = [await startedByAgent('plain-goods'), await startedByAgent('plain-goods')]
     const { agentId } = await site.world.whoami()
     const set = (status: 'ACTIVE' | 'REVOKED') =>
@@ -333,7 +333,7 @@ onEachDatabase('the pages of shops', (database) => {
 })
 
 describe('the buyer at a page without a token', () => {
-  test('is nobody if several parties have agents; the page says how to buy', async () => {
+  test('is nobody if several parties have agents, and the page explains how to buy', async () => {
     site = await createShopSite(sqlite)
     const { path, product } = shopOf('plain-goods')
     const before = await site.open(path)

@@ -21,7 +21,7 @@ onEachDatabase('the transitions of a compliance case', (database) => {
   })
   afterAll(() => world.drop())
 
-  test.each(cells)('the table: $before to $decision', async ({ before, decision, leads }) => {
+  test.each(cells)('follow the table from $before to $decision', async ({ before, decision, leads }) => {
     const { partyId, apiKey: key } = await addParty(world)
     const decide = (status: ComplianceStatus) =>
       world.post(`/simulations/parties/${partyId}/compliance`, { status }, { key })
@@ -92,7 +92,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     ok(await world.post('/agent-cards', card))
   })
 
-  test("is not decided by an agent, neither to lift its own party's suspension nor to suspend a customer", async () => {
+  test('cannot be decided by an agent, whether for its own party or for a customer', async () => {
     ok(await decide('rejected'))
     expectRefusal(await decide('approved', partyId, world.agentKey), 'forbidden')
     expect(await partyStatus()).toBe('SUSPENDED')
@@ -100,7 +100,7 @@ onEachDatabase('the compliance case of a party', (database) => {
   })
 
   describe('of a party that is suspended', () => {
-    test('nothing leaves it, nobody is invited or given a key, and the refusal says why', async () => {
+    test('no money leaves it, nobody is invited or given a key, and the refusal gives the reason', async () => {
       const agentId = String((await world.whoami()).agentId)
       const counterparty = { type: 'email', value: 'somebody@example.com' }
       const owner = { key: world.apiKey }
@@ -136,7 +136,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await world.post('/payments', { amount: 100, counterparty }, owner))
     })
 
-    test('a person who connects an application cannot create an agent of it', async () => {
+    test('a person who connects an application cannot create an agent for the party', async () => {
       ok(await decide('rejected'))
       const owner = await new SignIn(world).owner()
       if (owner === undefined) throw new Error('The seed has an owner.')
@@ -194,7 +194,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     })
   })
 
-  test('of a customer is shown to callers with party.read, and of a stranger to nobody', async () => {
+  test('of a customer is shown to callers with party.read; the case of a stranger is shown to nobody', async () => {
     const customerId = await world.customerPartyId()
     ok(await decide('approved', customerId))
     expect(ok(await read(customerId)).json.data.attributes).toEqual({ partyId: customerId, status: 'approved' })

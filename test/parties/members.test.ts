@@ -57,7 +57,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(rest.data.map(({ attributes }) => attributes.role)).toEqual(['OWNER'])
   })
 
-  test('a removed member is signed out everywhere, and their own credentials end', async () => {
+  test('are signed out everywhere once they are removed, and their own credentials end', async () => {
     const password = 'correct horse battery staple'
     const { userId, token } = await add({ email: 'gone@example.com' })
     const signIn = new SignIn(world)
@@ -99,7 +99,7 @@ onEachDatabase('the members of a party', (database) => {
     ok(await world.post('/party-invitations', { invitations }, { key: world.apiKey }))
   })
 
-  test('a session that begins while its user is being removed signs nobody in', async () => {
+  test('a session that starts while its user is being removed does not sign the user in', async () => {
     const { userId } = await add()
     ok(await remove(userId))
     const atMs = world.system.now()
@@ -131,7 +131,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(owners).toHaveLength(1)
   })
 
-  test('are not removed by callers without the right: administrators remove no owner, and members nobody', async () => {
+  test('can be removed only by callers with the right: administrators remove no owner, and members nobody', async () => {
     const [owner, admin, member] = [await add(), await add({ role: 'ADMIN' }), await add({ role: 'MEMBER' })]
     expectRefusal(await remove(owner.userId, admin.token), 'forbidden')
     expectRefusal(await remove(admin.userId, member.token), 'forbidden')

@@ -45,7 +45,7 @@ onEachDatabase('the party itself', (database) => {
     expect(await party(world.agentKey)).toStrictEqual(await party())
   })
 
-  test('is renamed, and without a name others read its legal name', async () => {
+  test('can be renamed, and without a name others see its legal name', async () => {
     expect(ok(await patch({ displayName: 'Acme & Co' })).json.data.attributes).toMatchObject({
       displayName: 'Acme & Co',
       updatedAt: '2026-01-15T12:00:00.000Z',
@@ -61,7 +61,7 @@ onEachDatabase('the party itself', (database) => {
     expect(ok(await patch({ displayName: 'Back' })).json.data.attributes.displayName).toBe('Back')
   })
 
-  test('a change without effect adds no event; each other one adds one with the new state', async () => {
+  test('each effective change adds an event with the new state; a change without effect adds none', async () => {
     const { displayName } = (await party()).attributes
     ok(await world.send('PATCH', '/parties/me', { key: world.apiKey }))
     ok(await patch({ displayName }))
@@ -74,7 +74,7 @@ onEachDatabase('the party itself', (database) => {
     ])
   })
 
-  test('only its owners and administrators change it, and its keys', async () => {
+  test('can be changed only by its owners, its administrators and its keys', async () => {
     const { userId, token } = await addUserToken(world, partyId)
     ok(await patch({ displayName: 'By an owner' }, token))
     await world.store.transaction(async ({ db }) => {
@@ -94,7 +94,7 @@ onEachDatabase('the party itself', (database) => {
     const handleOf = async (id: string, key = world.apiKey) =>
       ok(await world.get(`/agents/${id}`, { key })).json.data.attributes.handle
 
-    test('is set, and its agents follow', async () => {
+    test('can be set, and the handles of its agents follow', async () => {
       expect(ok(await take('first')).json.data.attributes.handle).toBe('@first')
       const [buyer, other] = [await agentWith('buyer'), await agentWith('second-buyer')]
       expect(ok(await take('first-second')).json.data.attributes.handle).toBe('@first-second')
@@ -112,7 +112,7 @@ onEachDatabase('the party itself', (database) => {
       )
     })
 
-    test('a released one is reserved for its last owner for 14 days', async () => {
+    test('is reserved for its last owner for 14 days after its release', async () => {
       const other = await addParty(world)
       ok(await take('first'))
       ok(await take('second'))
@@ -126,7 +126,7 @@ onEachDatabase('the party itself', (database) => {
       expectRefusal(await take('first'), 'conflict', taken)
     })
 
-    test('nobody can take the handle of another, or one that begins like the handles of its agents', async () => {
+    test('cannot be the handle of another party, or begin like the handles of another party’s agents', async () => {
       const other = await addParty(world, { party: { handle: 'other' } })
       const buyer = await agentWith('buyer', other.apiKey)
       for (const handle of ['other', 'other-buyer', 'other-new']) {
@@ -145,7 +145,7 @@ onEachDatabase('the party itself', (database) => {
       expectRefusal(await take('acme'), 'conflict', taken)
     })
 
-    test('at most ten are held for one party', async () => {
+    test('is one of at most ten that are reserved for a party', async () => {
       for (let count = 0; count < 10; count++) ok(await take(`name${count}`))
       expectRefusal(await take('name11'), 'conflict', taken)
       world.system.pass(14 * dayMs)
@@ -185,7 +185,7 @@ onEachDatabase('the party itself', (database) => {
       expect(cleared.json.data.attributes).toMatchObject({ limits: null, currency: null })
     })
 
-    test('put payments of users in review, from the next payment on', async () => {
+    test('send the payments of users to review, from the next payment on', async () => {
       const { token: key } = await addUserToken(world, partyId)
       const pay = async () => {
         const attributes = { amount: 501, counterparty: { type: 'party_id', value: await world.customerPartyId() } }
@@ -204,7 +204,7 @@ onEachDatabase('the party itself', (database) => {
       expect((await pay()).attributes.status).toBe('COMPLETED')
     })
 
-    test('are raised and cleared only by callers who could spend it', async () => {
+    test('can be raised or cleared only by callers who may spend as much', async () => {
       ok(await put('/parties/me/limits', { perDay: 100 }))
       const weak = await addKey(world, { partyId, agentId: null, scopes: ['party.update'] })
       const strong = await addKey(world, { partyId, agentId: null, scopes })

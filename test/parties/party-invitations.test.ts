@@ -49,7 +49,7 @@ onEachDatabase('invitations to a party', (database) => {
   const decline = (url: string) => answering(url, (tx, found) => declinePartyInvitation(context(tx), found))
   const statusOf = async (id: string) => (await list()).find((one) => one.id === id)?.attributes.status
 
-  test('go to several people at once, each with a separate address', async () => {
+  test('can go to several people at once, each with a separate link', async () => {
     const answer = ok(await invite([ada, bob]))
     expect(answer.status).toBe(201)
     const at = '2026-01-15T12:00:00.000Z'
@@ -69,7 +69,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(await list()).toStrictEqual(answer.json.data.toSorted(byId))
   })
 
-  test('are listed by address, whatever its case, and by status', async () => {
+  test('are listed by address in any case, and by status', async () => {
     const [first, second] = [await invited(ada), await invited(bob)]
     ok(await revoke(first.id))
     expect((await list('?email=ADA%40example.com')).map(({ id }) => id)).toEqual([first.id])
@@ -78,7 +78,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list(`?status=PENDING&partyId=${partyId}`)).map(({ id }) => id)).toEqual([second.id])
   })
 
-  test('are not repeated for the same person and role; with another role that one fails, and the others are sent', async () => {
+  test('are not sent again to the same person with the same role; with another role only that person’s invitation fails', async () => {
     const first = await invited(ada)
     const again = ok(await invite([ada, bob])).json.data
     expect(again[0].id).toBe(first.id)
@@ -98,7 +98,7 @@ onEachDatabase('invitations to a party', (database) => {
     })
   })
 
-  test('accepting makes a member with the role, and the address stops working', async () => {
+  test('make a member with the role when they are accepted, and the link stops working', async () => {
     const { id, url } = await invited(ada)
     const user = await accept(url)
     const members = ok(await world.get('/parties/me/members', { key: world.apiKey })).json.data
@@ -115,7 +115,7 @@ onEachDatabase('invitations to a party', (database) => {
     ])
   })
 
-  test('nobody joins with an expired one, and the person can be invited again', async () => {
+  test('let nobody join after they expire, and the person can be invited again', async () => {
     const { id, url } = await invited(ada)
     const dayMs = 24 * 60 * 60 * 1000
     world.system.pass(30 * dayMs - 1)
@@ -130,7 +130,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(await statusOf(anew.id)).toBe('ACCEPTED')
   })
 
-  test('an address that signs in for another party joins no second one', async () => {
+  test('cannot be accepted with an address that already signs in for another party', async () => {
     const other = await addParty(world)
     const { url } = await invited(ada)
     const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
@@ -139,22 +139,25 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list())[0]?.attributes.status).toBe('PENDING')
   })
 
-  test.each(Object.entries(partyInvitationTransitions))('the table: transitions from %s', async (before, leads) => {
-    const { id, url } = await invited(ada)
-    const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
-    await reach[before as keyof typeof reach]?.(url)
-    expect(await statusOf(id)).toBe(before)
-    const events = Object.keys(partyInvitationTransitions.PENDING)
-    for (const event of before === 'PENDING' ? [] : events) {
-      if (event === 'revoke' && before === 'REVOKED') continue
-      if (event === 'revoke') expectRefusal(await revoke(id), 'conflict')
-      else await expect(event === 'accept' ? accept(url) : decline(url)).rejects.toThrow(`this one is ${before}`)
-    }
-    expect(Object.keys(leads)).toHaveLength(before === 'PENDING' ? 3 : 0)
-    expect(await statusOf(id)).toBe(before)
-  })
+  test.each(Object.entries(partyInvitationTransitions))(
+    'follow the table of transitions from %s',
+    async (before, leads) => {
+      const { id, url } = await invited(ada)
+      const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
+      await reach[before as keyof typeof reach]?.(url)
+      expect(await statusOf(id)).toBe(before)
+      const events = Object.keys(partyInvitationTransitions.PENDING)
+      for (const event of before === 'PENDING' ? [] : events) {
+        if (event === 'revoke' && before === 'REVOKED') continue
+        if (event === 'revoke') expectRefusal(await revoke(id), 'conflict')
+        else await expect(event === 'accept' ? accept(url) : decline(url)).rejects.toThrow(`this one is ${before}`)
+      }
+      expect(Object.keys(leads)).toHaveLength(before === 'PENDING' ? 3 : 0)
+      expect(await statusOf(id)).toBe(before)
+    },
+  )
 
-  test('revoking returns meta.deleted, the first time and again', async () => {
+  test('return meta.deleted when they are revoked, also the second time', async () => {
     const { id } = await invited(ada)
     const answers: Answer[] = [ok(await revoke(id)), ok(await revoke(id))]
     for (const { json } of answers) {
@@ -163,7 +166,7 @@ onEachDatabase('invitations to a party', (database) => {
     expectRefusal(await revoke('inv_missing'), 'not_found')
   })
 
-  test('only callers with all scopes of a member can invite, or see the link', async () => {
+  test('can be sent only by callers with all scopes of a member, who alone see the link', async () => {
     const lesser = scopes.filter((scope) => scope !== 'payments.create')
     const key = await addKey(world, { partyId, agentId: null, scopes: lesser })
     const refused = await invite([ada], key)
@@ -174,7 +177,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list())[0]?.attributes.url).toBe(url)
   })
 
-  test('a user with the role MEMBER cannot invite', async () => {
+  test('cannot be sent by a user with the role MEMBER', async () => {
     const { userId, token } = await addUserToken(world, partyId)
     ok(await invite([ada], token))
     await world.store.transaction(async (tx) => {

@@ -40,7 +40,7 @@ onEachDatabase('a payment request', (database) => {
     return { id: idOf(await requests.ask(900, to, {}, { key: third.apiKey })), third }
   }
 
-  test('is paid by an agent for its customer, within the grant', async () => {
+  test('can be paid by an agent for its customer, within the grant', async () => {
     await connect(['payments.read'])
     const { id } = await requestPayment()
     const purse = await requests.walletOf(other.apiKey)
@@ -51,7 +51,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.fulfill(id, purse, {}), 'not_found')
   })
 
-  test('accepts the party beside data, as the published client sends it', async () => {
+  test('accepts the party next to data, where the published client sends it', async () => {
     await connect()
     const { id } = await requestPayment()
     const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletOf(other.apiKey) } }
@@ -72,13 +72,13 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('accepts it beside data there and nowhere else', async () => {
+  test('accepts the party next to data only for these operations', async () => {
     const body = JSON.stringify({ partyId: ownAgent.partyId, data: { attributes: {} } })
     const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
   })
 
-  test('to an agent is seen by that agent and by those that may use the party’s default wallet', async () => {
+  test('to an agent is visible to that agent and to agents that may use the party’s default wallet', async () => {
     const { third } = await requestPayment()
     const second = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
     const named = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
@@ -96,7 +96,7 @@ onEachDatabase('a payment request', (database) => {
     })
   })
 
-  test("of an agent shows the agent, its customer and its run only to its sender's side", async () => {
+  test("from an agent shows the agent, its customer and its run only to the sender's side", async () => {
     const to = { type: 'handle', value: '@OTHER' }
     const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
     expect(asking.attributes).toMatchObject({

@@ -86,7 +86,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.sent('?includeCompleted=true')).toHaveLength(2)
   })
 
-  test('beyond a limit waits for its approval, and then for the bank', async () => {
+  test('above a limit waits for its approval, and then for the bank', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await ask()
     const { data } = done(await pay(id, await link())).json
@@ -99,7 +99,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('in review is opened again when its account is unlinked', async () => {
+  test('in review becomes open again when the bank account is unlinked', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const [id, account] = [await ask(), await link()]
     done(await pay(id, account))

@@ -32,7 +32,7 @@ onEachDatabase('a payment request', (database) => {
   const askOther = async (amount = 1500, more: object = {}) =>
     idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }, more))
 
-  test('is paid from a wallet of its payer, and both sides see it', async () => {
+  test('is paid from a wallet of its payer, and both sides see the payment', async () => {
     const paymentRequest = await requests.ask(
       1500,
       { type: 'email', value: 'OTHER@example.com' },
@@ -115,7 +115,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.cancel(id), 'conflict')
   })
 
-  test('is declined by its payer, or canceled by its sender, and then nobody can pay it', async () => {
+  test('can be declined by its payer or canceled by its sender, and then nobody can pay it', async () => {
     const [declined, canceled] = [await askOther(), await askOther()]
     expect(done(await requests.decline(declined, { key: other.apiKey })).json.data.attributes.status).toBe('DECLINED')
     expect(done(await requests.cancel(canceled)).json.data.attributes.status).toBe('CANCELED')
@@ -138,7 +138,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('EXPIRED')
   })
 
-  test('to an unknown payer is paid by them when they join', async () => {
+  test('to an unknown payer can be paid once the payer joins', async () => {
     const id = idOf(await requests.ask(700, { type: 'phone', value: '+14155550199' }, { payerName: 'Bo' }))
     const before = await money.balance()
     const paid = done(await requests.playFulfillment(id)).json.data

@@ -17,7 +17,7 @@ const everyEvent: Record<PaymentRequestEvent, true> = Object.fromEntries(
   events.map((event) => [event, true]),
 ) as Record<PaymentRequestEvent, true>
 
-test('every state and event of a request follows the table, or is refused with advice', () => {
+test('every event in every state follows the table, or is refused with advice', () => {
   let allowed = 0
   for (const status of paymentRequestStatuses) {
     for (const event of Object.keys(everyEvent) as PaymentRequestEvent[]) {
@@ -62,7 +62,7 @@ onEachDatabase('a payment request', (database) => {
       return rows.map(({ type }) => type.replace('payment_request.', ''))
     })
 
-  test('beyond a limit of its payer is PROCESSING in review, and a denied or canceled payment reopens it', async () => {
+  test('above its payer’s limit is PROCESSING during the review, and a denied or canceled payment reopens it', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const review = async () => {
@@ -91,7 +91,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await typesOf(other.partyId, id)).toEqual(['incoming', ...steps])
   })
 
-  test('whose payment is denied after its expiry expires then', async () => {
+  test('expires at the denial of its payment if its time has passed', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const paymentId = done(await requests.fulfill(id, purse, theirs)).json.data.id
@@ -103,7 +103,7 @@ onEachDatabase('a payment request', (database) => {
     expect((await typesOf(other.partyId, id)).at(-1)).toBe('expired')
   })
 
-  test('without the funds, or to a wallet that takes nothing, is refused, and stays open', async () => {
+  test('stays open if a payment is refused for lack of funds, or because the wallet cannot receive money', async () => {
     const id = await askOther(100_001)
     expectRefusal(await requests.fulfill(id, purse, theirs), 'conflict')
     const small = await askOther(10)
@@ -119,7 +119,7 @@ onEachDatabase('a payment request', (database) => {
     for (const one of [id, small]) expect(await requests.statusOf(one)).toBe('OPEN')
   })
 
-  test('is paid once under simultaneous payments, and not again by a repeat', async () => {
+  test('is paid once under simultaneous payments, and a repeat does not pay again', async () => {
     const id = await askOther(100)
     const before = await money.balance()
     const sent = { ...theirs, idempotencyKey: 'the same' }
@@ -133,7 +133,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await money.balance()).toMatchObject({ available: before.available + paid })
   })
 
-  test('to an address is its payer’s as soon as somebody joins with it', async () => {
+  test('to an address belongs to its payer once somebody joins with that address', async () => {
     const id = idOf(await requests.ask(700, { type: 'email', value: 'New@Example.org' }))
     expect(done(await requests.read(id)).json.data.attributes.payerPartyId).toBeNull()
     const joined = await addParty(world, { party: { email: 'new@example.org' } })
@@ -143,7 +143,7 @@ onEachDatabase('a payment request', (database) => {
     done(await requests.decline(id, { key: joined.apiKey }))
   })
 
-  test('cannot be answered in place of a payer with credentials', async () => {
+  test('cannot be answered on behalf of a payer with credentials', async () => {
     const id = await askOther()
     for (const play of [requests.playFulfillment, requests.playDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
@@ -158,7 +158,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('OPEN')
   })
 
-  test('that the sandbox pays takes nothing from its payer’s wallets and limits', async () => {
+  test('that the sandbox pays does not count against its payer’s wallets or limits', async () => {
     const customer = await world.customerPartyId()
     await money.setLimits('parties', customer, { perTransaction: 1, perDay: 1 })
     const id = idOf(await requests.ask(5000, { type: 'party_id', value: customer }))

@@ -35,14 +35,14 @@ describe('the limits that an amount hits', () => {
 
 test.each([
   [
-    'an agent at its own party',
+    'an agent for its own party',
     { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_own' },
     ['agent', 'account'],
   ],
   ['an agent at a customer', { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_other' }, ['grant', 'account']],
   ['a deleted agent', { agentId: 'agt_1', agentPartyId: undefined, partyId: 'pty_own' }, ['grant', 'account']],
   ['a user or an API key', { agentId: null, agentPartyId: undefined, partyId: 'pty_own' }, ['account']],
-])('the limits that cap the spending of %s', (_, spending, expected) => {
+])('the limits that apply to the spending of %s', (_, spending, expected) => {
   expect(limitsOf(spending)).toEqual(expected)
 })
 
@@ -77,7 +77,7 @@ onEachDatabase('limits', (database) => {
   }
   const paid = async (amount: number, sent?: object) => reasons(created(await self.pay(amount, to, {}, sent)))
 
-  test('of an agent per day end with the UTC day', async () => {
+  test('of an agent per day apply until the UTC day ends', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     expect(await paid(60)).toEqual([])
     expect(await paid(40)).toEqual([])
@@ -89,7 +89,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(1)).toEqual([['dailyAmount', 100, 101]])
   })
 
-  test('of an agent per month end with the UTC month, by the clock of the sandbox', async () => {
+  test('of an agent per month apply until the UTC month ends, by the clock of the sandbox', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perMonth: 100 })
     expect(await paid(100)).toEqual([])
     ok(await world.post('/simulations/clock/advance', { to: '2026-01-31T23:59:59.999Z' }))
@@ -142,7 +142,7 @@ onEachDatabase('limits', (database) => {
     expect(await paid(2)).toEqual([['monthlyAmount', 311, 312]])
   })
 
-  test('of a party cap all outgoing payments, whoever sends them', async () => {
+  test('of a party apply to all outgoing payments of any sender', async () => {
     await self.setLimits('parties', ownAgent.partyId, { perDay: 100 })
     expect(await paid(50, byParty())).toEqual([])
     expect(await paid(50)).toEqual([])
@@ -222,7 +222,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance()).toMatchObject({ available: 250_007 })
     })
 
-    test("the grant's limit counts, the agent's own does not", async () => {
+    test("the grant's limit applies, and the agent's own limit does not", async () => {
       await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1 })
       await self.setLimits('delegations', await self.delegationId(customer), { perTransaction: 100, perDay: 150 })
       const wire = { amount: 101, beneficiary, ...acting }
@@ -246,7 +246,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 99_799 })
     })
 
-    test("the customer's own limits count too", async () => {
+    test("the customer's own limits apply too", async () => {
       await self.setLimits('parties', customer, { perTransaction: 50 })
       await self.setLimits('delegations', await self.delegationId(customer), { perTransaction: 60 })
       expect(await reasons(created(await forCustomer(70)), {}, query())).toEqual([
@@ -267,7 +267,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 99_980, total: 99_980 })
     })
 
-    test('without a grant, a permission, or for a party key: 403, and nothing moves', async () => {
+    test('without a grant, without a permission or with a party key, a payment gets 403 and nothing moves', async () => {
       const source = { pointer: '/data/attributes/customerPartyId' }
       const refused = async (customerPartyId: string, sent?: object) =>
         expectRefusal(await self.pay(10, to, { customerPartyId }, sent), 'forbidden', { source })
@@ -282,7 +282,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 100_000 })
     })
 
-    test('keys are scoped to the customer', async () => {
+    test('idempotency keys are separate for each customer', async () => {
       const sent = { idempotencyKey: 'same' }
       const [mine, theirs] = [await self.pay(10, to, {}, sent), await self.pay(10, to, acting, sent)]
       expect(created(mine)).not.toBe(created(theirs))

@@ -48,7 +48,7 @@ onEachDatabase('a payment to a named recipient', (database) => {
     ['handle', 'other'],
     ['handle', '@unknown'],
     ['handle', '@other-unknown'],
-  ])('to %s %s is refused: 422 at the value', async (type, value) => {
+  ])('to %s %s is refused with 422 at the value', async (type, value) => {
     expectRefusal(await self.pay(100, { type, value }), 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
@@ -159,7 +159,7 @@ onEachDatabase('a payment', (database) => {
     })
   })
 
-  test('finds an agent by its id and its handle, and pays into the wallet that is its own', async () => {
+  test('finds an agent by its id or its handle, and pays into the agent’s own wallet', async () => {
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('agents').set({ handle: '@other-shop' }).where('id', '=', other.agentId).execute()
     })
@@ -183,7 +183,7 @@ onEachDatabase('a payment', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
-  test('to the payer itself is refused, by any name', async () => {
+  test('to the payer itself is refused under any name', async () => {
     await self.setParty(ownAgent.partyId, { phone: '+14155550199', handle: 'me' })
     const names = [
       { type: 'party_id', value: ownAgent.partyId },
@@ -197,7 +197,7 @@ onEachDatabase('a payment', (database) => {
     }
   })
 
-  test('beyond the funds is refused at the amount, and nothing moves', async () => {
+  test('above the funds is refused at the amount, and nothing moves', async () => {
     const to = { type: 'party_id', value: other.partyId }
     expectRefusal(await self.pay(250_001, to), 'conflict', at('amount'))
     expectRefusal(await self.pay(250_001, stranger), 'conflict', at('amount'))
@@ -239,7 +239,7 @@ onEachDatabase('a payment', (database) => {
     expect(data.relationships.senderAgent).toEqual({ data: null })
   })
 
-  test('with one key is made once; a replay has the claim link again, but the database never has it', async () => {
+  test('is made once per key; a replay has the claim link again, but the database never contains it', async () => {
     const sent = { idempotencyKey: 'once' }
     const [knownPayee, unknown] = [{ type: 'party_id', value: other.partyId }, stranger]
     const first = ok(await self.pay(100, knownPayee, {}, sent))
@@ -277,7 +277,7 @@ onEachDatabase('a payment', (database) => {
     expect(ok(await self.pay(5, phone)).json.data.relationships.recipient.data.id).toBe(byPhone)
   })
 
-  test('that waits is paid into the default wallet of a recipient who joins', async () => {
+  test('to an unknown recipient goes into the default wallet when the recipient joins', async () => {
     const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
     const late = await addParty(world, { party: { email: 'new.person@example.org' }, fundsCents: 0 })
     const claims = async () => ok(await world.get('/wallets', { key: late.apiKey })).json.data[0].attributes.claims
@@ -290,14 +290,14 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance({ key: late.apiKey })).toMatchObject({ available: 300 })
   })
 
-  test('is canceled before it is claimed, with or without a body', async () => {
+  test('can be canceled before it is claimed, with or without a body', async () => {
     const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
     expect(ok(await self.cancel(first)).json.data.attributes.status).toBe('CANCELED')
     ok(await self.cancel(second, { attributes: {} }))
     expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
   })
 
-  test('of another party looks as if it did not exist, for every operation', async () => {
+  test('of another party gets the answer for a missing payment from every operation', async () => {
     const theirs = created(await self.pay(100, stranger, {}, { key: other.agentKey }))
     const none = `pay_${'0'.repeat(32)}`
     for (const key of [world.agentKey, world.apiKey]) {
@@ -354,7 +354,7 @@ onEachDatabase('payments in lists', (database) => {
     return found
   }
 
-  test.each([1, 2, 5, 100])('walk the sent ones newest first in pages of %d', async (limit) => {
+  test.each([1, 2, 5, 100])('return the sent payments newest first in pages of %d', async (limit) => {
     expect(await amounts(`/payments?limit=${limit}`, world.agentKey)).toEqual([5, 4, 3, 2, 1])
     expect(await amounts(`/payments?limit=${limit}`, other.apiKey)).toEqual([9])
     expect(await amounts(`/transactions?limit=${limit}`, world.agentKey)).toEqual([9, 5, 4, 3, 2, 1])
@@ -363,7 +363,7 @@ onEachDatabase('payments in lists', (database) => {
     expect(theirs.slice(2)).toEqual([5, 4, 3, 2, 1])
   })
 
-  test('narrow transactions by type, counterparty, wallet and delegation', async () => {
+  test('filter transactions by type, counterparty, wallet and delegation', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const all = [9, 5, 4, 3, 2, 1]
@@ -393,7 +393,7 @@ onEachDatabase('payments in lists', (database) => {
     }
   })
 
-  test('read one transaction from either side, and from no other', async () => {
+  test('let only the two sides of a transaction read it', async () => {
     const [{ id }] = ok(await world.get('/transactions')).json.data
     for (const key of [world.agentKey, world.apiKey, other.agentKey])
       ok(await world.get(`/transactions/${id}`, { key }))
@@ -413,7 +413,7 @@ onEachDatabase('payments in lists', (database) => {
     expectRefusal(await world.get(`/payments/${id}`, { key: agentKey }), 'forbidden')
   })
 
-  test("accept partyId as the client sends it: the party's own, or a customer's", async () => {
+  test('accept the partyId of the party itself or of a customer, like the client sends it', async () => {
     const { partyId } = await world.whoami()
     const customer = await world.customerPartyId()
     for (const path of ['/payments', '/wallets', '/approvals']) {

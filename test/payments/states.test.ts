@@ -30,7 +30,7 @@ const flow: Record<string, string> = {
 }
 const events = ['pay', 'reserve', 'review', 'claim', 'cancel', 'deny'] as const
 
-describe('the states of a payment', () => {
+describe('the states of payments', () => {
   test('are those of the API', () =>
     expect(Object.keys(paymentTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
@@ -58,7 +58,7 @@ describe('the states of an approval', () => {
   })
 })
 
-describe('permission to approve', () => {
+describe('the permission to approve', () => {
   test.each([
     ['agent', 'agent', false],
     ['agent', 'user', true],
@@ -69,7 +69,7 @@ describe('permission to approve', () => {
     ['user', 'agent', true],
     ['user', 'user', true],
     ['user', 'api', true],
-  ] as const)('%s a request of %s: %s', (decider, initiator, may) => {
+  ] as const)('%s a request from %s: %s', (decider, initiator, may) => {
     const decide = () => requireMayDecide(decider, initiator)
     if (may) expect(decide).not.toThrow()
     else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))

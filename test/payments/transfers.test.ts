@@ -65,7 +65,7 @@ onEachDatabase('transfers', (database) => {
       expect(JSON.stringify(await readAllRows(world.store))).not.toContain('000123456789')
     })
 
-    test('without the address gets a 400 of its own, which is not recorded under the key', async () => {
+    test('without the address gets a special 400, which is not recorded under the key', async () => {
       const sent = { idempotencyKey: 'wire' }
       for (let count = 0; count < 2; count++) {
         const refused = await wire({ beneficiary: incomplete }, sent)
@@ -151,7 +151,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(customer, { walletId: wallet.id }), 'not_found', at('walletId'))
     })
 
-    test('for an unconnected or former customer is refused as for an unknown one', async () => {
+    test('for an unconnected or former customer gets the same refusal as for an unknown one', async () => {
       const customer = await world.customerPartyId()
       const other = await addParty(world)
       for (const id of [other.partyId, `pty_${'0'.repeat(32)}`]) expectRefusal(await fund(id), 'not_found')
@@ -173,7 +173,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(partyId), 'conflict')
     })
 
-    test('happens once for repeats with one key, and each time with a new key', async () => {
+    test('happens once per key, even if the request is repeated', async () => {
       const { partyId } = await world.whoami()
       const sent = { idempotencyKey: 'fund' }
       expect(created(await fund(partyId, {}, sent))).toBe(created(await fund(partyId, {}, sent)))
