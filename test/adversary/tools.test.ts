@@ -3,7 +3,7 @@ import { type OperationDefinition, toolsets } from '../../src/core/operation.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { type Sample, samples } from '../isolation/samples.ts'
-import { type Connected, connected } from '../mcp/connected.ts'
+import { type Connected, connectHost } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -40,7 +40,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         const { credential, name } = attacker
         if (credential === null || !of.test(name)) continue
         const options = { key: credential, toolsets: [...toolsets] }
-        mcp.set(attacker, await connected(on.world, hosts[1].open, options))
+        mcp.set(attacker, await connectHost(on.world, hosts[1].open, options))
       }
     }, 60_000)
     afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { toolCallName } from '../../src/service/request/run-log.ts'
 import { readsWithinCalls } from '../../src/service/rules/runs.ts'
-import { connected, instanceId, no, person } from '../mcp/connected.ts'
+import { connectHost, instanceId, no, person } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { runOf } from '../runs/stored-entries.ts'
@@ -48,7 +48,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
 
   test('are shown within the row of the call, and counted', async () => {
     const [{ open }] = hosts
-    const { host, close } = await connected(site.world, open)
+    const { host, close } = await connectHost(site.world, open)
     // The client of a remote API reads the wallet, to tell the model whether the card is covered.
     await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' })
     await host.callTool('get_wallet', { walletId: (await site.world.get('/wallets')).json.data[0].id })
@@ -78,7 +78,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     const agent = await world.post('/agents', { name: 'Helper' }, { key, instanceId: 'before' })
     const before = (await site.entries(instanceId)).length
     const [{ open }] = hosts
-    const { host, close } = await connected(world, open, {
+    const { host, close } = await connectHost(world, open, {
       ...{ key, confirm: { mode: 'always', aboveCents: 0 }, person: person([no], { form: {} }) },
       note: (runNote) => world.service.reportEntry({ ...runNote, partyId, agentId, keyId, instanceId }),
     })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordedResult } from '../../src/mcp/tools/recorded-result.ts'
-import { connected, instanceId } from '../mcp/connected.ts'
+import { connectHost, instanceId } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
@@ -31,7 +31,7 @@ onEachDatabase('the console shows what the model saw', (database) => {
 
   test('the text, the structured content and the next step of each call, as its host got them', async () => {
     const [{ open }] = hosts
-    const { host, close } = await connected(site.world, open)
+    const { host, close } = await connectHost(site.world, open)
     let compared = 0
     for (const [name, given] of calls) {
       const before = (await site.entries(instanceId)).length
@@ -58,7 +58,7 @@ onEachDatabase('the console shows what the model saw', (database) => {
   test('a call over REST, and the number of a card, are not shown as seen by a model', async () => {
     const cardId = await site.world.issueCard({}, { instanceId: 'over REST' })
     const [{ open }] = hosts
-    const { host, close } = await connected(site.world, open, { cardDetails: 'reveal' })
+    const { host, close } = await connectHost(site.world, open, { cardDetails: 'reveal' })
     const before = (await site.entries(instanceId)).length
     await host.callTool('get_agent_card_details', { cardId })
     await close()

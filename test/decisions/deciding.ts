@@ -2,7 +2,7 @@ import { servedDecisions } from '../../src/commands/served-decisions.ts'
 import type { System } from '../../src/core/system.ts'
 import { NamedTurns } from '../../src/core/turns.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
-import { type Connected, connected } from '../mcp/connected.ts'
+import { type Connected, connectHost } from '../mcp/connected.ts'
 import { errorOf, type hosts, type ToolResult } from '../mcp/hosts.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -30,7 +30,11 @@ export interface Deciding {
   decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
 }
 
-type HostOptions = NonNullable<Parameters<typeof connected>[2]> & { at?: World; principalId?: string; system?: System }
+type HostOptions = NonNullable<Parameters<typeof connectHost>[2]> & {
+  at?: World
+  principalId?: string
+  system?: System
+}
 
 export async function deciding(database: TestDatabase): Promise<Deciding> {
   const site = await createPersonSite(database)
@@ -58,7 +62,7 @@ export async function deciding(database: TestDatabase): Promise<Deciding> {
         owner: { partyId, principalId: principalId ?? keyId },
         turns,
       })
-      return connected(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })
+      return connectHost(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })
     },
     payment: (amount) => ({ amount, counterparty: { type: 'party_id', value: shop.partyId }, description: 'Paper' }),
     decide: async (id, decision, user = owner) => {

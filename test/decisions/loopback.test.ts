@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { readLimitFacts } from '../../src/commands/local-limits.ts'
 import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
-import { type Connected, connected, person } from '../mcp/connected.ts'
+import { type Connected, connectHost, person } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { sqlite } from '../support/databases.ts'
 import { always, type Deciding, deciding, pendingOf } from './deciding.ts'
@@ -27,7 +27,7 @@ const log = { debug: line, info: line, warn: line, error: line }
 /** Starts a process over stdio, and the browser of the person at the machine. */
 async function startLocalProcess(
   chosen: (typeof hosts)[number] = pinned,
-  { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
+  { canOpen = true, ...options }: Partial<Parameters<typeof connectHost>[2]> & { canOpen?: boolean } = {},
 ) {
   const opened: URL[] = []
   const client = createClient({
@@ -50,7 +50,7 @@ async function startLocalProcess(
     system: on.world.system,
     log: log as never,
   })
-  const connection: Connected = await connected(on.world, chosen.open, { confirm: always, decisions, ...options })
+  const connection: Connected = await connectHost(on.world, chosen.open, { confirm: always, decisions, ...options })
   ends.push(
     () => decisions.close(),
     () => connection.close(),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { maxPerCredential } from '../../src/service/request/waiting-requests.ts'
-import { connected } from '../mcp/connected.ts'
+import { connectHost } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { ok } from '../payments/payer.ts'
 import { sqlite } from '../support/databases.ts'
@@ -48,7 +48,7 @@ test('ten thousand waits share timers and connections, and all of them are answe
 test('a wait beyond the limit of a credential is answered immediately with the present state, by REST and by a tool', async () => {
   const id = await world.issueCard()
   const [{ open }] = hosts
-  const { host, close } = await connected(world, open, { system })
+  const { host, close } = await connectHost(world, open, { system })
   const waiting = Array.from({ length: maxPerCredential }, () => world.get(path(id)))
   await system.sleepers(maxPerCredential)
   const other = world.get(path(id), { key: keys[0] ?? '' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connected } from '../mcp/connected.ts'
+import { connectHost } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { ok } from '../payments/payer.ts'
 import { sqlite } from '../support/databases.ts'
@@ -20,7 +20,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
   })
 
   test('notifies every ten seconds, and answers when the status changes', async () => {
-    const { host, close } = await connected(world, open, { system })
+    const { host, close } = await connectHost(world, open, { system })
     const cardId = await world.issueCard()
     const notifications: string[] = []
     const heard = [20, 10].map((past) => ({ past, ...Promise.withResolvers<void>() }))
@@ -43,7 +43,7 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
 
   test('does not wait longer in total if an answer is lost', async () => {
     const waits: (string | null)[] = []
-    const { host, close } = await connected(world, open, {
+    const { host, close } = await connectHost(world, open, {
       system,
       between: async (request) => {
         waits.push(new URL(request.url).searchParams.get('waitSeconds'))

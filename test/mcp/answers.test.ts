@@ -4,7 +4,7 @@ import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { contentOf, documentOf, follow, operationIn, successOf } from '../surface/document.ts'
-import { type Connected, connected } from './connected.ts'
+import { type Connected, connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const document = documentOf('sandbox')
@@ -24,7 +24,7 @@ let world: World
 let mcp: Connected
 beforeAll(async () => {
   world = await createWorld(sqlite)
-  mcp = await connected(world, open, { toolsets: [...toolsets], between: () => Response.json(answer) })
+  mcp = await connectHost(world, open, { toolsets: [...toolsets], between: () => Response.json(answer) })
 })
 afterAll(async () => {
   await mcp.close()

@@ -7,7 +7,7 @@ import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 let world: World
@@ -25,15 +25,15 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 5_000, currency: 'USD
 const customerPartyId = `pty_${'ab'.repeat(16)}`
 
 describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $host', ({ open }) => {
-  const opened = async (options: Parameters<typeof connected>[2] = {}) => {
-    const connection = await connected(world, open, options)
+  const openHost = async (options: Parameters<typeof connectHost>[2] = {}) => {
+    const connection = await connectHost(world, open, options)
     closing.push(connection.close)
     await connection.host.listTools()
     return connection
   }
 
   test('arguments that a host adds are dropped', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const issued = await host.callTool('issue_agent_card', { ...card, wait_for_previous: true })
     expect(issued.structuredContent).not.toHaveProperty('meta')
     expect(
@@ -42,7 +42,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('an unknown argument is ignored and reported on reads, and refused with the nearest name on changes', async () => {
-    const { host, sent } = await opened()
+    const { host, sent } = await openHost()
     const read = await host.callTool('list_wallets', { customer_party_id: customerPartyId, idempotencyKey: 'k' })
     expect(read.structuredContent?.meta?.ignoredArguments).toEqual(['customer_party_id', 'idempotencyKey'])
     const before = sent.length
@@ -58,7 +58,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('null and "" count as a missing optional argument, and a number may be sent as a string', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const filled = { expiresInMinutes: '', customerPartyId: null, idempotencyKey: '' }
     const issued = await host.callTool('issue_agent_card', { ...card, ...filled, maximumAmount: '5000' })
     expect(issued.structuredContent?.data.attributes.maximumAmount).toBe(5_000)
@@ -71,7 +71,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('a change empties the fields listed in clear; null empties no field', async () => {
-    const { host } = await opened({ key: world.apiKey })
+    const { host } = await openHost({ key: world.apiKey })
     const walletResult = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
     const walletId = walletResult.structuredContent?.data.id
     const update = async (input: object) => {
@@ -85,7 +85,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('fields that are deliberately null are named in clear too', async () => {
-    const { host } = await opened({ key: world.apiKey })
+    const { host } = await openHost({ key: world.apiKey })
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
     const expiry = async (input: object) => {
       const { structuredContent } = await host.callTool('create_subscription', { ...terms, ...input })
@@ -96,7 +96,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('all wrong arguments are reported, and an id of the wrong kind is named', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const cardId = await world.issueCard()
     const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }
     const refused = errorOf(await host.callTool('simulate_card_capture', wrong))
@@ -115,7 +115,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('the currency may be omitted, and any other than USD is refused', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const { currency: _, ...unsaid } = card
     const issued = await host.callTool('issue_agent_card', unsaid)
     expect(issued.structuredContent?.data.attributes.currency).toBe('USD')
@@ -124,7 +124,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('arguments that the schema does not list are accepted', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const counterparty = { type: 'email', value: 'ann@example.com' }
     const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
     expect(paid.structuredContent?.data.attributes.tags).toEqual({ team: 'blue' })
@@ -135,7 +135,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])(
     'the idempotency key %j is dropped',
     async (key) => {
-      const { host, sent } = await opened()
+      const { host, sent } = await openHost()
       const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
       expect(refused).toMatchObject({
         code: 'invalid_value',
@@ -149,7 +149,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   )
 
   test('a replay is marked in a field of the output schema', async () => {
-    const { host } = await opened()
+    const { host } = await openHost()
     const { tools } = await host.listTools()
     const outputOf = (tool: string) => tools.find(({ name }) => name === tool)?.outputSchema?.properties
     expect(outputOf('issue_agent_card')).toHaveProperty('replayed')
@@ -165,12 +165,12 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test('the error for a tool that is not offered names its toolset; for an unknown tool, the nearest name', async () => {
-    const { host } = await opened({ toolsets: ['default'], actor: 'agent' })
+    const { host } = await openHost({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
     )
     await expect(host.callTool('list_wallet', {})).rejects.toThrow(/The nearest names are list_wallets, /)
-    const readOnly = await opened({ readOnly: true })
+    const readOnly = await openHost({ readOnly: true })
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
@@ -179,7 +179,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     const between = () => {
       throw new TypeError('fetch failed', { cause })
     }
-    const { host } = await opened({ between })
+    const { host } = await openHost({ between })
     const refused = errorOf(await host.callTool('issue_agent_card', card))
     expect(refused).toMatchObject({
       next: 'Have the person check the address of the payments API, and whether it is running. Then call again without idempotencyKey.',

@@ -49,7 +49,7 @@ onEachDatabase('a call that meets a fault', (database) => {
        * Expects that the call was lost. Over HTTP, the host sees that the connection was cut. Over stdio, this call
        * gets no answer, but other calls do.
        */
-      const isLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
+      const expectLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
         if (door === 'over HTTP') return expect(call).rejects.toThrow()
         let isSettled = false
         const settled = () => {
@@ -57,15 +57,15 @@ onEachDatabase('a call that meets a fault', (database) => {
         }
         call.then(settled, settled)
         await meeting.isCut
-        await answered(meeting.host)
+        await awaitAnswers(meeting.host)
         expect(isSettled).toBe(false)
       }
 
       test('reset: nothing is done, and a repeat of the call is carried out', async () => {
         const meeting = await meet()
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         meeting.next.push({ kind: 'reset' })
-        await isLost(meeting, meeting.host.callTool('create_payment', input))
+        await expectLost(meeting, meeting.host.callTool('create_payment', input))
         expect(await times()).toBe(0)
         const repeat = await meeting.host.callTool('create_payment', input)
         expect(repeat.structuredContent).not.toHaveProperty('repeated')
@@ -74,9 +74,9 @@ onEachDatabase('a call that meets a fault', (database) => {
 
       test('effect_then_lost: the payment is made, and a repeat gets the first answer', async () => {
         const meeting = await meet()
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         meeting.next.push({ kind: 'effect_then_lost' })
-        await isLost(meeting, meeting.host.callTool('create_payment', input))
+        await expectLost(meeting, meeting.host.callTool('create_payment', input))
         expect(await times()).toBe(1)
         const repeat = await meeting.host.callTool('create_payment', input)
         expect(repeat.structuredContent).toHaveProperty('repeated')
@@ -85,7 +85,7 @@ onEachDatabase('a call that meets a fault', (database) => {
 
       test('effect_then_503: the payment is made, and the advice in the error leads to the answer', async () => {
         const meeting = await meet()
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         meeting.next.push({ kind: 'effect_then_503' })
         const { code, status, next, idempotencyKey } = errorOf(await meeting.host.callTool('create_payment', input))
         expect({ code, status }).toEqual({ code: 'service_unavailable', status: 503 })
@@ -107,7 +107,7 @@ onEachDatabase('a call that meets a fault', (database) => {
 
       test('error: each code is returned as a refusal, and nothing is done', async () => {
         const meeting = await meet()
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
           meeting.next.push({ kind: 'error', code })
           const { status, detail } = errorTable[code]
@@ -126,7 +126,7 @@ onEachDatabase('a call that meets a fault', (database) => {
 
       test('slow: the payment is made, and the answer comes after the specified time', async () => {
         const meeting = await meet()
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         const before = world.system.slept.length
         meeting.next.push({ kind: 'slow', afterMs: 12_345 })
         expect((await meeting.host.callTool('create_payment', input)).isError).not.toBe(true)
@@ -135,7 +135,7 @@ onEachDatabase('a call that meets a fault', (database) => {
       })
 
       test('hang: nothing is done, and the call ends when the host cancels or the connection is cut', async () => {
-        const { input, times } = await payment()
+        const { input, times } = await newPayment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()
         const system: System = {
@@ -163,7 +163,7 @@ onEachDatabase('a call that meets a fault', (database) => {
 
         const other = await meet()
         other.next.push({ kind: 'hang' })
-        await isLost(other, other.host.callTool('create_payment', input))
+        await expectLost(other, other.host.callTool('create_payment', input))
         expect(await times()).toBe(0)
       })
     })
@@ -174,7 +174,7 @@ onEachDatabase('a call that meets a fault', (database) => {
     if (host === undefined) throw new Error('no host')
     const meeting = await overHttp({ world, host })
     open.push(meeting)
-    const { input, times } = await payment()
+    const { input, times } = await newPayment()
     const raw = rawHost(meeting.hosting.url)
     await raw.initialize()
     meeting.next.push({ kind: 'effect_then_lost' })
@@ -193,7 +193,7 @@ onEachDatabase('a call that meets a fault', (database) => {
     expect(await times()).toBe(1)
 
     meeting.next.push({ kind: 'effect_then_lost' })
-    const again = await payment()
+    const again = await newPayment()
     const { body, headers } = modernRequest(
       'tools/call',
       { name: 'create_payment', arguments: again.input },
@@ -207,6 +207,6 @@ onEachDatabase('a call that meets a fault', (database) => {
 })
 
 /** Makes another call: its answer arrives after everything that the server sent earlier. */
-async function answered(host: Host): Promise<void> {
+async function awaitAnswers(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

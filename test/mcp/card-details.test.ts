@@ -3,7 +3,7 @@ import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected, no, person } from './connected.ts'
+import { connectHost, no, person } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 let world: World
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 /** Answers like an API deployment that has no card-details pages. */
-const withoutPages = ({ url }: Request) => {
+const answerWithoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [
     { code: 'not_found', detail: 'There is no such operation.', status: '404', meta: { supportId: 'req_1' } },
@@ -28,8 +28,8 @@ const withoutPages = ({ url }: Request) => {
 
 describe.each(hosts)('masked card details, $host', ({ open }) => {
   const showDetails = async (who: ReturnType<typeof person> | undefined, withPage = true) => {
-    const { host, sent, logged, close } = await connected(world, open, {
-      ...(withPage ? {} : { between: withoutPages }),
+    const { host, sent, logged, close } = await connectHost(world, open, {
+      ...(withPage ? {} : { between: answerWithoutPages }),
       cardDetails: 'masked',
       toolsets: ['default'],
       publicUrl: 'https://pay.example',
@@ -80,7 +80,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
 
   test('no page opens for a missing card', async () => {
     const who = person([no])
-    const { host, close } = await connected(world, open, { cardDetails: 'masked', person: who })
+    const { host, close } = await connectHost(world, open, { cardDetails: 'masked', person: who })
     closing.push(close)
     expect(errorOf(await host.callTool('get_agent_card_details', { cardId: 'pcd_1' })).code).toBe('not_found')
     expect(who.asked).toEqual([])
@@ -99,7 +99,7 @@ test('the tool describes its behavior in both modes; production masks by default
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(names('reveal')).toContain('create_agent_card_details_page')
   expect(names('masked')).not.toContain('create_agent_card_details_page')
-  const { host, close } = await connected(world, hosts[0].open, { environment: 'production', toolsets: ['default'] })
+  const { host, close } = await connectHost(world, hosts[0].open, { environment: 'production', toolsets: ['default'] })
   closing.push(close)
   const { tools } = await host.listTools()
   expect(tools.find(({ name }) => name === 'get_agent_card_details')?.description).toBe(masked?.description)

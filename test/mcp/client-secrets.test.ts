@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
@@ -14,7 +14,7 @@ onEachDatabase('the client secret of a subscription,', (database) => {
   afterAll(() => world.drop())
 
   test.each(hosts)('is in no answer over MCP to $host, only the address of the checkout is', async ({ open }) => {
-    const { host, close } = await connected(world, open)
+    const { host, close } = await connectHost(world, open)
     const subscription = await host.callTool('create_subscription', monthly)
     const { id } = (subscription.structuredContent as { data: { id: string } }).data
     const { checkoutUrl, clientSecret } = (await world.get(`/subscriptions/${id}`)).json.data.attributes

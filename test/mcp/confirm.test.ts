@@ -5,7 +5,7 @@ import { ok, type Payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
+import { type Connected, connectHost, dismissed, no, person, unticked, yes } from './connected.ts'
 import { type CallOptions, errorOf, hosts, type Person, type PersonAnswer } from './hosts.ts'
 
 const always = { mode: 'always', aboveCents: 10_000 } as const
@@ -17,10 +17,10 @@ afterEach(async () => {
   open = []
 })
 
-type Options = NonNullable<Parameters<typeof connected>[2]>
+type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
-async function connectedTo(world: World, chosen: (typeof hosts)[number], options: Options) {
-  const connection = await connected(world, chosen.open, { confirm: always, ...options })
+async function connectTo(world: World, chosen: (typeof hosts)[number], options: Options) {
+  const connection = await connectHost(world, chosen.open, { confirm: always, ...options })
   open.push(connection)
   return connection
 }
@@ -42,7 +42,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
 
   describe.each(sampleOf(hosts, 2))('$host', (chosen) => {
     const approving = async (who: Person, approvalId: string, options: Options = {}, call: CallOptions = {}) => {
-      const connection = await connectedTo(world, chosen, { key: world.apiKey, person: who, ...options })
+      const connection = await connectTo(world, chosen, { key: world.apiKey, person: who, ...options })
       return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }
     }
 
@@ -109,7 +109,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
         [{ person: person([yes], { url: {} }) }, 'in the dashboard of the payments account'],
       ] as const) {
-        const { host } = await connectedTo(world, chosen, { key: world.apiKey, ...options })
+        const { host } = await connectTo(world, chosen, { key: world.apiKey, ...options })
         const error = errorOf(await host.callTool('approve_approval', { approvalId }))
         expect(error.code).toBe('confirmation_unavailable')
         expect(error.next).toContain(`they can do it ${where}`)
@@ -164,7 +164,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
 
     test('is asked about large payments only, and exactly the shown payment is made', async () => {
       const who = person([yes])
-      const { host } = await connectedTo(world, chosen, { key: world.apiKey, person: who })
+      const { host } = await connectTo(world, chosen, { key: world.apiKey, person: who })
       const counterparty = { type: 'party_id', value: other.partyId }
       await host.callTool('create_payment', { amount: 10_000, counterparty })
       expect(who.asked).toEqual([])
@@ -257,7 +257,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       }
       const { approvalId } = await us.review(6_000)
       const who = person([yes])
-      const { host } = await connectedTo(world, hosts[3], { key: world.apiKey, person: who, between })
+      const { host } = await connectTo(world, hosts[3], { key: world.apiKey, person: who, between })
       expect(errorOf(await host.callTool('approve_approval', { approvalId })).code).toBe('mfa_required')
       expect(who.asked).toHaveLength(1)
     },
@@ -284,7 +284,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       if (++reads > 1) json.data.attributes.terms.amount = 3_000
       return Response.json(json)
     }
-    const { host } = await connectedTo(world, pinned, { person: who, between })
+    const { host } = await connectTo(world, pinned, { person: who, between })
     const result = await host.callTool('cancel_subscription', { subscriptionId: subscription.id })
     expect(result.structuredContent?.data.attributes.status).toBe('canceled')
     expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
@@ -333,7 +333,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
   async function rawHost(at: World, options: Options = {}) {
     const who: Person = { modes: { form: {} }, answer: () => no }
     const pinned = hosts[3]
-    const { host } = await connectedTo(at, pinned, { key: at.apiKey, person: who, stateSecrets, ...options })
+    const { host } = await connectTo(at, pinned, { key: at.apiKey, person: who, stateSecrets, ...options })
     const client = host.requests as unknown as Client
     // biome-ignore lint/suspicious/noExplicitAny: either of two results, compared whole.
     const call = (input: object, answer: object = {}): Promise<any> =>

@@ -35,7 +35,7 @@ export interface Connected {
 }
 
 /** Connects a host to an MCP server that calls the real service. */
-export async function connected(
+export async function connectHost(
   world: World,
   open: (typeof hosts)[number]['open'],
   {

@@ -30,7 +30,7 @@ afterEach(async () => {
 })
 
 /** Connects a host and a server by two pipes, with a scripted API behind the server. */
-async function connected(
+async function connectHost(
   open: (typeof hosts)[number]['open'],
   steps: Steps,
   serverSystem: Pick<System, 'sleep'> = realSystem,
@@ -65,7 +65,7 @@ const ok = json(200, { data: card, meta: { extra: true } })
 
 describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   test('agrees on the era, and reads the instructions and the tool list', async () => {
-    const { host } = await connected(open, [ok])
+    const { host } = await connectHost(open, [ok])
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
     const { tools } = await host.listTools()
@@ -75,7 +75,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('calls return no icon: it is in the tool list and in the answer to initialize', async () => {
-    const { host } = await connected(open, [ok])
+    const { host } = await connectHost(open, [ok])
     const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
     expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(200)
     const { icons } = host.requests.getServerVersion() ?? {}
@@ -83,7 +83,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('calls a tool, and gets everything as structured content and as text', async () => {
-    const { host, seen } = await connected(open, [ok])
+    const { host, seen } = await connectHost(open, [ok])
     await host.listTools()
     const result = await host.callTool('issue_agent_card', issue)
     expect(result.isError).not.toBe(true)
@@ -96,7 +96,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('gets a refusal as an error result with all its fields', async () => {
-    const { host } = await connected(open, [refusing(409, 'card_purchase_simulation_not_allowed')])
+    const { host } = await connectHost(open, [refusing(409, 'card_purchase_simulation_not_allowed')])
     await host.listTools()
     const error = errorOf(await host.callTool('simulate_card_reversal', { cardTransactionId }))
     expect(error).toEqual({
@@ -110,7 +110,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
 
   test('repeats a call with an unknown outcome with the key from its error', async () => {
     const failing = cutConnection('ECONNRESET')
-    const { host, seen } = await connected(open, [failing, failing, failing, failing, ok])
+    const { host, seen } = await connectHost(open, [failing, failing, failing, failing, ok])
     const error = errorOf(await host.callTool('issue_agent_card', issue))
     const { idempotencyKey } = error as { idempotencyKey: string }
     expect(error.next).toBe(
@@ -121,7 +121,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('gets wrong arguments as an error result', async () => {
-    const { host, seen } = await connected(open, [ok])
+    const { host, seen } = await connectHost(open, [ok])
     const wrong = errorOf(await host.callTool('issue_agent_card', { ...issue, maximumAmount: 'ten' }))
     expect(wrong).toMatchObject({ code: 'invalid_value', source: { pointer: '/data/attributes/maximumAmount' } })
     expect(errorOf(await host.callTool('issue_agent_card', { ...issue, idempotencyKey: 5 })).code).toBe('invalid_value')
@@ -129,13 +129,13 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 
   test('gets a protocol error for a tool that does not exist', async () => {
-    const { host } = await connected(open, [ok])
+    const { host } = await connectHost(open, [ok])
     await expect(host.callTool('make_money', {})).rejects.toMatchObject({ code: -32602 })
     await expect(host.callTool('make_money', {})).rejects.toThrow('Unknown tool: "make_money"')
   })
 
   test('gets attempts and waits as progress', async () => {
-    const { host } = await connected(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
+    const { host } = await connectHost(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const messages: (string | undefined)[] = []
     const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
       messages.push(`${progress} ${message}`)
@@ -162,7 +162,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
       })
     }
     let aborted = false
-    const { host, seen, logged } = await connected(open, [hanging, ok])
+    const { host, seen, logged } = await connectHost(open, [hanging, ok])
     const controller = new AbortController()
     const call = host.callTool('issue_agent_card', issue, { signal: controller.signal })
     await running
@@ -180,7 +180,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
       new Promise<Response>((resolve) => {
         answer = resolve
       })
-    const { host, seen, toServer, closes } = await connected(open, [slow])
+    const { host, seen, toServer, closes } = await connectHost(open, [slow])
     const call = host.callTool('get_agent_card', { cardId })
     await expect.poll(() => seen.length).toBe(1)
     toServer.end()
@@ -195,7 +195,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
 test('a call that never ends does not keep the connection when its stdin ends', async () => {
   const slept: number[] = []
   const sleep = async (ms: number) => void slept.push(ms)
-  const { host, seen, toServer, closes } = await connected(hosts[0].open, [() => new Promise(() => {})], { sleep })
+  const { host, seen, toServer, closes } = await connectHost(hosts[0].open, [() => new Promise(() => {})], { sleep })
   const call = host.callTool('get_agent_card', { cardId }).catch((error: Error) => error.message)
   await expect.poll(() => seen.length).toBe(1)
   toServer.end()
@@ -206,7 +206,7 @@ test('a call that never ends does not keep the connection when its stdin ends', 
 })
 
 test('a line that is not a message is skipped', async () => {
-  const { host, toServer, logged } = await connected(hosts[0].open, [ok])
+  const { host, toServer, logged } = await connectHost(hosts[0].open, [ok])
   toServer.write('not json\n{"jsonrpc":"1.0"}\n\n')
   expect((await host.callTool('get_agent_card', { cardId })).structuredContent?.data).toEqual(card)
   expect(logged).toHaveLength(1)

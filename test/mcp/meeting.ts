@@ -7,7 +7,7 @@ import { createMcpServer } from '../../src/mcp/server.ts'
 import { createHosting, type Hosting, transportTo } from '../mcp-http/hosting.ts'
 import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
 /** A host connected to a server, and the faults of its calls. */
@@ -33,7 +33,7 @@ export async function overStdio({ world, host, system = world.system }: MeetingO
   const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
   const plan = async () => next.shift()
   const cut = Promise.withResolvers<void>()
-  const connection = await connected(world, host.open, { system, repeats, plan, onCut: cut.resolve })
+  const connection = await connectHost(world, host.open, { system, repeats, plan, onCut: cut.resolve })
   return { host: connection.host, next, isCut: cut.promise, close: connection.close }
 }
 

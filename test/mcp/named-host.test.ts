@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 onEachDatabase('the program that calls', (database) => {
@@ -19,7 +19,7 @@ onEachDatabase('the program that calls', (database) => {
         const { keyId: id, partyId } = await world.whoami()
         return databaseMemories(world.service, world.store)({ id, partyId })
       }
-      const connection = await connected(world, open, {
+      const connection = await connectHost(world, open, {
         repeats: { windowMs: 900_000, run: undefined, memory },
         between: ({ url, headers }) => {
           const [userAgent, repeat] = [headers.get('User-Agent'), headers.get('X-MCP-Repeat')]

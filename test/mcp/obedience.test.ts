@@ -7,7 +7,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
-import { type Connected, connected } from './connected.ts'
+import { type Connected, connectHost } from './connected.ts'
 import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
@@ -37,11 +37,14 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
       const funded = await connection.host.callTool('fund_sandbox_wallet', { customerId: us, amount: 2_000_000 })
       expect(funded.isError, funded.content[0]?.text).not.toBe(true)
     }
-    const changed = afterwards(input, next)
+    const changed = followAdvice(input, next)
     if (changed === 'person') return ending
     if (typeof changed === 'object') input = changed
     else {
-      const read = await connection.host.callTool(changed.slice('look '.length), readable(connection, changed, input))
+      const read = await connection.host.callTool(
+        changed.slice('look '.length),
+        readArguments(connection, changed, input),
+      )
       expect(read.isError, `${next}: ${read.content[0]?.text}`).not.toBe(true)
       return { ...ending, how: 'looked' }
     }
@@ -50,7 +53,7 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
 }
 
 /** Returns the next call's arguments, or `look` and the tool to read with, or `person` if only a person can help. */
-function afterwards(input: Values, next: string): Values | `look ${string}` | 'person' {
+function followAdvice(input: Values, next: string): Values | `look ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }
   if (!/call again/i.test(next) || /^Call \w+ (and decide|to find)|Do not call again/.test(next)) {
@@ -77,13 +80,13 @@ function afterwards(input: Values, next: string): Values | `look ${string}` | 'p
 
 const tools = toolList(everyTool('sandbox'))
 
-function readable(_: Connected, look: string, input: Values): Values {
+function readArguments(_: Connected, look: string, input: Values): Values {
   const { inputSchema } = tools.find(({ name }) => `look ${name}` === look) ?? { inputSchema: { properties: {} } }
   const names = Object.keys(inputSchema.properties ?? {})
   return Object.fromEntries(Object.entries(input).filter(([name]) => names.includes(name) && name !== 'limit'))
 }
 
-const refusing = (code: ErrorCode, meta: object = {}) => {
+const refuse = (code: ErrorCode, meta: object = {}) => {
   const { status, detail } = errorTable[code]
   const error = { code, detail, status: String(status), meta: { supportId: 'req_1', ...meta } }
   return Response.json({ errors: [error] }, { status })
@@ -119,8 +122,8 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     "recovers from %s by a call without the refused call's key",
     async (code) => {
       let refusals = 5
-      const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refusing(code) : undefined)
-      const connection = await connected(world, open, { between })
+      const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refuse(code) : undefined)
+      const connection = await connectHost(world, open, { between })
       const { codes, seen, how } = await obey(connection, 'issue_agent_card', card)
       expect(codes[0]).toBe(code)
       expect(how === 'done' || codes.length < longest).toBe(true)
@@ -136,7 +139,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
   )
 
   test('never gets stuck in a conflict, whatever the refusal and the earlier keys are', async () => {
-    const connection = await connected(world, open, {})
+    const connection = await connectHost(world, open, {})
     const { host } = connection
     const keyed = async (tool: string, input: Values, idempotencyKey: string) => {
       await host.callTool(tool, { ...input, idempotencyKey })
@@ -197,7 +200,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
 
   test('learns the limit, and how to get money', async () => {
     await fund()
-    const connection = await connected(world, open, {})
+    const connection = await connectHost(world, open, {})
     const { host } = connection
     const cardId = dataOf(await host.callTool('issue_agent_card', card)).id
     const bought = await host.callTool('simulate_card_authorization', {
@@ -223,9 +226,9 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     const codes: Record<number, ErrorCode> = { 503: 'service_unavailable', 429: 'rate_limited', 401: 'unauthenticated' }
     const between = ({ method }: Request) => {
       const status = method === 'GET' ? undefined : statuses.shift()
-      return status === undefined ? undefined : refusing(codes[status] ?? 'server_error')
+      return status === undefined ? undefined : refuse(codes[status] ?? 'server_error')
     }
-    const connection = await connected(world, open, { between })
+    const connection = await connectHost(world, open, { between })
     const ending = await obey(connection, 'issue_agent_card', card)
     expect(ending).toMatchObject({ how: 'done', codes: ['service_unavailable', 'rate_limited', 'unauthenticated'] })
     const keys = connection.sent.filter(({ line }) => line === 'POST /agent-cards').map((sent) => sent.idempotencyKey)

@@ -3,7 +3,7 @@ import { catalogue } from '../../tools/index.ts'
 import { createApprovalWorld } from '../approvals/authenticator.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { type Host, hosts } from './hosts.ts'
 
 let world: World
@@ -20,7 +20,7 @@ afterEach(async () => {
 })
 
 async function host(chosen: (typeof hosts)[number] = hosts[2], options = {}): Promise<Host> {
-  const connection = await connected(world, chosen.open, options)
+  const connection = await connectHost(world, chosen.open, options)
   closing.push(connection.close)
   return connection.host
 }

@@ -6,7 +6,7 @@ import { catalogue } from '../../tools/index.ts'
 import { trust } from '../credentials/requests.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
-import { connected, no, person, yes } from './connected.ts'
+import { connectHost, no, person, yes } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 let world: World
@@ -23,11 +23,11 @@ afterEach(async () => {
 })
 
 /** Makes a call that the person declines. Returns the lines of the question. */
-async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
+async function askPerson(tool: string, input: object, options: NonNullable<Parameters<typeof connectHost>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
   const hostOptions = { key: world.apiKey, confirm, person: who, ...options }
-  const { host, sent, close } = await connected(world, hosts[3].open, hostOptions)
+  const { host, sent, close } = await connectHost(world, hosts[3].open, hostOptions)
   closing.push(close)
   const result = await host.callTool(tool, input)
   return {
@@ -77,18 +77,18 @@ test('every irreversible operation asks the person, except those listed here', (
 
 test('questions about cards and transfers name the amount, the payee and the customer', async () => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
-  expect((await askedOf('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
+  expect((await askPerson('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
     'Issue a card of up to $100.01',
     'For one purchase at: “Books”',
     expect.stringMatching(new RegExp(`^On behalf of: “.+” \\(${customerId}\\)$`)),
     'The assistant can pay with it without asking again.',
   ])
-  const small = await askedOf('issue_agent_card', { ...card, maximumAmount: 10_000 }, { key: world.agentKey })
+  const small = await askPerson('issue_agent_card', { ...card, maximumAmount: 10_000 }, { key: world.agentKey })
   expect(small.lines).toBeUndefined()
   expect(small.result.structuredContent?.data.attributes.status).toBe('active')
 
   const beneficiary = { name: 'Ada & Co', accountNumber: '000123456789', routingNumber: '021000021' }
-  expect((await askedOf('create_wire', { amount: 12_345_678, beneficiary })).lines).toEqual([
+  expect((await askPerson('create_wire', { amount: 12_345_678, beneficiary })).lines).toEqual([
     'Wire $123,456.78',
     'To: “Ada & Co”, account 000123456789 at the bank 021000021',
     'The money leaves the account and cannot be taken back.',
@@ -97,7 +97,7 @@ test('questions about cards and transfers name the amount, the payee and the cus
   const [wallet] = (await world.get('/wallets')).json.data
   const second = (await world.post('/wallets', { displayName: 'Savings' }, { key: world.apiKey })).json.data
   const transfer = { amount: 50_000, sourceWalletId: wallet.id, destWalletId: second.id, description: 'Later' }
-  expect((await askedOf('create_internal_transfer', transfer)).lines).toEqual([
+  expect((await askPerson('create_internal_transfer', transfer)).lines).toEqual([
     'Move $500.00 between wallets',
     `From: “${wallet.attributes.displayName}” (${wallet.id})`,
     `To: “Savings” (${second.id})`,
@@ -159,28 +159,28 @@ test('questions about removals and revocations name the consequences, and a refu
     ['delete_agent', { agentId }, `Delete the agent “Sandbox shopper” (${agentId})`],
   ] as const
   for (const [tool, input, first] of cases) {
-    const { result, lines, changes } = await askedOf(tool, input)
+    const { result, lines, changes } = await askPerson(tool, input)
     expect(lines?.[0]).toBe(first)
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  expect((await askedOf('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
+  expect((await askPerson('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
 })
 
 test('creating a key, or raising a limit, asks the person', async () => {
   const agentId = String((await world.whoami()).agentId)
-  const apiKey = await askedOf('create_api_key', { name: 'Books', scopes: ['payments.read'] })
+  const apiKey = await askPerson('create_api_key', { name: 'Books', scopes: ['payments.read'] })
   expect(apiKey.lines).toContain('Create an API key “Books”')
   expect(apiKey.lines).toContain('It may: payments.read')
-  const agentKey = await askedOf('create_agent_key', { agentId })
+  const agentKey = await askPerson('create_agent_key', { agentId })
   expect(agentKey.lines).toContain(`Create a key for the agent “Sandbox shopper” (${agentId})`)
-  const limits = await askedOf('update_agent', { agentId, limits: { perTransaction: 500_000 } })
+  const limits = await askPerson('update_agent', { agentId, limits: { perTransaction: 500_000 } })
   expect(limits.lines).toContain('To: perTransaction $5,000.00')
   for (const { result, changes } of [apiKey, agentKey, limits]) {
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  const renamed = await askedOf('update_agent', { agentId, name: 'Sandbox shopper' })
+  const renamed = await askPerson('update_agent', { agentId, name: 'Sandbox shopper' })
   expect(renamed.lines).toBeUndefined()
   expect(renamed.result.isError).not.toBe(true)
 })
@@ -190,15 +190,15 @@ test('questions about banks, requests, people and webhooks name the subject and 
   const account = linked.json.data[0]
   const bank = `“Test Checking” ••••0000 at “Test Bank” (${account.id})`
   const moved = { amount: 50_000, externalAccountId: account.id }
-  const deposit = await askedOf('create_deposit', moved)
+  const deposit = await askPerson('create_deposit', moved)
   expect(deposit.lines?.slice(0, 2)).toEqual(['Deposit $500.00 from a bank account', `From: ${bank}`])
-  const withdrawal = await askedOf('create_withdrawal', { ...moved, description: 'Rent' })
+  const withdrawal = await askPerson('create_withdrawal', { ...moved, description: 'Rent' })
   expect(withdrawal.lines?.slice(0, 3)).toEqual([
     'Withdraw $500.00 to a bank account',
     `To: ${bank}`,
     "Reason, in the assistant's words: “Rent”",
   ])
-  expect((await askedOf('create_withdrawal', { ...moved, amount: 10_000 })).lines).toBeUndefined()
+  expect((await askPerson('create_withdrawal', { ...moved, amount: 10_000 })).lines).toBeUndefined()
 
   const other = await addParty(world)
   const payer = { type: 'party_id', value: String((await world.whoami()).partyId) }
@@ -209,53 +209,53 @@ test('questions about banks, requests, people and webhooks name the subject and 
   )
   const paymentRequestId = paymentRequest.json.data.id
   const source = { type: 'external_account', externalAccountId: account.id }
-  const fulfilled = await askedOf('fulfill_payment_request', { paymentRequestId, paymentSource: source })
+  const fulfilled = await askPerson('fulfill_payment_request', { paymentRequestId, paymentSource: source })
   expect(fulfilled.lines?.[0]).toMatch(/^Pay \$7\.00 requested by “.+”$/)
   expect(fulfilled.lines).toEqual(
     expect.arrayContaining([`To: party ${other.partyId}`, 'Reason, in their words: “Lunch”', `From: ${bank}`]),
   )
 
   const url = 'https://hooks.example.com/in'
-  const limits = await askedOf('set_party_limits', { perDay: 100_000 })
+  const limits = await askPerson('set_party_limits', { perDay: 100_000 })
   expect(limits.lines).toContain('To: no limit per payment, $1,000.00 per day, no limit per month')
-  const people = await askedOf('create_party_invitations', {
+  const people = await askPerson('create_party_invitations', {
     invitations: [{ email: 'ada@example.com', role: 'ADMIN' }],
   })
   expect(people.lines).toContain('Invited: “ada@example.com” as ADMIN')
-  const hook = await askedOf('create_webhook', { url, enabledEvents: ['payment.completed'] })
+  const hook = await askPerson('create_webhook', { url, enabledEvents: ['payment.completed'] })
   expect(hook.lines?.slice(0, 2)).toEqual([`Send your events to an address: “${url}”`, 'Events: “payment.completed”'])
   const member = (await world.get('/parties/me/members', { key: world.apiKey })).json.data[0]
-  const removed = await askedOf('remove_party_member', { userId: member.id })
+  const removed = await askPerson('remove_party_member', { userId: member.id })
   expect(removed.lines?.[0]).toBe(`Remove “${member.attributes.email}” (${member.id}) from your party`)
   for (const { result, changes } of [deposit, withdrawal, fulfilled, limits, people, hook, removed]) {
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
   // The party has no limits, so nobody is asked.
-  expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
+  expect((await askPerson('clear_party_limits', {})).lines).toBeUndefined()
 })
 
 test('questions about changing a webhook, or replacing its secret, name its address', async () => {
   const url = 'https://hooks.example.com/in'
   const webhook = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
   const webhookId = webhook.json.data.id
-  const changed = await askedOf('update_webhook', { webhookId, url: 'https://other.example.com/' })
+  const changed = await askPerson('update_webhook', { webhookId, url: 'https://other.example.com/' })
   expect(changed.lines?.slice(0, 2)).toEqual([
     `Change the webhook ${webhookId}, which sends to “${url}”`,
     'New address: “https://other.example.com/”',
   ])
-  const rotated = await askedOf('rotate_webhook_secret', { webhookId, expiresInSeconds: 60 })
+  const rotated = await askPerson('rotate_webhook_secret', { webhookId, expiresInSeconds: 60 })
   expect(rotated.lines?.at(-1)).toContain('in 60 s')
-  const deleted = await askedOf('delete_webhook', { webhookId })
+  const deleted = await askPerson('delete_webhook', { webhookId })
   expect(deleted.lines?.[0]).toBe(`Delete the webhook that sends to “${url}” (${webhookId})`)
-  const described = await askedOf('update_webhook', { webhookId, description: 'Books' })
+  const described = await askPerson('update_webhook', { webhookId, description: 'Books' })
   expect(described.lines).toBeUndefined()
   expect(described.result.isError).not.toBe(true)
 })
 
 test('wrong arguments are refused before anybody is asked', async () => {
   for (const input of [{ amount: '99999' }, { amount: 20_000 }, { amount: 20_000, counterparty: { type: 'email' } }]) {
-    const { result, lines } = await askedOf('create_payment', input)
+    const { result, lines } = await askPerson('create_payment', input)
     expect(errorOf(result).code).toBe('invalid_value')
     expect(lines).toBeUndefined()
   }
@@ -270,7 +270,7 @@ test.each([
 ] as const)('PAYMENTS_CONFIRM=%s in %s', async (mode, environment, asks) => {
   const who = person([yes])
   const options = { confirm: { mode, aboveCents: 0 }, environment, person: who, key: world.apiKey }
-  const { host, close } = await connected(world, hosts[0].open, options)
+  const { host, close } = await connectHost(world, hosts[0].open, options)
   closing.push(close)
   await host.callTool('create_payment', { amount: 1, counterparty: { type: 'email', value: 'ada@example.com' } })
   expect(who.asked).toHaveLength(asks ? 1 : 0)

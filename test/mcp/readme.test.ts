@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { sqlite } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
@@ -22,7 +22,7 @@ const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/g
 test('the purchase in README.md works as shown', async () => {
   const [{ open }] = hosts
   const world = await createWorld(sqlite)
-  const { host, close } = await connected(world, open)
+  const { host, close } = await connectHost(world, open)
   const call = async (name: string, input: object) => {
     const { structuredContent } = await host.callTool(name, input)
     return (structuredContent as { data: { id: string; attributes: { status?: string } } }).data

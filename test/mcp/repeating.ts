@@ -7,7 +7,7 @@ import type { CallMemory } from '../../src/mcp/dependencies.ts'
 import { listen } from '../../src/service/listen.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
 import type { World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
 /** How the network treats one payment request: it delivers, loses, delays or refuses the request. */
@@ -30,7 +30,7 @@ export const unavailable: Way = async (send, refuse) => {
 }
 
 /** Creates a way that holds a request before or after the service gets it. `there` resolves when it is held. */
-export function held(when: 'before' | 'after') {
+export function holdRequest(when: 'before' | 'after') {
   const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
   const way: Way = async (send) => {
@@ -67,7 +67,7 @@ interface DoorOptions {
 }
 
 /** Returns a system whose waits take a fortieth of their time, without moving the world's clock. */
-export const hurried = (system: System): System => ({
+export const shortenWaits = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
 })
@@ -76,12 +76,16 @@ const isPayment = (method: string, path: string) => method === 'POST' && path.en
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
 /** Returns a function that returns the items in turn, and starts again after the last. */
-function turns<Of>(all: readonly Of[]): () => Of {
+function takeTurns<Of>(all: readonly Of[]): () => Of {
   let count = 0
   return () => all[count++ % all.length] as Of
 }
 
-function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: number) => Answer): Promise<Answer> {
+function passThrough<Answer>(
+  line: Line,
+  send: () => Promise<Answer>,
+  refuse: (status: number) => Answer,
+): Promise<Answer> {
   line.sent++
   const way = line.ways.shift()
   return way === undefined ? send() : way(send, refuse)
@@ -94,13 +98,13 @@ function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: 
 export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
   const line: Line = { ways: [], sent: 0 }
   const opened: { close(): Promise<void> }[] = []
-  const next = turns(worlds)
+  const next = takeTurns(worlds)
   return {
     name: `stdio, ${file === undefined ? 'embedded' : 'against a remote API'}, ${host}`,
     line,
     open: async () => {
       const world = next()
-      const system = hurried(world.system)
+      const system = shortenWaits(world.system)
       const memory = async (): Promise<CallMemory> => {
         const { keyId: id, partyId } = await world.whoami(key)
         if (file === undefined) return databaseMemories(world.service, world.store)({ id, partyId })
@@ -113,14 +117,14 @@ export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: 
       }
       const between = (request: Request) =>
         isPayment(request.method, new URL(request.url).pathname)
-          ? goes(
+          ? passThrough(
               line,
               () => world.service.fetch(request),
               (status) => new Response(refusalBody, { status }),
             )
           : undefined
       const repeats = { windowMs: windowSeconds * 1000, run: undefined, memory }
-      const connection = await connected({ ...world, system: system as World['system'] }, open, {
+      const connection = await connectHost({ ...world, system: system as World['system'] }, open, {
         between,
         system,
         repeats,
@@ -142,8 +146,8 @@ export async function httpDoor(
 ): Promise<Door> {
   const line: Line = { ways: [], sent: 0 }
   const config = loadConfig({ env: { PAYMENTS_TOOLSETS: 'all', PAYMENTS_REPEAT_WINDOW: String(windowSeconds) } })
-  const served = await Promise.all(worlds.map((world) => serving(world, config, line)))
-  const next = turns(served)
+  const served = await Promise.all(worlds.map((world) => serveSite(world, config, line)))
+  const next = takeTurns(served)
   const opened: Host[] = []
   return {
     name: `HTTP, ${host}`,
@@ -162,14 +166,14 @@ export async function httpDoor(
   }
 }
 
-async function serving(world: World, config: ReturnType<typeof loadConfig>, line: Line) {
-  const [system, log] = [hurried(world.system), { debug() {}, info() {}, warn() {}, error() {} }]
+async function serveSite(world: World, config: ReturnType<typeof loadConfig>, line: Line) {
+  const [system, log] = [shortenWaits(world.system), { debug() {}, info() {}, warn() {}, error() {} }]
   const { service, store } = world
   const carry: typeof service.carry = (caller) => {
     const carrier = service.carry(caller)
     return (request, signal) =>
       isPayment(request.method, request.path)
-        ? goes(
+        ? passThrough(
             line,
             () => carrier(request, signal),
             (status) => ({ status, headers: new Headers(), body: refusalBody }),

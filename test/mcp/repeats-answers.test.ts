@@ -8,11 +8,11 @@ import type { CallMemory } from '../../src/mcp/dependencies.ts'
 import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { type Connected, connected } from './connected.ts'
+import { type Connected, connectHost } from './connected.ts'
 import { errorOf, hosts, type ToolResult } from './hosts.ts'
-import { hurried } from './repeating.ts'
+import { shortenWaits } from './repeating.ts'
 
-type Options = NonNullable<Parameters<typeof connected>[2]>
+type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
 const [host] = hosts
 
@@ -31,11 +31,17 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
   })
   afterAll(() => world.drop())
 
-  const opened = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
+  const openHost = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
     const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
     // Shortens the waits for an answer.
-    const system = hurried(world.system)
-    const connection = await connected(world, host.open, { key: world.apiKey, actor: 'user', repeats, between, system })
+    const system = shortenWaits(world.system)
+    const connection = await connectHost(world, host.open, {
+      key: world.apiKey,
+      actor: 'user',
+      repeats,
+      between,
+      system,
+    })
     open.push(connection)
     return (input: object, signal?: AbortSignal) =>
       connection.host.callTool('create_api_key', input, signal && { signal })
@@ -53,24 +59,24 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
 
   test('gets the first answer, including its secret, which the database does not reveal', async () => {
     const key = newKey()
-    const first = await (await opened())(key)
+    const first = await (await openHost())(key)
     const secret = String((first.structuredContent?.data.attributes as Record<string, unknown> | undefined)?.apiKey)
-    const again = await (await opened())(key)
+    const again = await (await openHost())(key)
     expect([keyIn(again), isRepeat(first), isRepeat(again)]).toEqual([keyIn(first), false, true])
     expect(await keysOf(key.name)).toBe(1)
     expect(keyIn(again)).toContain(secret)
     const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
     for (const hidden of [key.name, secret]) expect(rows).not.toContain(hidden)
     const onPurpose = { ...key, idempotencyKey: 'q7w8e9r1t2y3u4i5' }
-    const another = await (await opened())(onPurpose)
+    const another = await (await openHost())(onPurpose)
     expect([isRepeat(another), keyIn(another) === keyIn(first)]).toEqual([false, false])
-    expect(keyIn(await (await opened())(onPurpose))).toBe(keyIn(another))
+    expect(keyIn(await (await openHost())(onPurpose))).toBe(keyIn(another))
     expect(await keysOf(key.name)).toBe(2)
   })
 
   test('waits for the first call, even if both are simultaneous or the first host gave up', async () => {
     const key = newKey()
-    const [one, other] = [await opened(), await opened()]
+    const [one, other] = [await openHost(), await openHost()]
     const both = await Promise.all([one(key), other(key)])
     expect(both.map(isRepeat).sort()).toEqual([false, true])
     expect(keyIn(both[0])).toBe(keyIn(both[1]))
@@ -82,7 +88,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
       Promise.withResolvers<void>(),
       new AbortController(),
     ]
-    const slow = await opened(inDatabase, async (request) => {
+    const slow = await openHost(inDatabase, async (request) => {
       if (request.method !== 'POST') return undefined
       arrived.resolve()
       await released.promise
@@ -107,7 +113,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
         throw new TypeError('fetch failed')
       },
     ]
-    const call = await opened(inDatabase, (request) =>
+    const call = await openHost(inDatabase, (request) =>
       request.method === 'POST' ? ways.shift()?.(request) : undefined,
     )
     expect(errorOf(await call(key)).code).toBe('conflict')
@@ -126,11 +132,11 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
       fileMemory({ path, principal: world.apiKey, system: world.system, log: { info() {}, warn() {}, error() {} } })
     const memory = started()
     const key = newKey()
-    const first = await (await opened(memory))(key)
-    expect(keyIn(await (await opened(memory))(key))).toBe(keyIn(first))
+    const first = await (await openHost(memory))(key)
+    expect(keyIn(await (await openHost(memory))(key))).toBe(keyIn(first))
     expect((await readFile(path, 'utf8')).length).toBeLessThan(600)
     world.system.pass(60_000)
-    expect(errorOf(await (await opened(started()))(key)).code).toBe('conflict')
+    expect(errorOf(await (await openHost(started()))(key)).code).toBe('conflict')
     expect(await keysOf(key.name)).toBe(1)
     await rm(directory, { recursive: true })
   })

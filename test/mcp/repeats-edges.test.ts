@@ -3,10 +3,10 @@ import { databaseMemories } from '../../src/commands/database-memory.ts'
 import type { CallMemory } from '../../src/mcp/dependencies.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Connected, connected } from './connected.ts'
+import { type Connected, connectHost } from './connected.ts'
 import { hosts, type ToolResult } from './hosts.ts'
 
-type Options = NonNullable<Parameters<typeof connected>[2]>
+type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
 const windowMs = 900_000
 const [host] = hosts
@@ -29,8 +29,8 @@ onEachDatabase('an equal call', (database) => {
   })
   afterAll(() => world.drop())
 
-  const opened = async (between: Options['between'] = () => undefined) => {
-    const connection = await connected(world, host.open, { repeats: { windowMs, run: undefined, memory }, between })
+  const openHost = async (between: Options['between'] = () => undefined) => {
+    const connection = await connectHost(world, host.open, { repeats: { windowMs, run: undefined, memory }, between })
     open.push(connection)
     const { host: at } = connection
     return { at, call: (input: object) => at.callTool('create_payment', input) }
@@ -48,7 +48,7 @@ onEachDatabase('an equal call', (database) => {
   }
 
   test('is recognized with explicit defaults, and with numbers sent as strings', async () => {
-    const { at } = await opened()
+    const { at } = await openHost()
     const card = { merchant: { name: 'Books' }, maximumAmount: 1_000, currency: 'USD' }
     const first = await at.callTool('issue_agent_card', card)
     const again = await at.callTool('issue_agent_card', { ...card, maximumAmount: '1000', expiresInMinutes: 60 })
@@ -67,7 +67,7 @@ onEachDatabase('an equal call', (database) => {
       () => new Response('<h1>Not Found</h1>', { status: 404 }),
     ]
     const before = await received()
-    const { call } = await opened((request) => (isPost(request) ? ways.shift()?.(request) : undefined))
+    const { call } = await openHost((request) => (isPost(request) ? ways.shift()?.(request) : undefined))
     const payment = newPayment()
     for (let times = 0; times < 2; times++) expect((await call(payment)).isError).toBe(true)
     expect(isRepeat(await call(payment))).toBe(true)
@@ -79,7 +79,7 @@ onEachDatabase('an equal call', (database) => {
     let refuses = true
     const between = (request: Request) =>
       isPost(request) && refuses ? Response.json(limited, { status: 429 }) : undefined
-    const { call } = await opened(between)
+    const { call } = await openHost(between)
     const payment = newPayment()
     expect((await call(payment)).isError).toBe(true)
     refuses = false
@@ -94,7 +94,7 @@ onEachDatabase('an equal call', (database) => {
   })
 
   test('gets the answer of the last deliberate call, and the window counts from that call', async () => {
-    const { call } = await opened()
+    const { call } = await openHost()
     const payment = newPayment()
     await call(payment)
     world.system.pass(windowMs - 1_000)

@@ -12,7 +12,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 import { type Door, httpDoor, stdioDoor } from './repeating.ts'
 
@@ -383,7 +383,7 @@ onEachDatabase('the repeat of a call', (database) => {
     const { keyId: id, partyId } = await scene.world.whoami()
     const memory = async () => databaseMemories(scene.world.service, scene.world.store)({ id, partyId })
     const forbidden = { errors: [{ code: 'forbidden', detail: 'No.', status: '403' }] }
-    const connection = await connected(scene.world, host.open, {
+    const connection = await connectHost(scene.world, host.open, {
       repeats: { windowMs: 900_000, run: undefined, memory },
       between: ({ method }) => (method === 'GET' ? Response.json(forbidden, { status: 403 }) : undefined),
     })

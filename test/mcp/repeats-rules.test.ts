@@ -9,7 +9,7 @@ import { sentCallKeptMs } from '../../src/service/store/sent-calls.ts'
 import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Connected, connected, no, person, yes } from './connected.ts'
+import { type Connected, connectHost, no, person, yes } from './connected.ts'
 import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 const windowMs = 900_000
@@ -17,7 +17,7 @@ const [host] = hosts
 const always = { mode: 'always', aboveCents: 0 } as const
 const stateSecrets = async () => ['sealed with these 32 characters..']
 
-type Options = NonNullable<Parameters<typeof connected>[2]>
+type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
 onEachDatabase('a call that is repeated', (database) => {
   let world: World
@@ -37,9 +37,9 @@ onEachDatabase('a call that is repeated', (database) => {
   })
   afterAll(() => world.drop())
 
-  const opened = async (options: Options & { run?: string } = {}) => {
+  const openHost = async (options: Options & { run?: string } = {}) => {
     const repeats = { windowMs, run: options.run, memory }
-    const connection = await connected(world, host.open, { repeats, ...options })
+    const connection = await connectHost(world, host.open, { repeats, ...options })
     open.push(connection)
     return { ...connection, call: (input: object) => connection.host.callTool('create_payment', input) }
   }
@@ -55,7 +55,7 @@ onEachDatabase('a call that is repeated', (database) => {
     (result as { _meta?: Record<string, string> })._meta?.['payments-mcp/idempotencyKey']
 
   test('shows when the call was made, and repeats it with a new key', async () => {
-    const { call } = await opened({ run: 'run 1' })
+    const { call } = await openHost({ run: 'run 1' })
     const payment = newPayment()
     const at = new Date(world.system.now()).toISOString()
     const first = await call(payment)
@@ -76,22 +76,22 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('is recognized by its credential if there is no run, and the answer says so', async () => {
-    const { call } = await opened()
+    const { call } = await openHost()
     const payment = newPayment()
     await call(payment)
-    const again = repeatOf(await (await opened()).call(payment))
+    const again = repeatOf(await (await openHost()).call(payment))
     expect(again?.next).toMatch(/new idempotencyKey\. Another conversation may have made that call\.$/)
   })
 
   test('counts as a new call in another run, with another credential, with other arguments, or after the window', async () => {
     const payment = newPayment()
-    const { call } = await opened({ run: 'run 1' })
+    const { call } = await openHost({ run: 'run 1' })
     const ids = [idOf(await call(payment))]
-    ids.push(idOf(await (await opened({ run: 'run 2' })).call(payment)))
+    ids.push(idOf(await (await openHost({ run: 'run 2' })).call(payment)))
     const memoryOf = databaseMemories(world.service, world.store)
     const { keyId: id, partyId } = await world.whoami(world.apiKey)
     const ofKey = { windowMs, run: 'run 1', memory: () => memoryOf({ id, partyId }) }
-    ids.push(idOf(await (await opened({ key: world.apiKey, repeats: ofKey })).call(payment)))
+    ids.push(idOf(await (await openHost({ key: world.apiKey, repeats: ofKey })).call(payment)))
     ids.push(idOf(await call({ ...payment, description: 'Lunch' })))
     world.system.pass(windowMs)
     const anew = await call(payment)
@@ -100,7 +100,7 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('uses its own key if it has one, and that key is remembered too', async () => {
-    const { call } = await opened()
+    const { call } = await openHost()
     const payment = newPayment()
     const idempotencyKey = 'a key of its own, 1'
     const first = await call({ ...payment, idempotencyKey })
@@ -112,9 +112,9 @@ onEachDatabase('a call that is repeated', (database) => {
 
   test('is carried out if the first call was refused, even if that call is still remembered', async () => {
     const rich = newPayment({ amount: 90_000_000 })
-    const { call, host: at } = await opened()
+    const { call, host: at } = await openHost()
     expect(errorOf(await call(rich)).code).toBe('conflict')
-    const sent = async () => (await opened()).call(rich)
+    const sent = async () => (await openHost()).call(rich)
     // Leaves the state of a process that died: the refusal is recorded, and its key is still remembered.
     const real = memory
     memory = async () => ({ ...(await real()), forget: async () => {} })
@@ -136,7 +136,7 @@ onEachDatabase('a call that is repeated', (database) => {
       await world.service.fetch(request)
       return Response.json(failure, { status: 500 })
     }
-    const { call } = await opened({ between })
+    const { call } = await openHost({ between })
     const payment = newPayment()
     const refused = errorOf(await call(payment))
     expect(refused.next).toMatch(/then call again with a new idempotencyKey, once/)
@@ -145,14 +145,14 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('waits for the first call while that is running, and gets its answer', async () => {
-    const { call: first, sent } = await opened()
+    const { call: first, sent } = await openHost()
     const payment = newPayment()
     const paid = await first(payment)
     const running = { errors: [{ code: 'conflict', status: '409', detail: 'It runs.', meta: { retryable: true } }] }
     let left = 3
     const between = ({ method }: Request) =>
       method === 'POST' && left-- > 0 ? Response.json(running, { status: 409 }) : undefined
-    const again = await (await opened({ between })).call(payment)
+    const again = await (await openHost({ between })).call(payment)
     expect(idOf(again)).toBe(idOf(paid))
     expect(repeatOf(again)).not.toBe(undefined)
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
@@ -160,7 +160,7 @@ onEachDatabase('a call that is repeated', (database) => {
 
   test('asks nobody again after an approval, but asks again after a refusal', async () => {
     const who = person([no, yes])
-    const { call } = await opened({ confirm: always, stateSecrets, person: who })
+    const { call } = await openHost({ confirm: always, stateSecrets, person: who })
     const payment = newPayment()
     expect(errorOf(await call(payment)).code).toBe('confirmation_declined')
     const first = await call(payment)
@@ -172,9 +172,9 @@ onEachDatabase('a call that is repeated', (database) => {
 
   test('asks the person if the first call asked nobody, and pays once', async () => {
     const payment = newPayment()
-    const first = await (await opened({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
+    const first = await (await openHost({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
     const who = person([no, yes])
-    const { call } = await opened({ confirm: always, stateSecrets, person: who })
+    const { call } = await openHost({ confirm: always, stateSecrets, person: who })
     expect(errorOf(await call(payment)).code).toBe('confirmation_declined')
     const again = await call(payment)
     expect(who.asked).toHaveLength(2)
@@ -183,13 +183,13 @@ onEachDatabase('a call that is repeated', (database) => {
 
   test('is not sent if the call cannot be recorded', async () => {
     const brokenMemory = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
-    const { call, sent } = await opened({ repeats: brokenMemory })
+    const { call, sent } = await openHost({ repeats: brokenMemory })
     expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([])
   })
 
   test('is sent again with a new key if it only sets a value', async () => {
-    const { host: at, sent } = await opened()
+    const { host: at, sent } = await openHost()
     const wallets = await at.callTool('list_wallets')
     const { data } = wallets.structuredContent ?? {}
     const [wallet] = data as unknown as { id: string }[]
@@ -201,7 +201,7 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('stores neither its key nor its arguments in clear, and leaves nothing after a day', async () => {
-    const { call } = await opened()
+    const { call } = await openHost()
     const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
     const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
     expect(rows).toContain('sealed')
@@ -220,8 +220,8 @@ onEachDatabase('a call that is repeated', (database) => {
     const options = { path, principal: world.agentKey, system: world.system, log }
     const repeats = (of: CallMemory) => ({ windowMs, run: undefined, memory: async () => of })
     const payment = newPayment()
-    const first = await (await opened({ repeats: repeats(fileMemory(options)) })).call(payment)
-    expect(idOf(await (await opened({ repeats: repeats(fileMemory(options)) })).call(payment))).toBe(idOf(first))
+    const first = await (await openHost({ repeats: repeats(fileMemory(options)) })).call(payment)
+    expect(idOf(await (await openHost({ repeats: repeats(fileMemory(options)) })).call(payment))).toBe(idOf(first))
     const text = await readFile(path, 'utf8')
     for (const secret of [String(keyOf(first)), world.agentKey, other.partyId]) expect(text).not.toContain(secret)
     if (process.platform !== 'win32') expect((await stat(path)).mode & 0o077).toBe(0)
@@ -229,7 +229,7 @@ onEachDatabase('a call that is repeated', (database) => {
 
     await writeFile(join(directory, 'a file'), '')
     const nowhere = fileMemory({ ...options, path: join(directory, 'a file', 'sent-calls.json') })
-    const { call } = await opened({ repeats: repeats(nowhere) })
+    const { call } = await openHost({ repeats: repeats(nowhere) })
     const another = newPayment()
     expect(idOf(await call(another))).toBe(idOf(await call(another)))
     expect(warned).toHaveLength(1)

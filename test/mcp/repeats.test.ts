@@ -6,7 +6,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, anotherProcess, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Host, hosts, type ToolResult } from './hosts.ts'
-import { type Door, held, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
+import { type Door, holdRequest, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
 
 /** A connection to the service, and the payment to repeat over it. */
 interface Scene {
@@ -24,18 +24,18 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   },
   'the answer is slow, and the host gives up': async ({ door, pay }) => {
     const host = await door.open()
-    const slow = held('after')
+    const slow = holdRequest('after')
     door.line.ways = [slow.way]
-    await givenUp(pay, host, slow.there)
+    await giveUp(pay, host, slow.there)
     const repeat = await pay(host)
     await slow.release()
     return [repeat]
   },
   'the request is slow, and arrives after its repeat': async ({ door, pay }) => {
     const host = await door.open()
-    const slow = held('before')
+    const slow = holdRequest('before')
     door.line.ways = [slow.way]
-    await givenUp(pay, host, slow.there)
+    await giveUp(pay, host, slow.there)
     // The repeat arrives first, so its answer is not marked as the answer to a repeat.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
@@ -50,7 +50,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   },
   'the host starts anew': async ({ door, pay }) => {
     const host = await door.open()
-    const slow = held('after')
+    const slow = holdRequest('after')
     door.line.ways = [slow.way]
     const call = pay(host).catch(() => {})
     await slow.there
@@ -68,7 +68,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
 }
 
 /** Cancels a call at the host while its request is in progress. */
-async function givenUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
+async function giveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
   call.catch(() => {})
@@ -108,7 +108,7 @@ onEachDatabase('a repeated call', (database) => {
     return wallet?.json.data.attributes.balance.total as number
   }
   /** Runs a scenario. Returns the number of times that the money arrived, and the answers to the repeats. */
-  const played = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
+  const runScenario = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
     doors.push(door)
     amount += 1
     const payment = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -129,7 +129,7 @@ onEachDatabase('a repeated call', (database) => {
   describe.each(Object.entries(kinds))('%s', (_kind, open) => {
     describe.each(eras)('$host', (host) => {
       test.each(Object.entries(scenarios))('pays once when %s', async (_name, scenario) => {
-        const { times, repeats } = await played(scenario, await open({ windowSeconds: 900, worlds, host }))
+        const { times, repeats } = await runScenario(scenario, await open({ windowSeconds: 900, worlds, host }))
         expect(times).toBe(1)
         expect(repeats).toHaveLength(1)
         const { repeated, ...answered } = (repeats[0]?.structuredContent ?? {}) as Record<string, unknown>
@@ -142,6 +142,6 @@ onEachDatabase('a repeated call', (database) => {
 
   test.each(Object.entries(scenarios))('pays twice with the guard off when %s', async (_name, scenario) => {
     const [host] = hosts
-    expect((await played(scenario, stdioDoor({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
+    expect((await runScenario(scenario, stdioDoor({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
   })
 })

@@ -3,7 +3,7 @@ import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addAgent, createWorld, type World } from '../support/world.ts'
-import { type Connected, connected, instanceId } from './connected.ts'
+import { type Connected, connectHost, instanceId } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -11,8 +11,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-async function connectedTo(world: World, { open }: (typeof hosts)[number], options = {}) {
-  const connection = await connected(world, open, options)
+async function connectTo(world: World, { open }: (typeof hosts)[number], options = {}) {
+  const connection = await connectHost(world, open, options)
   closing.push(connection.close)
   return connection
 }
@@ -40,7 +40,7 @@ onEachDatabase('resources,', (database) => {
 
   describe.each(hosts)('$host', (chosen) => {
     test('are listed, read by their address, and never contain a card number', async () => {
-      const connection = await connectedTo(world, chosen)
+      const connection = await connectTo(world, chosen)
       const { host } = connection
       // The world's clock stands still. This makes these records newer than the records of earlier tests.
       world.system.pass(1)
@@ -74,7 +74,7 @@ onEachDatabase('resources,', (database) => {
     })
 
     test('a missing resource is not found', async () => {
-      const { host } = await connectedTo(world, chosen)
+      const { host } = await connectTo(world, chosen)
       for (const uri of [
         'payments://agent-cards/pcd_0',
         'payments://agent-cards/no id',
@@ -88,7 +88,7 @@ onEachDatabase('resources,', (database) => {
     })
 
     test('the activity of this run is a resource', async () => {
-      const connection = await connectedTo(world, chosen)
+      const connection = await connectTo(world, chosen)
       const { host } = connection
       world.system.pass(1)
       const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
@@ -99,7 +99,7 @@ onEachDatabase('resources,', (database) => {
     })
 
     test('a host is notified when its own calls change a watched resource, and of nothing else', async () => {
-      const { host } = await connectedTo(world, chosen)
+      const { host } = await connectTo(world, chosen)
       const cardId = await world.issueCard()
       const changes: string[] = []
       await host.watch([`payments://agent-cards/${cardId}`], (change) => changes.push(change))
@@ -138,7 +138,7 @@ onEachDatabase('resources,', (database) => {
         begun.resolve()
       }
       const begun = Promise.withResolvers<void>()
-      const { host } = await connectedTo(world, chosen, { follow })
+      const { host } = await connectTo(world, chosen, { follow })
       const [watched, unwatched] = [await world.issueCard(), await world.issueCard()]
       const others = await addAgent(world, partyId, walletId, ['cards.issue', 'cards.read'])
       const hidden = await world.issueCard({}, { key: others.agentKey })
@@ -157,7 +157,7 @@ onEachDatabase('resources,', (database) => {
     })
 
     test('the server completes ids', async () => {
-      const { host } = await connectedTo(world, chosen)
+      const { host } = await connectTo(world, chosen)
       world.system.pass(1)
       const cardId = await world.issueCard()
       const ref = { type: 'ref/resource', uri: 'payments://agent-cards/{id}{?customerPartyId}' } as const
@@ -176,7 +176,7 @@ onEachDatabase('resources,', (database) => {
   })
 
   test('the address of a customer’s resource names the customer, in reads and in notifications', async () => {
-    const connection = await connectedTo(world, hosts[0])
+    const connection = await connectTo(world, hosts[0])
     const customerPartyId = await world.customerPartyId()
     const changes: string[] = []
     const cardId = await world.issueCard({ customerPartyId })
@@ -194,7 +194,7 @@ test('records that the credential cannot read are neither listed nor read nor co
   const world = await createWorld(sqlite)
   const allows = ({ permission }: { permission: string }) =>
     permission !== 'cards.read' && permission !== 'activity.read'
-  const { host, sent } = await connectedTo(world, hosts[2], { allows })
+  const { host, sent } = await connectTo(world, hosts[2], { allows })
   const { resourceTemplates } = await host.requests.listResourceTemplates()
   expect(resourceTemplates.map(({ name }) => name)).toEqual(['transactions', 'subscriptions', 'approvals'])
   expect(JSON.stringify(await host.requests.listResources())).not.toMatch(/agent-cards|activity/)
@@ -212,7 +212,7 @@ test('a missing scope removes only its own kind of resources from the list', asy
     request.url.includes('/approvals')
       ? Response.json({ errors: [{ status: '403', code: 'forbidden', detail: 'No.' }] }, { status: 403 })
       : undefined
-  const { host } = await connectedTo(world, hosts[0], { between })
+  const { host } = await connectTo(world, hosts[0], { between })
   await world.issueCard()
   const { resources } = await host.requests.listResources()
   expect(resources.map(({ title }) => title)).toContainEqual(expect.stringMatching(/^Card \$[\d.]+ “.+”, active$/))
@@ -224,7 +224,7 @@ test('views are resources too, and each tool names its view', async () => {
   const view = { uri: 'ui://card', name: 'card', mimeType: 'text/html;profile=mcp-app', _meta: { ui: { csp: {} } } }
   const toolMeta = (name: string) => (name === 'get_agent_card' ? { ui: { resourceUri: view.uri } } : undefined)
   const ui = { toolMeta, resources: [{ ...view, read: async () => '<p>a card</p>' }] }
-  const { host } = await connectedTo(world, hosts[2], { ui, toolsets: ['default'] })
+  const { host } = await connectTo(world, hosts[2], { ui, toolsets: ['default'] })
   const { resources } = await host.requests.listResources()
   expect(resources[0]).toEqual(view)
   const { contents } = await host.requests.readResource({ uri: view.uri })
@@ -242,7 +242,7 @@ test.each([
 ])('the server sends notifications unless the endpoint does (%s)', async (areAnnouncedElsewhere, expected) => {
   const world = await createWorld(sqlite)
   const changes: string[] = []
-  const { host } = await connectedTo(world, hosts[3], { areAnnouncedElsewhere })
+  const { host } = await connectTo(world, hosts[3], { areAnnouncedElsewhere })
   await host.watch(['payments://activity/run%207%2Fa'], (change) => changes.push(change))
   await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' })
   // This answer arrives after the notifications of the earlier call, because both use the same pipe.

@@ -9,7 +9,7 @@ import { entriesOf, runOf, type StoredEntry } from '../runs/stored-entries.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
-import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
+import { type Connected, connectHost, dismissed, no, person, unticked, yes } from './connected.ts'
 import { hosts, type Person } from './hosts.ts'
 
 onEachDatabase('run entries that only the MCP server can add', (database) => {
@@ -250,7 +250,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, on behalf of the customer, decided.'],
     }
     const [later, notes] = [await requestApproval('run e', {}), [] as RunNote[]]
-    const { host, close } = await connected(world, hosts[3].open, {
+    const { host, close } = await connectHost(world, hosts[3].open, {
       ...{ person: person([no], { url: {} }), key: world.apiKey, publicUrl: 'https://pay.example', confirm: always },
       note: (runNote) => notes.push(runNote),
     })

@@ -5,7 +5,7 @@ import { realSystem } from '../../src/core/system.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 
 /** Connects a host. If `reads` is false, the host reads no answers until the test calls `read`. */
-function connected({ reads }: { reads: boolean }) {
+function connectHost({ reads }: { reads: boolean }) {
   const stdin = new PassThrough()
   let written = ''
   let waiting: (() => void) | undefined
@@ -45,7 +45,7 @@ function connected({ reads }: { reads: boolean }) {
 }
 
 test('the server stops reading from a host that reads no answers, and sends all of them once the host reads', async () => {
-  const host = connected({ reads: false })
+  const host = connectHost({ reads: false })
   const requestCount = 3_000
   for (let id = 0; id < requestCount; id++) {
     host.send({ id, method: 'tools/list' })
@@ -60,7 +60,7 @@ test('the server stops reading from a host that reads no answers, and sends all 
 })
 
 test('a line that is too long is refused and not buffered, and the next line is served', async () => {
-  const host = connected({ reads: true })
+  const host = connectHost({ reads: true })
   const part = Buffer.alloc(1024 * 1024, 'x')
   host.stdin.write('{"jsonrpc":"2.0","id":"long","method":"')
   for (let count = 0; count < 100; count++) host.stdin.write(part)

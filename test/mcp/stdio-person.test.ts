@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const host of opened.splice(0)) await host.close()
 })
 
-async function started({ sdk, open }: (typeof hosts)[number], who: Person, settings: object): Promise<Host> {
+async function startProcess({ sdk, open }: (typeof hosts)[number], who: Person, settings: object): Promise<Host> {
   const env = {
     PAYMENTS_DATABASE_URL: 'sqlite::memory:',
     PAYMENTS_LOG_LEVEL: 'error',
@@ -38,7 +38,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
       PAYMENTS_CARD_DETAILS: 'masked',
       PAYMENTS_INSTANCE_ID: 'shopping',
     }
-    const host = await started(chosen, who, settings)
+    const host = await startProcess(chosen, who, settings)
     const card = { merchant: { name: 'Books' }, maximumAmount: 1000, currency: 'USD' }
     const issued = await host.callTool('issue_agent_card', card)
     const cardId = issued.structuredContent?.data.id
@@ -50,7 +50,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 
   test('offers only tools that change nothing if it is read-only', async () => {
-    const host = await started(chosen, person([no]), { PAYMENTS_READ_ONLY: 'true' })
+    const host = await startProcess(chosen, person([no]), { PAYMENTS_READ_ONLY: 'true' })
     const { tools } = await host.listTools()
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)
     expect(tools.map(({ name }) => name)).toContain('list_wallets')

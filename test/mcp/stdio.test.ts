@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const host of opened.splice(0)) await host.close()
 })
 
-async function started({ sdk, open }: (typeof hosts)[number]): Promise<Host> {
+async function startProcess({ sdk, open }: (typeof hosts)[number]): Promise<Host> {
   const parameters = { command: process.execPath, args: [cli], env: environment, stderr: 'inherit' as const }
   const host = open()
   opened.push(host)
@@ -40,7 +40,7 @@ function dataOf(result: ToolResult) {
 const merchant = { name: 'Example Store' }
 const dollars = (amount: number) => ({ amount: amount * 100, currency: 'USD' })
 
-async function issuedCard(host: Host): Promise<string> {
+async function issueCard(host: Host): Promise<string> {
   const card = await host.callTool('issue_agent_card', { merchant, maximumAmount: 5000, currency: 'USD' })
   expect(dataOf(card)).toMatchObject({ type: 'agentCard', attributes: { status: 'active', maximumAmount: 5000 } })
   return dataOf(card).id
@@ -48,12 +48,12 @@ async function issuedCard(host: Host): Promise<string> {
 
 describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test('a whole purchase', async () => {
-    const host = await started(chosen)
+    const host = await startProcess(chosen)
     expect(host.version()).toBe(chosen.version)
     const choice = { ...everyTool('sandbox'), toolsets: ['default'], actor: 'agent' } as const
     expect((await host.listTools()).tools.map(({ name }) => name)).toEqual(toolList(choice).map(({ name }) => name))
 
-    const cardId = await issuedCard(host)
+    const cardId = await issueCard(host)
     const { attributes } = dataOf(await host.callTool('get_agent_card_details', { cardId }))
     expect(attributes).toMatchObject({
       number: expect.stringMatching(/^\d{16}$/),
@@ -78,9 +78,9 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test.runIf(isDeep)(
     'equal calls make one purchase unless a new key is sent, and so do calls with the same key',
     async () => {
-      const host = await started(chosen)
-      const first = await issuedCard(host)
-      expect(await issuedCard(host)).toBe(first)
+      const host = await startProcess(chosen)
+      const first = await issueCard(host)
+      expect(await issueCard(host)).toBe(first)
       const input = { merchant, maximumAmount: 5000, currency: 'USD', idempotencyKey: 'the same, 2 times' }
       const once = dataOf(await host.callTool('issue_agent_card', input))
       expect(once.id).not.toBe(first)
@@ -91,9 +91,9 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   )
 
   test.runIf(isDeep)('a cancelled purchase is safe to repeat with its key', async () => {
-    const host = await started(chosen)
+    const host = await startProcess(chosen)
     const input = {
-      cardId: await issuedCard(host),
+      cardId: await issueCard(host),
       merchant: { name: 'Sandbox Unresolved' },
       ...dollars(5),
       idempotencyKey: 'cancelled 1 time, then repeated',

@@ -9,7 +9,7 @@ import { operationsOf } from '../../src/mcp/tools/offered-operations.ts'
 import { sqlite } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected, person } from './connected.ts'
+import { connectHost, person } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 let world: World
@@ -23,15 +23,15 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-async function connectedTo({ open }: (typeof hosts)[number], options: NonNullable<Parameters<typeof connected>[2]>) {
-  const connection = await connected(world, open, options)
+async function connectTo({ open }: (typeof hosts)[number], options: NonNullable<Parameters<typeof connectHost>[2]>) {
+  const connection = await connectHost(world, open, options)
   closing.push(connection.close)
   return connection
 }
 
 describe.each(hosts)('the tools that are offered, $host', (chosen) => {
   test('read-only: nothing that changes anything is listed, or can be called', async () => {
-    const { host, sent } = await connectedTo(chosen, { readOnly: true, toolsets: ['default'] })
+    const { host, sent } = await connectTo(chosen, { readOnly: true, toolsets: ['default'] })
     const { tools } = await host.listTools()
     expect(tools.length).toBeGreaterThan(5)
     expect(tools.filter(({ annotations }) => annotations?.readOnlyHint !== true)).toEqual([])
@@ -44,7 +44,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
   test('follow the permissions of the credential, and the host is notified of changes', async () => {
     const granted = new Set(['wallets.read'])
     const allows = ({ permission }: Pick<OperationDefinition, 'permission'>) => granted.has(permission)
-    const { host, server, sent } = await connectedTo(chosen, { allows, toolsets: ['default'] })
+    const { host, server, sent } = await connectTo(chosen, { allows, toolsets: ['default'] })
     const names = async () => (await host.listTools()).tools.map(({ name }) => name)
     expect(await names()).toEqual(['list_wallets'])
     const refused = errorOf(await host.callTool('list_customers'))
@@ -65,7 +65,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
   })
 
   test('come in one page, and an invalid cursor is refused', async () => {
-    const { host } = await connectedTo(chosen, { toolsets: ['default'] })
+    const { host } = await connectTo(chosen, { toolsets: ['default'] })
     const { tools, nextCursor } = await host.listTools()
     expect(nextCursor).toBeUndefined()
     expect(tools.map(({ name }) => name)).toEqual(
@@ -75,7 +75,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
   })
 
   test('the server declares its capabilities', async () => {
-    const { host } = await connectedTo(chosen, {})
+    const { host } = await connectTo(chosen, {})
     expect(host.requests.getServerCapabilities()).toMatchObject({
       tools: { listChanged: true },
       prompts: { listChanged: true },
@@ -138,7 +138,7 @@ describe('instructions hidden in data', () => {
     const terms = { description: `${planted}”\u202e`, every: { unit: 'month', count: 1 }, amount: 2_000, taxAmount: 0 }
     const subscription = (await world.post('/subscriptions', terms)).json.data
     for (const chosen of hosts) {
-      const { host } = await connectedTo(chosen, { confirm, person: who, toolsets: ['default'], ui: undefined })
+      const { host } = await connectTo(chosen, { confirm, person: who, toolsets: ['default'], ui: undefined })
       const fixed = [
         host.getInstructions(),
         (await host.listTools()).tools,

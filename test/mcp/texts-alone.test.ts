@@ -4,7 +4,7 @@ import type { ApiTransport } from '../../src/core/api-transport.ts'
 import { toolsets } from '../../src/core/operation.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { type Connected, connected } from './connected.ts'
+import { type Connected, connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 /** Calls a tool through a host that passes on only text, and returns the text that the model sees. */
@@ -41,7 +41,7 @@ onEachDatabase('with the texts alone', (database) => {
   beforeAll(async () => {
     world = await createWorld(database)
     const connect = async (key: string): Promise<Caller> => {
-      const mcp = await connected(world, hosts[0].open, {
+      const mcp = await connectHost(world, hosts[0].open, {
         key,
         toolsets: [...toolsets],
         confirm: { mode: 'never', aboveCents: 0 },
@@ -128,7 +128,7 @@ onEachDatabase('with the texts alone', (database) => {
     const { fetch } = service
     const clientOptions = { baseUrl: 'http://sandbox.test', credential: () => agentKey, instanceId: 'beside', system }
     const client = createClient({ fetch, carry, ...clientOptions })
-    const { host, close } = await connected(world, hosts[0].open, { client: async () => client })
+    const { host, close } = await connectHost(world, hosts[0].open, { client: async () => client })
     const available = cents(fieldIn(await agent('list_wallets'), 'balance.available'))
     const issue = async (maximumAmount: number) => {
       const { content } = await host.callTool('issue_agent_card', { merchant: { name: 'Boats' }, maximumAmount })

@@ -8,7 +8,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { connected } from './connected.ts'
+import { connectHost } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 type Schema = {
@@ -31,12 +31,12 @@ const tools = toolList(everyTool('sandbox')).map((tool) => ({
 }))
 
 /** Yields a schema and every schema inside it, with its path. */
-function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
+function* eachSchema(schema: Schema, path = ''): Generator<[string, Schema]> {
   yield [path, schema]
-  for (const [name, property] of Object.entries(schema.properties ?? {})) yield* within(property, `${path}/${name}`)
-  if (schema.items !== undefined) yield* within(schema.items, `${path}/*`)
-  for (const either of schema.anyOf ?? []) yield* within(either, path)
-  if (typeof schema.additionalProperties === 'object') yield* within(schema.additionalProperties, `${path}/*`)
+  for (const [name, property] of Object.entries(schema.properties ?? {})) yield* eachSchema(property, `${path}/${name}`)
+  if (schema.items !== undefined) yield* eachSchema(schema.items, `${path}/*`)
+  for (const either of schema.anyOf ?? []) yield* eachSchema(either, path)
+  if (typeof schema.additionalProperties === 'object') yield* eachSchema(schema.additionalProperties, `${path}/*`)
 }
 
 describe('a host that drops bounds, formats and defaults', () => {
@@ -57,7 +57,7 @@ describe('a host that drops bounds, formats and defaults', () => {
   dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
 
   test.each(tools)('still finds their values in the description of $title', ({ tool }) => {
-    for (const [path, schema] of within(tool.inputSchema as Schema)) {
+    for (const [path, schema] of eachSchema(tool.inputSchema as Schema)) {
       for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
         expect(schema.description, `${path} ${keyword}`).toMatch(patternFor[keyword]?.(schema[keyword]) ?? /never/)
       }
@@ -66,10 +66,10 @@ describe('a host that drops bounds, formats and defaults', () => {
 
   test.each(tools)('shows the bounds of the service for $title', ({ tool, operation }) => {
     const offered = new Map<string, string>()
-    for (const [path, { description = '' }] of within(tool.inputSchema as Schema)) {
+    for (const [path, { description = '' }] of eachSchema(tool.inputSchema as Schema)) {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
-    for (const [path, schema] of within(taken(operation))) {
+    for (const [path, schema] of eachSchema(argumentsSchema(operation))) {
       // Descriptions omit lengths that nobody exceeds by chance.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
@@ -109,7 +109,7 @@ describe("OpenAI's strict functions", () => {
    * Converts a schema by the published rules: every property is required, optional ones may be null, and no object
    * has additional properties.
    */
-  function strict(schema: Schema, path: string): Schema {
+  function toStrict(schema: Schema, path: string): Schema {
     const plainSchema = Object.fromEntries(
       Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword)),
     ) as Schema
@@ -120,16 +120,16 @@ describe("OpenAI's strict functions", () => {
       if (plainSchema.additionalProperties !== false) throw new Error(`${path}: an open object`)
       const required = plainSchema.required ?? []
       const entries = Object.entries(plainSchema.properties ?? {}).map(([name, property]) => {
-        const inner = strict(property, `${path}/${name}`)
+        const inner = toStrict(property, `${path}/${name}`)
         return [name, required.includes(name) ? inner : nullable(inner)]
       })
       Object.assign(plainSchema, { properties: Object.fromEntries(entries), required: entries.map(([name]) => name) })
     }
     if ([plainSchema.type].flat().includes('array')) {
       if (plainSchema.items === undefined) throw new Error(`${path}: a list of anything`)
-      plainSchema.items = strict(plainSchema.items, `${path}/*`)
+      plainSchema.items = toStrict(plainSchema.items, `${path}/*`)
     }
-    if (plainSchema.anyOf !== undefined) plainSchema.anyOf = plainSchema.anyOf.map((either) => strict(either, path))
+    if (plainSchema.anyOf !== undefined) plainSchema.anyOf = plainSchema.anyOf.map((either) => toStrict(either, path))
     return plainSchema
   }
 
@@ -140,10 +140,10 @@ describe("OpenAI's strict functions", () => {
   }
 
   test.each(tools)('can express $title', ({ tool }) => {
-    const converted = strict(tool.inputSchema as Schema, '')
+    const converted = toStrict(tool.inputSchema as Schema, '')
     expect(converted.type).toBe('object')
     expect(converted.required).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
-    expect(Math.max(...[...within(converted)].map(([path]) => path.split('/').length))).toBeLessThanOrEqual(10)
+    expect(Math.max(...[...eachSchema(converted)].map(([path]) => path.split('/').length))).toBeLessThanOrEqual(10)
   })
 
   test.each([
@@ -152,16 +152,16 @@ describe("OpenAI's strict functions", () => {
     ['another keyword', { type: 'string', contentEncoding: 'base64' }],
   ])('a converter would reject %s', (_, property) => {
     const schema = { type: 'object', properties: { property }, additionalProperties: false }
-    expect(() => strict(schema as Schema, '')).toThrow()
+    expect(() => toStrict(schema as Schema, '')).toThrow()
   })
 })
 
 test.each(tools)('$title: what the schema refuses, the service refuses too', ({ tool, operation }) => {
-  const objects = [...within(tool.inputSchema as Schema)].filter(([, { properties }]) => properties !== undefined)
+  const objects = [...eachSchema(tool.inputSchema as Schema)].filter(([, { properties }]) => properties !== undefined)
   for (const [path, schema] of objects) {
     expect(schema.additionalProperties, path).toBe(false)
     if (path.endsWith('tags/*')) continue
-    const input = whole(operation)
+    const input = fullInput(operation)
     const place = path
       .split('/')
       .slice(1)
@@ -174,26 +174,26 @@ test.each(tools)('$title: what the schema refuses, the service refuses too', ({ 
 })
 
 /** Returns the schema of the API's arguments. */
-function taken(operation: OperationDefinition): Schema {
+function argumentsSchema(operation: OperationDefinition): Schema {
   const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
   return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema
 }
 
 /** Returns a valid input with every argument, including nested ones. */
-function whole(operation: OperationDefinition): Record<string, unknown> {
-  return filled(taken(operation)) as Record<string, unknown>
+function fullInput(operation: OperationDefinition): Record<string, unknown> {
+  return fill(argumentsSchema(operation)) as Record<string, unknown>
 }
 
-function filled(schema: Schema): unknown {
+function fill(schema: Schema): unknown {
   const { properties, items } = schema
   const [either] = schema.anyOf ?? (schema.oneOf as Schema[] | undefined) ?? []
-  if (either !== undefined) return filled(either)
+  if (either !== undefined) return fill(either)
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return (schema.enum as unknown[])[0]
   if (properties !== undefined) {
-    return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, filled(property)]))
+    return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, fill(property)]))
   }
-  if (items !== undefined) return [filled(items)]
+  if (items !== undefined) return [fill(items)]
   if (schema.type === 'object') return {}
   if (schema.type === 'integer') return Math.max(1, Number(schema.minimum ?? 1))
   if (schema.type === 'boolean') return true
@@ -213,12 +213,12 @@ const texts: Readonly<Record<string, string>> = {
 describe('a host that validates arguments before it sends them', () => {
   const ajv = new AjvJsonSchemaValidator()
 
-  const ofAmounts = tools.filter(({ operation }) => taken(operation).properties?.currency !== undefined)
+  const ofAmounts = tools.filter(({ operation }) => argumentsSchema(operation).properties?.currency !== undefined)
 
   test.each(ofAmounts)('can send $title with the currency, like over REST, or without', ({ tool, operation }) => {
-    const { properties = {}, required = [] } = taken(operation)
+    const { properties = {}, required = [] } = argumentsSchema(operation)
     const requiredFields = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
-    const input = Object.fromEntries(requiredFields.map(([name, property]) => [name, filled(property)]))
+    const input = Object.fromEntries(requiredFields.map(([name, property]) => [name, fill(property)]))
     expect(input.currency).toBe('USD')
     expect(ajv.getValidator(tool.inputSchema as never)(input).errorMessage).toBeUndefined()
     expect(tool.inputSchema.required ?? []).not.toContain('currency')
@@ -273,10 +273,10 @@ test('in the sandbox a card works at any merchant, and its tool says so', async 
 
 describe.each(hosts)('tags, $host', ({ open }) => {
   let world: World
-  let connection: Awaited<ReturnType<typeof connected>>
+  let connection: Awaited<ReturnType<typeof connectHost>>
   beforeAll(async () => {
     world = await createWorld(sqlite)
-    connection = await connected(world, open, { key: world.apiKey })
+    connection = await connectHost(world, open, { key: world.apiKey })
   })
   afterAll(async () => {
     await connection.close()

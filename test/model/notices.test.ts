@@ -32,14 +32,14 @@ const instead =
   (request) =>
     matches(request, method, path) ? other(request, fetch) : fetch(request)
 
-function readdressed(request: Request, from: RegExp, to: string): Request {
+function changeAddress(request: Request, from: RegExp, to: string): Request {
   const url = new URL(request.url)
   url.pathname = url.pathname.replace(from, to)
   return new Request(url, request)
 }
 
 type Change = [from: RegExp, to: string]
-const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
+const editAnswer = async (answer: Promise<Response>, ...changes: Change[]) => {
   const response = await answer
   const text = await response.text()
   const edited = changes.reduce((shown, [from, to]) => shown.replace(from, to), text)
@@ -47,10 +47,10 @@ const changed = async (answer: Promise<Response>, ...changes: Change[]) => {
 }
 
 /** Returns a fault that only reads the resource, and edits the answer as if the action had happened. */
-const onlySaid = (method: string, path: RegExp, ...changes: Change[]): Fault =>
+const editReadAnswer = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   instead(method, path, (request, fetch) => {
-    const { url } = readdressed(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
-    return changed(fetch(new Request(url, { headers: request.headers })), ...changes)
+    const { url } = changeAddress(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
+    return editAnswer(fetch(new Request(url, { headers: request.headers })), ...changes)
   })
 
 /** Services that break a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
@@ -65,7 +65,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     name: 'pays what was refused',
     history: [pay(600), { type: 'deny', pick }],
     fault: instead('POST', /\/deny$/, (request, fetch) =>
-      changed(fetch(readdressed(request, /deny$/, 'approve')), [/"approved"/, '"denied"']),
+      editAnswer(fetch(changeAddress(request, /deny$/, 'approve')), [/"approved"/, '"denied"']),
     ),
   },
   {
@@ -76,7 +76,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'cancels a payment without returning the money',
     history: [pay(100, 1), { type: 'cancel', pick }],
-    fault: onlySaid('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
+    fault: editReadAnswer('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
   },
   {
     name: 'lets an agent act after its grant has ended',
@@ -93,7 +93,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'connects a customer who declined',
     history: [...invited, { type: 'decline', pick }],
-    fault: instead('POST', /\/decline$/, (request, fetch) => fetch(readdressed(request, /decline$/, 'accept'))),
+    fault: instead('POST', /\/decline$/, (request, fetch) => fetch(changeAddress(request, /decline$/, 'accept'))),
   },
   {
     name: 'hides a charge',
@@ -103,7 +103,7 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'keeps collecting after a subscription is canceled',
     history: [...subscribed, { type: 'cancelSubscription', pick }, daysLater(8)],
-    fault: onlySaid('POST', /\/subscriptions\/[^/]+\/cancel$/),
+    fault: editReadAnswer('POST', /\/subscriptions\/[^/]+\/cancel$/),
   },
   {
     name: 'does not report a missed payment',
@@ -143,12 +143,12 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
   {
     name: 'does not return a withdrawal that the bank rejected',
     history: at('withdrawal', 'fail'),
-    fault: onlySaid('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
+    fault: editReadAnswer('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
   },
   {
     name: 'keeps the money of a deposit that the bank returned',
     history: at('deposit', 'settle', 'return'),
-    fault: onlySaid('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
+    fault: editReadAnswer('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
   },
   {
     name: 'carries out an action twice for one idempotency key',

@@ -28,21 +28,21 @@ afterAll(async () => {
   await served.close()
 })
 
-const registered = async (attributes: object = {}) => {
+const registerApplication = async (attributes: object = {}) => {
   const { agentId } = await served.world.whoami()
   return ok(await postApplication(served.world, String(agentId), attributes)).json.data.attributes
 }
 
-const keyed = async () => {
+const registerKey = async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const { clientId } = await registered({ publicKeys: [await exportJWK(publicKey)] })
+  const { clientId } = await registerApplication({ publicKeys: [await exportJWK(publicKey)] })
   return { clientId: String(clientId), pem: await exportPKCS8(privateKey) }
 }
 
 type Provider = ClientCredentialsProvider | PrivateKeyJwtProvider
 
 /** Connects a host of the SDK over HTTP, and buys a card. */
-async function buys(authProvider: Provider) {
+async function buyCard(authProvider: Provider) {
   const host = new Client({ name: 'worker', version: '1' })
   await host.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { authProvider }))
   try {
@@ -55,14 +55,14 @@ async function buys(authProvider: Provider) {
 }
 
 test('the SDK’s ClientCredentialsProvider signs in, and the host buys a card', async () => {
-  const { clientId, clientSecret } = await registered()
-  const { data } = await buys(new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: served.url }))
+  const { clientId, clientSecret } = await registerApplication()
+  const { data } = await buyCard(new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: served.url }))
   expect(data.attributes.status).toBe('active')
 })
 
 test('the SDK’s PrivateKeyJwtProvider signs in, and the host buys a card', async () => {
-  const { clientId, pem } = await keyed()
-  const { data } = await buys(
+  const { clientId, pem } = await registerKey()
+  const { data } = await buyCard(
     new PrivateKeyJwtProvider({ clientId, privateKey: pem, algorithm: 'ES256', expectedIssuer: served.url }),
   )
   expect(data.attributes.status).toBe('active')
@@ -72,7 +72,8 @@ test.each(['secret', 'key'])(
   'login --client-credentials stores the path of the %s, and renews its token with that file',
   async (kind) => {
     const proofFile = join(directory, kind)
-    const credentialOptions = kind === 'secret' ? await withSecretIn(proofFile) : await keyedIn(proofFile)
+    const credentialOptions =
+      kind === 'secret' ? await registerWithSecretIn(proofFile) : await registerWithKeyIn(proofFile)
     const system = fakeSystem({ now: Date.now() })
     const store = createTokenStore({ directory: join(directory, `of-${kind}`), system })
     const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
@@ -89,14 +90,14 @@ test.each(['secret', 'key'])(
   },
 )
 
-async function withSecretIn(proofFile: string) {
-  const { clientId, clientSecret } = await registered()
+async function registerWithSecretIn(proofFile: string) {
+  const { clientId, clientSecret } = await registerApplication()
   writeFileSync(proofFile, `${clientSecret}\n`)
   return { clientId: String(clientId), proofFile }
 }
 
-async function keyedIn(proofFile: string) {
-  const { clientId, pem } = await keyed()
+async function registerWithKeyIn(proofFile: string) {
+  const { clientId, pem } = await registerKey()
   writeFileSync(proofFile, pem)
   return { clientId, proofFile }
 }

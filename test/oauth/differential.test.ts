@@ -1,17 +1,17 @@
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
-  allowed,
-  asking,
+  allow,
   begin,
-  connected,
+  connect,
   idOf,
   outcomeOf,
   post,
-  presenting,
-  refreshing,
+  presentCode,
+  presentRefreshToken,
+  requestAuthorization,
+  requestToken,
   scope,
-  token,
 } from './script.ts'
 import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 
@@ -27,24 +27,27 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'a valid request': { run: asking({}), outcome: 'asks' },
-  'without a state': { run: asking({ state: null }), outcome: 'asks' },
-  'with an unknown scope': { run: asking({ scope: `${scope} everything` }), outcome: 'asks' },
+  'a valid request': { run: requestAuthorization({}), outcome: 'asks' },
+  'without a state': { run: requestAuthorization({ state: null }), outcome: 'asks' },
+  'with an unknown scope': { run: requestAuthorization({ scope: `${scope} everything` }), outcome: 'asks' },
   'without PKCE': {
-    run: asking({ code_challenge: null, code_challenge_method: null }),
+    run: requestAuthorization({ code_challenge: null, code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
-  'with plain PKCE': { run: asking({ code_challenge_method: 'plain' }), outcome: 'back with invalid_request' },
+  'with plain PKCE': {
+    run: requestAuthorization({ code_challenge_method: 'plain' }),
+    outcome: 'back with invalid_request',
+  },
   'with PKCE without a method, which means plain': {
-    run: asking({ code_challenge_method: null }),
+    run: requestAuthorization({ code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
   'with a challenge that is too short': {
-    run: asking({ code_challenge: 'short' }),
+    run: requestAuthorization({ code_challenge: 'short' }),
     outcome: 'back with invalid_request',
   },
   'another port of this machine': {
-    run: asking({ redirect_uri: 'http://127.0.0.1:1/callback' }),
+    run: requestAuthorization({ redirect_uri: 'http://127.0.0.1:1/callback' }),
     outcome: 'asks',
   },
   ...Object.fromEntries(
@@ -61,29 +64,38 @@ const cases: Record<string, Case> = {
       'http://localhost:53682/callback',
       'https://127.0.0.1:53682/callback',
       'javascript:alert(1)',
-    ].map((redirect_uri) => [`redirect to ${redirect_uri}`, { run: asking({ redirect_uri }), outcome: 'page 400' }]),
+    ].map((redirect_uri) => [
+      `redirect to ${redirect_uri}`,
+      { run: requestAuthorization({ redirect_uri }), outcome: 'page 400' },
+    ]),
   ),
   'an error does not go to an unregistered redirect address': {
-    run: asking({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
+    run: requestAuthorization({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
     outcome: 'page 400',
   },
-  'a client that is not registered': { run: asking({ client_id: 'nobody' }), outcome: 'page 400' },
-  'no client': { run: asking({ client_id: null }), outcome: 'page 400' },
+  'a client that is not registered': { run: requestAuthorization({ client_id: 'nobody' }), outcome: 'page 400' },
+  'no client': { run: requestAuthorization({ client_id: null }), outcome: 'page 400' },
   ...Object.fromEntries(
     ['token', 'id_token', 'code token', 'id_token token', 'none'].map((response_type) => [
       `response type ${response_type}`,
-      { run: asking({ response_type }), outcome: 'back with unsupported_response_type' },
+      { run: requestAuthorization({ response_type }), outcome: 'back with unsupported_response_type' },
     ]),
   ),
-  'nobody may be asked': { run: asking({ prompt: 'none' }), outcome: 'back with login_required' },
+  'nobody may be asked': { run: requestAuthorization({ prompt: 'none' }), outcome: 'back with login_required' },
   'an unknown resource': {
-    run: asking({ resource: 'https://elsewhere.example' }),
+    run: requestAuthorization({ resource: 'https://elsewhere.example' }),
     outcome: 'back with invalid_target',
   },
-  'a resource that is not an address': { run: asking({ resource: 'wallet' }), outcome: 'back with invalid_target' },
-  'a request object': { run: asking({ request: 'e30.e30.' }), outcome: 'back with request_not_supported' },
+  'a resource that is not an address': {
+    run: requestAuthorization({ resource: 'wallet' }),
+    outcome: 'back with invalid_target',
+  },
+  'a request object': {
+    run: requestAuthorization({ request: 'e30.e30.' }),
+    outcome: 'back with request_not_supported',
+  },
   'a request elsewhere': {
-    run: asking({ request_uri: 'https://evil.example/request' }),
+    run: requestAuthorization({ request_uri: 'https://evil.example/request' }),
     outcome: 'back with request_uri_not_supported',
   },
   denied: {
@@ -91,119 +103,119 @@ const cases: Record<string, Case> = {
     outcome: 'access_denied',
   },
 
-  'a valid code': { run: presenting({}), outcome: '200' },
+  'a valid code': { run: presentCode({}), outcome: '200' },
   'the whole flow': {
-    run: async (side) => String((await connected(side)).scope),
+    run: async (side) => String((await connect(side)).scope),
     outcome: 'cards:agent',
   },
   'the whole flow without a state': {
-    run: async (side) => (await connected(side, { state: null })).token_type,
+    run: async (side) => (await connect(side, { state: null })).token_type,
     outcome: 'bearer',
   },
   'the whole flow with an unknown scope': {
-    run: async (side) => String((await connected(side, { scope: `${scope} everything` })).scope),
+    run: async (side) => String((await connect(side, { scope: `${scope} everything` })).scope),
     outcome: 'cards:agent',
   },
-  'another verifier': { run: presenting({ code_verifier: 'v'.repeat(43) }), outcome: '400 invalid_grant' },
-  'no verifier': { run: presenting({ code_verifier: null }), outcome: '400 invalid_grant' },
+  'another verifier': { run: presentCode({ code_verifier: 'v'.repeat(43) }), outcome: '400 invalid_grant' },
+  'no verifier': { run: presentCode({ code_verifier: null }), outcome: '400 invalid_grant' },
   'another redirect address': {
-    run: presenting({ redirect_uri: 'http://127.0.0.1:53683/callback' }),
+    run: presentCode({ redirect_uri: 'http://127.0.0.1:53683/callback' }),
     outcome: '400 invalid_grant',
   },
-  'no redirect address': { run: presenting({ redirect_uri: null }), outcome: '400 invalid_grant' },
+  'no redirect address': { run: presentCode({ redirect_uri: null }), outcome: '400 invalid_grant' },
   'the code of another client': {
-    run: presenting(({ other }) => ({ client_id: idOf(other) })),
+    run: presentCode(({ other }) => ({ client_id: idOf(other) })),
     outcome: '400 invalid_grant',
   },
-  'a code of nobody': { run: presenting({ code: 'c'.repeat(43) }), outcome: '400 invalid_grant' },
-  'no code': { run: presenting({ code: null }), outcome: '400 invalid_request' },
-  'a client of nobody': { run: presenting({ client_id: 'nobody' }), outcome: '401 invalid_client' },
-  'no client with a code': { run: presenting({ client_id: null }), outcome: '400 invalid_request' },
+  'a code of nobody': { run: presentCode({ code: 'c'.repeat(43) }), outcome: '400 invalid_grant' },
+  'no code': { run: presentCode({ code: null }), outcome: '400 invalid_request' },
+  'a client of nobody': { run: presentCode({ client_id: 'nobody' }), outcome: '401 invalid_client' },
+  'no client with a code': { run: presentCode({ client_id: null }), outcome: '400 invalid_request' },
   'a client with a secret that it does not have': {
-    run: presenting({ client_secret: 'secret' }),
+    run: presentCode({ client_secret: 'secret' }),
     outcome: '401 invalid_client',
   },
   'another client in a header': {
-    run: presenting({}, { authorization: `Basic ${btoa('client:secret')}` }),
+    run: presentCode({}, { authorization: `Basic ${btoa('client:secret')}` }),
     outcome: '400 invalid_request',
   },
   'a code for another resource': {
-    run: presenting(({ otherResource }) => ({ resource: otherResource })),
+    run: presentCode(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
   },
   'a code for an unknown resource': {
-    run: presenting({ resource: 'https://elsewhere.example' }),
+    run: presentCode({ resource: 'https://elsewhere.example' }),
     outcome: '400 invalid_target',
   },
   'an expired code': {
     run: async (side) => {
-      const { code, verifier } = await allowed(side)
+      const { code, verifier } = await allow(side)
       vi.setSystemTime(Date.now() + 61_000)
       const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
-      return token(side, form)
+      return requestToken(side, form)
     },
     outcome: '400 invalid_grant',
   },
   'a code for the second time, which revokes the tokens from the first time': {
     run: async (side) => {
-      const { back, verifier, code, state } = await allowed(side)
+      const { back, verifier, code, state } = await allow(side)
       const checks = { pkceCodeVerifier: verifier, expectedState: String(state) }
       const tokens = await client.authorizationCodeGrant(side.application, back, checks)
       const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
       const refresh = { grant_type: 'refresh_token', refresh_token: String(tokens.refresh_token) }
-      return `${await token(side, form)}, ${await token(side, refresh)}`
+      return `${await requestToken(side, form)}, ${await requestToken(side, refresh)}`
     },
     outcome: '400 invalid_grant, 400 invalid_grant',
   },
 
-  'a valid refresh': { run: refreshing({}), outcome: '200' },
-  'a refresh for less': { run: refreshing({ scope: 'cards:agent' }), outcome: '200' },
-  'a refresh for more': { run: refreshing({ scope: `${scope} openid` }), outcome: '400 invalid_scope' },
+  'a valid refresh': { run: presentRefreshToken({}), outcome: '200' },
+  'a refresh for less': { run: presentRefreshToken({ scope: 'cards:agent' }), outcome: '200' },
+  'a refresh for more': { run: presentRefreshToken({ scope: `${scope} openid` }), outcome: '400 invalid_scope' },
   'a refresh for another resource': {
-    run: refreshing(({ otherResource }) => ({ resource: otherResource })),
+    run: presentRefreshToken(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
   },
   'a refresh for an unknown resource': {
-    run: refreshing({ resource: 'https://elsewhere.example' }),
+    run: presentRefreshToken({ resource: 'https://elsewhere.example' }),
     outcome: '400 invalid_target',
   },
   'a refresh by another client': {
-    run: refreshing(({ other }) => ({ client_id: idOf(other) })),
+    run: presentRefreshToken(({ other }) => ({ client_id: idOf(other) })),
     outcome: '400 invalid_grant',
   },
   'a refresh with an unknown token': {
-    run: refreshing({ refresh_token: 'r'.repeat(43) }),
+    run: presentRefreshToken({ refresh_token: 'r'.repeat(43) }),
     outcome: '400 invalid_grant',
   },
   'an access token as a refresh token': {
     run: async (side) => {
-      const refresh_token = (await connected(side)).access_token
-      return token(side, { grant_type: 'refresh_token', refresh_token })
+      const refresh_token = (await connect(side)).access_token
+      return requestToken(side, { grant_type: 'refresh_token', refresh_token })
     },
     outcome: '400 invalid_grant',
   },
   'a refresh for the second time, which revokes the newer token too': {
     run: async (side) => {
-      const refresh_token = String((await connected(side)).refresh_token)
+      const refresh_token = String((await connect(side)).refresh_token)
       const next = await client.refreshTokenGrant(side.application, refresh_token)
-      const again = (text: unknown) => token(side, { grant_type: 'refresh_token', refresh_token: String(text) })
+      const again = (text: unknown) => requestToken(side, { grant_type: 'refresh_token', refresh_token: String(text) })
       return `${await again(refresh_token)}, ${await again(next.refresh_token)}`
     },
     outcome: '400 invalid_grant, 400 invalid_grant',
   },
   'a refresh after the token was revoked': {
     run: async (side) => {
-      const refresh_token = String((await connected(side)).refresh_token)
+      const refresh_token = String((await connect(side)).refresh_token)
       await client.tokenRevocation(side.application, refresh_token)
-      return token(side, { grant_type: 'refresh_token', refresh_token })
+      return requestToken(side, { grant_type: 'refresh_token', refresh_token })
     },
     outcome: '400 invalid_grant',
   },
   'a refresh after another client tried to revoke the token': {
     run: async (side) => {
-      const refresh_token = String((await connected(side)).refresh_token)
+      const refresh_token = String((await connect(side)).refresh_token)
       await client.tokenRevocation(side.other, refresh_token).catch(() => undefined)
-      return token(side, { grant_type: 'refresh_token', refresh_token })
+      return requestToken(side, { grant_type: 'refresh_token', refresh_token })
     },
     outcome: '200',
   },
@@ -212,17 +224,17 @@ const cases: Record<string, Case> = {
     ['password', 'implicit', 'anything'].map((grant_type) => [
       `grant type ${grant_type}`,
       {
-        run: (side: Side) => token(side, { grant_type, username: 'a', password: 'b', scope }),
+        run: (side: Side) => requestToken(side, { grant_type, username: 'a', password: 'b', scope }),
         outcome: '400 unsupported_grant_type',
       },
     ]),
   ),
   'client credentials of a client that may not use them': {
-    run: (side) => token(side, { grant_type: 'client_credentials', scope }),
+    run: (side) => requestToken(side, { grant_type: 'client_credentials', scope }),
     outcome: '400 invalid_request',
     plain: { outcome: '400 unsupported_grant_type', why: 'It has no applications that sign in by themselves.' },
   },
-  'no grant type': { run: (side) => token(side, {}), outcome: '400 invalid_request' },
+  'no grant type': { run: (side) => requestToken(side, {}), outcome: '400 invalid_request' },
   'a parameter twice': {
     run: async (side) => {
       const twice = `client_id=${idOf(side.application)}&grant_type=refresh_token&refresh_token=a&refresh_token=b`

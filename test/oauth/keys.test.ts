@@ -37,12 +37,12 @@ afterEach(async () => {
 type Fetching = Pick<World, 'service'>
 
 /** Starts a second service on the same store, like another process of the same deployment. */
-function another(store: Store): Fetching {
+function startAnother(store: Store): Fetching {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   return { service: createService({ store, system, log, environment: 'sandbox', rateLimit: 1_000_000 }) }
 }
 
-async function published({ service }: Fetching = world): Promise<string[]> {
+async function readPublishedKids({ service }: Fetching = world): Promise<string[]> {
   const response = await service.fetch(new Request(`${address}/oauth/jwks`))
   return ((await response.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
 }
@@ -52,14 +52,14 @@ async function statusOf(token: string, { service }: Fetching = world): Promise<n
   return (await service.fetch(new Request(`${address}/whoami`, { headers }))).status
 }
 
-async function refreshed({ server, client }: Application, refreshToken: string, through: Fetching = world) {
+async function refreshTokens({ server, client }: Application, refreshToken: string, through: Fetching = world) {
   const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(through))
   const tokens = await oauth.processRefreshTokenResponse(server, client, response)
   return { access: tokens.access_token, refresh: String(tokens.refresh_token) }
 }
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid
-const stored = () => world.store.transaction(({ db }) => db.selectFrom('signingKeys').select('kid').execute())
+const readStoredKids = () => world.store.transaction(({ db }) => db.selectFrom('signingKeys').select('kid').execute())
 
 onEachDatabase('signing keys', (database) => {
   beforeEach(() => begin(database))
@@ -67,22 +67,22 @@ onEachDatabase('signing keys', (database) => {
   test('sign for 30 days, verify for two more, and are then deleted', async () => {
     const { application, tokens } = await connect(world)
     const first = kidOf(tokens.access_token)
-    expect(await published()).toEqual([first])
+    expect(await readPublishedKids()).toEqual([first])
     pass(30 * dayMs - 5 * minuteMs)
-    const before = await refreshed(application, tokens.refresh_token)
+    const before = await refreshTokens(application, tokens.refresh_token)
     expect(kidOf(before.access)).toBe(first)
     pass(11 * minuteMs)
-    const after = await refreshed(application, before.refresh)
+    const after = await refreshTokens(application, before.refresh)
     expect(kidOf(after.access)).not.toBe(first)
     expect([await statusOf(before.access), await statusOf(after.access)]).toEqual([200, 200])
-    expect(await published()).toEqual([kidOf(after.access), first])
+    expect(await readPublishedKids()).toEqual([kidOf(after.access), first])
     // The old key can no longer sign a valid token.
     const forger = await createForger(world, after.access)
     pass(2 * dayMs)
-    const later = await refreshed(application, after.refresh)
+    const later = await refreshTokens(application, after.refresh)
     expect(kidOf(later.access)).toBe(kidOf(after.access))
-    expect(await published()).toEqual([kidOf(after.access)])
-    expect(await stored()).toEqual([{ kid: kidOf(after.access) }])
+    expect(await readPublishedKids()).toEqual([kidOf(after.access)])
+    expect(await readStoredKids()).toEqual([{ kid: kidOf(after.access) }])
     const now = { iat: Math.floor(Date.now() / 1000), exp: Math.floor(Date.now() / 1000) + 60 }
     expect(await statusOf(await forger.sign(now))).toBe(200)
     expect(await statusOf(await forger.sign(now, { kid: String(first) }))).toBe(401)
@@ -91,17 +91,17 @@ onEachDatabase('signing keys', (database) => {
   test('are the same in all processes, which create the next key in time', async () => {
     const stores = [world.store]
     if (database.name === 'postgres') stores.push(await openStore({ url: world.url, system }))
-    const [one, two] = [another(stores[0] as Store), another(stores.at(-1) as Store)]
-    const [first, second] = await Promise.all([published(one), published(two)])
+    const [one, two] = [startAnother(stores[0] as Store), startAnother(stores.at(-1) as Store)]
+    const [first, second] = await Promise.all([readPublishedKids(one), readPublishedKids(two)])
     expect(first).toHaveLength(1)
     expect(second).toEqual(first)
     const { application, tokens } = await connect(one)
     expect(await statusOf(tokens.access_token, two)).toBe(200)
     pass(30 * dayMs)
-    const [third, fourth] = await Promise.all([published(one), published(two)])
+    const [third, fourth] = await Promise.all([readPublishedKids(one), readPublishedKids(two)])
     expect(third).toHaveLength(2)
     expect(fourth).toEqual(third)
-    const next = await refreshed(application, tokens.refresh_token, two)
+    const next = await refreshTokens(application, tokens.refresh_token, two)
     expect(kidOf(next.access)).toBe(third[0])
     expect(await statusOf(next.access, one)).toBe(200)
     await Promise.all(stores.slice(1).map((store) => store.close()))
@@ -130,7 +130,7 @@ describe('signing keys', () => {
         return world.store.transaction(work)
       },
     }
-    const other = another(counting)
+    const other = startAnother(counting)
     const ask = async (kid: (count: number) => string) => {
       transactions = 0
       for (let count = 0; count < 20; count++) {
@@ -149,10 +149,10 @@ describe('signing keys', () => {
 
   test('of another process are found when a token that such a key signed arrives', async () => {
     const { application, tokens } = await connect(world)
-    const other = another(world.store)
+    const other = startAnother(world.store)
     expect(await statusOf(tokens.access_token, other)).toBe(200)
     pass(30 * dayMs)
-    const next = await refreshed(application, tokens.refresh_token)
+    const next = await refreshTokens(application, tokens.refresh_token)
     expect(kidOf(next.access)).not.toBe(kidOf(tokens.access_token))
     expect(await statusOf(next.access, other)).toBe(200)
   })

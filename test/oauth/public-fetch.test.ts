@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 /** Opens a port on this machine, and counts its connections. */
-async function counting() {
+async function openCountingPort() {
   let connections = 0
   const server = createServer((socket) => {
     connections += 1
@@ -45,7 +45,7 @@ describe('documents at addresses that strangers choose', () => {
     '127.1',
     'localhost.',
   ])('get no connection as %s', async (host) => {
-    const { port, connections } = await counting()
+    const { port, connections } = await openCountingPort()
     const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
     await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
     expect(connections()).toBe(0)

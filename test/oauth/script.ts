@@ -25,7 +25,7 @@ export async function begin(side: Side, change: Change = {}) {
 }
 
 /** Returns a script that begins an authorization request, and returns the result before a person answers. */
-export const asking = (change: Change) => async (side: Side) => {
+export const requestAuthorization = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
   const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
@@ -35,14 +35,14 @@ export const asking = (change: Change) => async (side: Side) => {
 }
 
 /** Allows an authorization request as a person. Returns the redirect with the code, the verifier and the state. */
-export async function allowed(side: Side, change: Change = {}) {
+export async function allow(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
   return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
 }
 
 /** Returns the result of a token request. */
-export async function token(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
+export async function requestToken(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
   const body = new URLSearchParams()
   const whole: Change = { client_id: idOf(side.application), ...form }
   for (const [name, value] of Object.entries(whole)) if (value !== null) body.set(name, value)
@@ -67,25 +67,25 @@ export async function outcomeOf(response: Response): Promise<string> {
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
 /** Returns a script that exchanges a person's code with changed parameters. */
-export const presenting =
+export const presentCode =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {
-    const { code, verifier } = await allowed(side)
+    const { code, verifier } = await allow(side)
     const request = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
-    return token(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
+    return requestToken(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
   }
 
 /** Runs the whole flow with openid-client's strict checks. */
-export async function connected(side: Side, change: Change = {}) {
-  const { back, verifier, state } = await allowed(side, change)
+export async function connect(side: Side, change: Change = {}) {
+  const { back, verifier, state } = await allow(side, change)
   const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }
   return client.authorizationCodeGrant(side.application, back, checks, { resource: side.resource })
 }
 
-export const refreshing =
+export const presentRefreshToken =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {
-    const refresh_token = String((await connected(side)).refresh_token)
+    const refresh_token = String((await connect(side)).refresh_token)
     const form = { grant_type: 'refresh_token', refresh_token }
-    return token(side, { ...form, ...(typeof change === 'function' ? change(side) : change) }, headers)
+    return requestToken(side, { ...form, ...(typeof change === 'function' ? change(side) : change) }, headers)
   }

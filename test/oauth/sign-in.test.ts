@@ -50,13 +50,13 @@ interface Sending {
 
 const cookieOf = ({ cookies }: Answer) => cookies.find((cookie) => /payments_session=[^;]/.test(cookie)) ?? ''
 const browserOf = ({ cookies }: Answer) => /payments_browser=[^;]+/.exec(cookies.join('\n'))?.[0] ?? ''
-const opens = async (answer: Answer) => {
+const canOpen = async (answer: Answer) => {
   const headers = { cookie: cookieOf(answer).split(';')[0] ?? '' }
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
 /** Starts another service on the same database, with these settings changed. */
-function deployed(change: Partial<Parameters<typeof createService>[0]>): Service {
+function deployService(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   return createService({ store, system, log, environment: 'sandbox', rateLimit: 1000, ...change })
@@ -115,7 +115,7 @@ onEachDatabase('signing in', (database) => {
 
   test('needs the right password, and accepts the email address in any case and with spaces', async () => {
     const right = await send('/sign-in', { email: ` ${email.toUpperCase()} `, password })
-    expect([right.status, right.location, await opens(right)]).toEqual([303, '/console', true])
+    expect([right.status, right.location, await canOpen(right)]).toEqual([303, '/console', true])
     for (const wrong of [`${password} `, password.toUpperCase(), password.slice(0, -1), 'x'.repeat(1000)]) {
       const refused = await send('/sign-in', { email, password: wrong })
       expect([refused.status, cookieOf(refused)]).toEqual([401, ''])
@@ -251,7 +251,7 @@ describe('signing in', () => {
 
   test.runIf(isDeep)('signs in by a hash of the real cost', async () => {
     const system = { ...world.system, passwordCost: realSystem.passwordCost }
-    const service = deployed({ system })
+    const service = deployService({ system })
     await service.seedPassword('of the owner')
     const { hash } = await world.store.read((tx) =>
       tx.db.selectFrom('passwords').select('hash').executeTakeFirstOrThrow(),
@@ -333,13 +333,17 @@ describe('signing in', () => {
 
   test('with one click is possible only in a sandbox on this machine', async () => {
     const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
-    expect(await opens(await click())).toBe(true)
+    expect(await canOpen(await click())).toBe(true)
     const elsewhere = 'https://payments.example'
     const foreignHeaders = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
     const refused = [
-      await click({ service: deployed({ environment: 'production' }) }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignHeaders }),
-      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: foreignHeaders, origin: elsewhere }),
+      await click({ service: deployService({ environment: 'production' }) }),
+      await click({ service: deployService({ publicUrl: () => elsewhere }), headers: foreignHeaders }),
+      await click({
+        service: deployService({ publicUrl: () => elsewhere }),
+        headers: foreignHeaders,
+        origin: elsewhere,
+      }),
       await click({ origin: 'http://sandbox.test', headers: { ...sameOriginHeaders, origin: 'http://sandbox.test' } }),
     ]
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
@@ -358,16 +362,16 @@ describe('signing in', () => {
 
   test('ends everywhere when the password is replaced', async () => {
     const answer = await send('/sign-in', { as: 'owner' })
-    expect(await opens(answer)).toBe(true)
+    expect(await canOpen(answer)).toBe(true)
     const owner = await world.store.transaction(firstOwner)
     await replacePassword(world.store, world.system, String(owner?.id), password)
-    expect(await opens(answer)).toBe(false)
+    expect(await canOpen(answer)).toBe(false)
   })
 
   test('sets a cookie that no script, other site or other host can read', async () => {
     const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
     expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])
-    const service = deployed({ publicUrl: () => 'https://payments.example' })
+    const service = deployService({ publicUrl: () => 'https://payments.example' })
     const headers = { origin: 'https://payments.example', 'sec-fetch-site': 'same-origin' }
     const secure = cookieOf(await send('/sign-in', { email, password }, { service, headers })).split('; ')
     expect(secure[0]).toMatch(/^__Host-payments_session=/)
@@ -377,9 +381,9 @@ describe('signing in', () => {
   test('lasts for twelve hours', async () => {
     const answer = await send('/sign-in', { email, password })
     world.system.pass(12 * 60 * minuteMs - 1)
-    expect(await opens(answer)).toBe(true)
+    expect(await canOpen(answer)).toBe(true)
     world.system.pass(1)
-    expect(await opens(answer)).toBe(false)
+    expect(await canOpen(answer)).toBe(false)
   })
 
   test('ends by signing out, and a copy of the cookie is useless too', async () => {
@@ -399,7 +403,7 @@ describe('signing in', () => {
     const first = await send('/sign-in', { email, password })
     const cookie = cookieOf(first).split(';')[0] ?? ''
     const second = await send('/sign-in', { email, password }, { headers: { ...sameOriginHeaders, cookie } })
-    expect([await opens(first), await opens(second)]).toEqual([false, true])
+    expect([await canOpen(first), await canOpen(second)]).toEqual([false, true])
   })
 
   test("does not work from another site's form", async () => {

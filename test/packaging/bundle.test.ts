@@ -45,7 +45,7 @@ test('contains the server, its assets, and nothing else', () => {
 })
 
 test('its manifest lists the tools that are offered without settings, and has an icon', async () => {
-  expect(manifest.tools?.map(({ name }) => name)).toEqual(offered(['default']))
+  expect(manifest.tools?.map(({ name }) => name)).toEqual(listOffered(['default']))
   expect(manifest.tools_generated).toBe(true)
   const icon = readFileSync(join(unpacked, manifest.icon ?? ''))
   // A PNG file (ISO 15948) begins with a signature, and its header has the width and height.
@@ -59,9 +59,9 @@ test('a bundle that cannot be packed fails the build', async () => {
 })
 
 test('starts without any installed package, in a host without user settings', async () => {
-  await started({}, async (host) => {
+  await startBundle({}, async (host) => {
     const { tools } = await host.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
+    expect(tools.map(({ name }) => name)).toEqual(listOffered(['default']))
     const { structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
     expect(structuredContent).toMatchObject({
       data: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
@@ -70,9 +70,9 @@ test('starts without any installed package, in a host without user settings', as
 })
 
 test('uses the settings of the user in the host', async () => {
-  await started({ toolsets: 'payments', read_only: true, confirm_above: '5' }, async (host) => {
+  await startBundle({ toolsets: 'payments', read_only: true, confirm_above: '5' }, async (host) => {
     const { tools } = await host.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(offered(['payments'], true))
+    expect(tools.map(({ name }) => name)).toEqual(listOffered(['payments'], true))
   })
 })
 
@@ -126,7 +126,7 @@ test('rehearses an agent in the scenarios that it contains', () => {
 })
 
 /** Starts the unpacked bundle like a host, with the command and settings of its manifest. */
-async function started(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
+async function startBundle(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
   const config = await getMcpConfigForManifest({
     manifest,
     extensionPath: unpacked,
@@ -150,7 +150,7 @@ async function started(userConfig: Record<string, string | boolean>, work: (host
   }
 }
 
-function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
+function listOffered(toolsets: Config['toolsets'], readOnly = false): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 

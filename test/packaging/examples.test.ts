@@ -14,12 +14,12 @@ beforeAll(() => {
 afterAll(() => installed?.remove())
 
 test('examples/node-test tests an agent over MCP', () => {
-  const folder = copied('node-test', inRoot('@modelcontextprotocol/client'))
+  const folder = copyExample('node-test', inRoot('@modelcontextprotocol/client'))
   expect(run(folder, process.execPath, '--test', '--test-reporter=tap')).toMatch(/^# pass 3$/m)
 })
 
 test('examples/vitest tests a buyer, with the types that the package has', () => {
-  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   expect(run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run')).toMatch(/Tests +6 passed/)
   const check = () => run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
   check()
@@ -29,7 +29,7 @@ test('examples/vitest tests a buyer, with the types that the package has', () =>
 })
 
 test('the tests that docs/testing.md shows pass', () => {
-  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'), inRoot('@modelcontextprotocol/client'))
+  const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'), inRoot('@modelcontextprotocol/client'))
   const blocks = [...readFileSync(join(root, 'docs/testing.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
   expect(blocks).toHaveLength(2)
   for (const [index, [, text = '']] of blocks.entries()) writeFileSync(join(folder, `shown-${index}.test.ts`), text)
@@ -39,7 +39,7 @@ test('the tests that docs/testing.md shows pass', () => {
 })
 
 test('the sandbox example in README.md works', () => {
-  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   const [, text = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
   run(folder, process.execPath, join(folder, 'node_modules/payments-mcp/dist/src/cli.js'), 'init')
   writeFileSync(join(folder, 'readme.ts'), `${text}await sandbox.close()\n`)
@@ -47,7 +47,7 @@ test('the sandbox example in README.md works', () => {
 })
 
 test('the examples in doc comments compile with the types that the package has, and run', () => {
-  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   const names = (Object.keys(entryPoints) as (keyof typeof entryPoints)[]).flatMap((entryPoint) =>
     examplesOf(entryPoint).map((text, index) => {
       const name = `${entryPoint.replace('/', '-')}-${index}.ts`
@@ -69,13 +69,13 @@ test('examples/jest tests a backend', ({ skip }) => {
   mkdirSync(place)
   writeFileSync(join(place, 'package.json'), '{}')
   execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', jest], { cwd: place, stdio: 'pipe' })
-  const folder = copied('jest', { name: 'jest', path: join(place, 'node_modules/jest') })
+  const folder = copyExample('jest', { name: 'jest', path: join(place, 'node_modules/jest') })
   expect(run(folder, 'npm', 'test')).toMatch(/Tests: +4 passed, 4 total/)
 })
 
 test('examples/python tests a buyer', ({ skip }) => {
   if (spawnSync('python3', ['--version']).status !== 0) skip('there is no Python here')
-  const output = run(copied('python'), 'python3', '-W', 'error', '-m', 'unittest')
+  const output = run(copyExample('python'), 'python3', '-W', 'error', '-m', 'unittest')
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
@@ -88,7 +88,7 @@ interface Place {
 const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
 
 /** Copies an example into a new folder, and links the package and the given packages there. */
-function copied(example: string, ...others: Place[]): string {
+function copyExample(example: string, ...others: Place[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
   const packageFolder = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }

@@ -100,9 +100,9 @@ describe('docs/hosts.md configures', () => {
     expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(commands))
   })
 
-  const launches = distinct(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))
+  const launches = removeDuplicates(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))
   test.each(launches)('a program that answers: $command $args $env', async (start) => {
-    const { command, args, env } = filledIn(start)
+    const { command, args, env } = fillIn(start)
     const transport = new StdioClientTransport({
       command,
       args,
@@ -110,15 +110,15 @@ describe('docs/hosts.md configures', () => {
       cwd: installed.folder,
       stderr: 'ignore',
     })
-    const { tools, identity } = await visited(transport)
+    const { tools, identity } = await visit(transport)
     const toolsets = env.PAYMENTS_TOOLSETS?.split(',') ?? ['default']
-    expect(tools).toEqual(offered(toolsets as Toolsets))
+    expect(tools).toEqual(listOffered(toolsets as Toolsets))
     expect(identity).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
   })
 
-  const remotes = distinct(found.flatMap(({ start }) => (start.kind === 'remote' ? [start] : [])))
+  const remotes = removeDuplicates(found.flatMap(({ start }) => (start.kind === 'remote' ? [start] : [])))
   test.each(remotes)('an address that answers: $url $headers', async (start) => {
-    const { url, headers } = filledIn(start)
+    const { url, headers } = fillIn(start)
     // Without a key, the host learns where to sign in.
     if (headers.Authorization === undefined) {
       const answer = await fetch(url, { method: 'POST' })
@@ -131,17 +131,17 @@ describe('docs/hosts.md configures', () => {
       })
       headers.Authorization = `Bearer ${key}`
     }
-    const { tools, identity } = await visited(
+    const { tools, identity } = await visit(
       new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport,
     )
-    expect(tools).toEqual(offered(['default']))
+    expect(tools).toEqual(listOffered(['default']))
     expect(identity).toMatchObject({ actorType: 'agent' })
   })
 
   const inspections = commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')
   test.each(inspections.filter((words) => words.includes('--cli')))('the inspector: %s %s %s %s %s', (...words) => {
     const inspector = join(root, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
-    const answer = execFileSync(process.execPath, [inspector, ...words.slice(3).map(filledInText)], {
+    const answer = execFileSync(process.execPath, [inspector, ...words.slice(3).map(fillInText)], {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
@@ -149,17 +149,17 @@ describe('docs/hosts.md configures', () => {
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
-    expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
+    expect(tools.map(({ name }) => name)).toEqual(listOffered(['default']))
   })
 })
 
 type Toolsets = Parameters<typeof toolList>[0]['toolsets']
 
-function offered(toolsets: Toolsets): string[] {
+function listOffered(toolsets: Toolsets): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent' }).map(({ name }) => name)
 }
 
-async function visited(transport: Transport) {
+async function visit(transport: Transport) {
   const host = new Client({ name: 'test', version: '1' })
   try {
     await host.connect(transport)
@@ -172,16 +172,16 @@ async function visited(transport: Transport) {
   }
 }
 
-function distinct<T>(values: T[]): T[] {
+function removeDuplicates<T>(values: T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }
 
-function filledIn<T extends Launch | Remote>(start: T): T {
-  return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? filledInText(value) : value)) as T
+function fillIn<T extends Launch | Remote>(start: T): T {
+  return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? fillInText(value) : value)) as T
 }
 
 /** Replaces a text's placeholders, like a reader, or like a host that asks for the values. */
-function filledInText(text: string): string {
+function fillInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)
     .replace('/path/to/payments-mcp/', root)

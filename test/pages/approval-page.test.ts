@@ -36,12 +36,12 @@ interface Waiting {
 }
 
 /** Makes a payment that waits for a decision. */
-async function waiting(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<Waiting> {
+async function requestPayment(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<Waiting> {
   const paymentId = created(await self.pay(amount, to ?? { type: 'party_id', value: shop.partyId }, more, sent))
-  return waitingOf(paymentId)
+  return readWaiting(paymentId)
 }
 
-async function waitingOf(paymentId: string): Promise<Waiting> {
+async function readWaiting(paymentId: string): Promise<Waiting> {
   const { id } = await self.approvalOf(paymentId)
   return { id, paymentId, path: approvalPagePath(id) }
 }
@@ -49,7 +49,7 @@ async function waitingOf(paymentId: string): Promise<Waiting> {
 const approval = async (id: string) =>
   ok(await site.world.get(`/approvals/${id}`, { key: site.world.apiKey })).json.data.attributes
 
-async function opened({ path }: Pick<Waiting, 'path'>, user: UserRow = site.owner) {
+async function openApproval({ path }: Pick<Waiting, 'path'>, user: UserRow = site.owner) {
   const visitor = await site.visitor(user)
   return { visitor, page: await visitor.open(path) }
 }
@@ -59,7 +59,7 @@ onEachDatabase('the page of an approval', (database) => {
   afterAll(() => site.world.drop())
 
   test('shows the requester, the request and the reason, and approves as the user', async () => {
-    const { id, paymentId, path } = await waiting(1000, { description: 'Paper & pens' })
+    const { id, paymentId, path } = await requestPayment(1000, { description: 'Paper & pens' })
     const visitor = await site.visitor()
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
     expect(await visitor.open(path)).toMatchObject({ status: 303, location: signIn, text: '' })
@@ -103,25 +103,25 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test('denies, with a reason that the requester can read', async () => {
-    const [silent, explained] = [await waiting(), await waiting()]
-    const { visitor } = await opened(silent)
+    const [silent, explained] = [await requestPayment(), await requestPayment()]
+    const { visitor } = await openApproval(silent)
     const member = await site.addUser({ role: 'MEMBER' })
     expect(await visitor.send(silent.path, { decision: 'deny', reason: ' \r\n ' })).toMatchObject({ status: 303 })
     expect(await approval(silent.id)).toMatchObject({ status: 'denied', denialReason: null })
-    const { visitor: other } = await opened(explained, member)
+    const { visitor: other } = await openApproval(explained, member)
     expect(await other.send(explained.path, { decision: 'deny', reason: 'Not\r\nthis\u202e <one>' })).toMatchObject({
       status: 303,
     })
     expect(await approval(explained.id)).toMatchObject({ status: 'denied', denialReason: 'Not this\ufffd <one>' })
     expect(await self.status(explained.paymentId)).toBe('APPROVAL_DENIED')
-    const { page } = await opened(explained)
+    const { page } = await openApproval(explained)
     expect(page.text).toContain('<bdi>Not this\ufffd &lt;one&gt;</bdi>')
     expect(page.text).toContain('No money moved')
   })
 
   test('accepts a reason of 500 characters in any script, and returns a longer one to its field', async () => {
-    const { path, id } = await waiting()
-    const { visitor } = await opened({ path })
+    const { path, id } = await requestPayment()
+    const { visitor } = await openApproval({ path })
     const reason = '払'.repeat(500)
     const refused = await visitor.send(path, { decision: 'deny', reason: `${reason}払` })
     expect(refused.status).toBe(422)
@@ -135,8 +135,8 @@ onEachDatabase('the page of an approval', (database) => {
 
   test('above USD 500.00 redirects to the check of the second factor and back', async () => {
     const user = await site.addUser()
-    const { path, id } = await waiting(50_001)
-    const { visitor } = await opened({ path }, user)
+    const { path, id } = await requestPayment(50_001)
+    const { visitor } = await openApproval({ path }, user)
     const secret = await enrolAt(visitor, site.world.system)
     expect((await visitor.open(path)).text).toContain('Approving more than $500.00 needs a code')
     const { location } = await visitor.send(path, { decision: 'approve' })
@@ -153,7 +153,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('You can approve until')
     // The next large approval asks for a code again, because the check is too old.
-    const next = await waiting(50_001)
+    const next = await requestPayment(50_001)
     expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
     expect((await visitor.open(next.path)).text).toContain('Approving more than $500.00 needs a code')
@@ -166,8 +166,8 @@ onEachDatabase('the page of an approval', (database) => {
     'the check redirects only to an approval, not to %s',
     async (back) => {
       const user = await site.addUser()
-      const { path } = await waiting(50_001)
-      const { visitor } = await opened({ path }, user)
+      const { path } = await requestPayment(50_001)
+      const { visitor } = await openApproval({ path }, user)
       const secret = await enrolAt(visitor, site.world.system)
       await visitor.open(path)
       const [check = ''] = String((await visitor.send(path, { decision: 'approve' })).location).split('?')
@@ -181,15 +181,15 @@ onEachDatabase('the page of an approval', (database) => {
   )
 
   test('a double click approves once, and of two people one decides', async () => {
-    const first = await waiting()
+    const first = await requestPayment()
     const before = (await self.balance()).total
-    const { visitor } = await opened(first)
+    const { visitor } = await openApproval(first)
     const sent = await Promise.all([1, 2, 3].map(() => visitor.send(first.path, { decision: 'approve' })))
     for (const answer of sent) expect(answer).toMatchObject({ status: 303, location: first.path })
     expect((await self.balance()).total).toBe(before - 1000)
 
-    const second = await waiting()
-    const [one, other] = [await opened(second), await opened(second, await site.addUser())]
+    const second = await requestPayment()
+    const [one, other] = [await openApproval(second), await openApproval(second, await site.addUser())]
     const answers = await Promise.all([
       one.visitor.send(second.path, { decision: 'approve' }),
       other.visitor.send(second.path, { decision: 'deny' }),
@@ -203,14 +203,14 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test('reports a canceled payment, and a payment that cannot be sent now', async () => {
-    const canceled = await waiting()
-    const { visitor } = await opened(canceled)
+    const canceled = await requestPayment()
+    const { visitor } = await openApproval(canceled)
     ok(await self.cancel(canceled.paymentId))
     const late = await visitor.send(canceled.path, { decision: 'approve' })
     expect(late.status).toBe(409)
     expect(late.text).toContain('The payment was canceled')
 
-    const poor = await waiting()
+    const poor = await requestPayment()
     await visitor.open(poor.path)
     await self.freeze(site.owner.partyId)
     const refused = await visitor.send(poor.path, { decision: 'approve', reason: 'kept' })
@@ -222,14 +222,14 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test('is only for users of the paying party; others get the answer for a missing page', async () => {
-    const { path, id } = await waiting()
+    const { path, id } = await requestPayment()
     const stranger = await site.addUser({ partyId: shop.partyId })
     const tokenOf = async ({ cookies }: Visitor, at: string) => {
       const signedIn = await new SignIn(site.world).of(cookies.get('payments_session'))
       return signedIn?.formToken(`approval ${at.split('/')[2]}`) ?? ''
     }
     const unknown = approvalPagePath(`apr_${'0'.repeat(32)}`)
-    const { visitor, page } = await opened({ path }, stranger)
+    const { visitor, page } = await openApproval({ path }, stranger)
     const missing = await visitor.open(unknown)
     expect([page.status, missing.status]).toEqual([404, 404])
     expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
@@ -243,11 +243,11 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test('accepts no decision from another site, from another form or without a form', async () => {
-    const { path, id } = await waiting()
+    const { path, id } = await requestPayment()
     const visitor = await site.visitor(site.owner)
     const [ownForm, decision] = [await formOf(visitor, path), 'approve']
     const fields = { ...ownForm, decision }
-    const elsewhere = await formOf(visitor, (await waiting()).path)
+    const elsewhere = await formOf(visitor, (await requestPayment()).path)
     const answers = [
       await visitor.post(path, fields, { Origin: 'https://evil.example' }),
       await visitor.post(path, fields, { 'Sec-Fetch-Site': 'same-site' }),
@@ -272,25 +272,27 @@ onEachDatabase('the page of an approval', (database) => {
 
   test('shows payees and requesters of every kind', async () => {
     const { credential } = await self.userToken(site.owner.partyId)
-    const words = async (one: Waiting) => (await opened(one)).page.text
+    const words = async (one: Waiting) => (await openApproval(one)).page.text
     const party = { type: 'party_id', value: shop.partyId }
-    expect(await words(await waiting(1000, {}, { key: credential }, party))).toContain('A user of your account, on')
-    expect(await words(await waiting(1000, {}, { key: site.world.apiKey }, party))).toContain(
+    expect(await words(await requestPayment(1000, {}, { key: credential }, party))).toContain(
+      'A user of your account, on',
+    )
+    expect(await words(await requestPayment(1000, {}, { key: site.world.apiKey }, party))).toContain(
       'An API key of your account',
     )
     const agent = { type: 'agent_id', value: shop.agentId }
-    expect(await words(await waiting(1000, {}, {}, agent))).toContain(
+    expect(await words(await requestPayment(1000, {}, {}, agent))).toContain(
       'The agent <bdi>Another agent</bdi> of <bdi>Shop</bdi>',
     )
     const nobody = { type: 'email', value: 'new@example.com' }
-    expect(await words(await waiting(1000, {}, {}, nobody))).toContain(
+    expect(await words(await requestPayment(1000, {}, {}, nobody))).toContain(
       '<bdi>new@example.com</bdi>, who has no account yet',
     )
 
     const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
     const beneficiary = { name: 'Supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
     const wire = created(await site.world.post('/wire', { amount: 1000, currency: 'USD', beneficiary }))
-    const wired = await words(await waitingOf(wire))
+    const wired = await words(await readWaiting(wire))
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
@@ -302,7 +304,7 @@ onEachDatabase('the page of an approval', (database) => {
     })
     const third = await addParty(site.world)
     const asCustomer = { customerPartyId: site.owner.partyId }
-    const delegated = await waiting(
+    const delegated = await requestPayment(
       1000,
       asCustomer,
       { key: shop.agentKey },
@@ -318,7 +320,7 @@ onEachDatabase('the page of an approval', (database) => {
     const planted = await addParty(site.world, { party: { displayName } })
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'
     const to = { type: 'party_id', value: planted.partyId }
-    const { page } = await opened(await waiting(1000, { description }, {}, to))
+    const { page } = await openApproval(await requestPayment(1000, { description }, {}, to))
     expect(page.text).toContain('<bdi>&lt;/bdi&gt;&lt;script&gt;alert(1)&lt;/script&gt;\ufffd</bdi>')
     expect(page.text).toContain('<bdi>&lt;form action=&quot;https://evil.example&quot;&gt;')
     expect(page.text).not.toMatch(/<script|[\u202e\u2066]/)
@@ -349,7 +351,7 @@ describe.runIf(isDeep)('in a browser', () => {
   })
 
   test.each(['light', 'dark'] as const)('by the keyboard at 320 px, without a script, %s', async (colorScheme) => {
-    const { path, id } = await waiting(60_000, { description: 'Desks' })
+    const { path, id } = await requestPayment(60_000, { description: 'Desks' })
     const viewport = { width: 320, height: 720 }
     const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
     const user = await site.addUser()

@@ -52,7 +52,7 @@ async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: str
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
 /** Clicks the button, or waits for the heading if the page shows it first. Works in a background tab too. */
-const payOrHear = (tab: Tab, name: string) =>
+const payUnlessShown = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
 const payments = ({ sent }: Tab) => sent.filter(({ url }) => url.endsWith('/checkout/pay'))
@@ -184,7 +184,7 @@ describe('a payer', () => {
     const [first, second, third] = [await open(url), await open(url), await open(url)]
     await type(first, approved)
     await type(second, approved)
-    await Promise.all([payOrHear(first, 'Paid. Thank you.'), payOrHear(second, 'Paid. Thank you.')])
+    await Promise.all([payUnlessShown(first, 'Paid. Thank you.'), payUnlessShown(second, 'Paid. Thank you.')])
     for (const tab of [first, second, third]) await heading(tab, 'Paid. Thank you.').waitFor()
     expect(payments(third)).toHaveLength(0)
     expect(await site.balance()).toBe(before + 2000)
@@ -213,7 +213,7 @@ describe('a payer', () => {
     const [waiting, paying] = [await open(url), await open(url)]
     await type(paying, approved)
     await site.world.post(`/subscriptions/${id}/cancel`, {})
-    await payOrHear(paying, 'This subscription has ended')
+    await payUnlessShown(paying, 'This subscription has ended')
     for (const tab of [paying, waiting]) await heading(tab, 'This subscription has ended').waitFor()
     expect(payments(waiting)).toHaveLength(0)
     await expect.poll(() => waiting.page.locator('iframe').count()).toBe(0)

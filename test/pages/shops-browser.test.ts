@@ -64,7 +64,7 @@ const maxPresses = 40
 /** Runs in the browser. */
 const outlineOf = new Function('it', 'return getComputedStyle(it).outlineStyle') as (it: unknown) => string
 
-async function cardFor(merchant: string) {
+async function issueCardFor(merchant: string) {
   const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: 50_000 })
   return (await site.world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
 }
@@ -166,7 +166,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
     await fits(page)
     await shoot(page, `shop-declined-${colorScheme}`)
 
-    await type(page, await cardFor('Harbor & Pine'))
+    await type(page, await issueCardFor('Harbor & Pine'))
     await press('Enter')
     await arrive(page, 'Your order at Harbor & Pine')
     await expectContrast(page)
@@ -217,7 +217,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
 
 describe('the card form', () => {
   test('works with a screen reader and with a browser that fills in forms', async () => {
-    const { page, context } = await startedAt(`/shops/plain-goods`)
+    const { page, context } = await startAt(`/shops/plain-goods`)
     const purposes = {
       'Card number': 'cc-number',
       'Expiry month': 'cc-exp-month',
@@ -235,7 +235,7 @@ describe('the card form', () => {
   })
 
   test('accepts no payment until a changed cart is updated', async () => {
-    const { page, context } = await startedAt('/shops/lumen-vitamins')
+    const { page, context } = await startAt('/shops/lumen-vitamins')
     const extra = page.getByRole('checkbox', { name: /Lumen Plus/ })
     const pay = page.getByRole('button', { name: /^Pay \$/ })
     await expect.poll(() => extra.isChecked()).toBe(true)
@@ -251,7 +251,7 @@ describe('the card form', () => {
   })
 })
 
-async function startedAt(path: string, width = 1000): Promise<{ page: Page; context: BrowserContext }> {
+async function startAt(path: string, width = 1000): Promise<{ page: Page; context: BrowserContext }> {
   const { page, context } = await open(path, { width })
   await page.getByLabel('Quantity').first().fill('1')
   await page.getByRole('button', { name: 'Go to checkout' }).click()
@@ -284,7 +284,7 @@ test('nothing scrolls sideways on a phone, even with long texts from the shop', 
   await fits(shop.page)
   await shoot(shop.page, 'shop-wide')
   await shop.context.close()
-  const { page, context } = await startedAt(`/shops/${wide.id}`, 320)
+  const { page, context } = await startAt(`/shops/${wide.id}`, 320)
   await fits(page)
   await expectContrast(page)
   await shoot(page, 'shop-checkout-wide')

@@ -15,7 +15,7 @@ function shopOf(name: string) {
 }
 
 /** Issues a card for a merchant. Returns the card details for the checkout form. */
-async function cardFor(merchant: string, customerPartyId?: string): Promise<Record<string, string>> {
+async function issueCardFor(merchant: string, customerPartyId?: string): Promise<Record<string, string>> {
   const customer = customerPartyId === undefined ? {} : { customerPartyId }
   const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: 50_000, ...customer })
   const { json } = await site.world.get(`/agent-cards/${cardId}/details?${new URLSearchParams(customer)}`)
@@ -24,7 +24,7 @@ async function cardFor(merchant: string, customerPartyId?: string): Promise<Reco
 }
 
 /** Puts products into a cart on the shop's page. Returns the page of the checkout. */
-async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
+async function fillCart(name: string, quantities: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
   const { path, product } = shopOf(name)
   const cart = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
   const fields = Object.fromEntries(Object.entries(cart).map(([id, count]) => [`quantity.${id}`, String(count)]))
@@ -35,7 +35,10 @@ async function cartAt(name: string, quantities: Record<string, number> = {}): Pr
 }
 
 /** Starts a checkout through the API as the agent. Returns the page of the checkout. */
-async function startedByAgent(name: string, customer: object = {}): Promise<PageAnswer & { path: string; id: string }> {
+async function startCheckoutAsAgent(
+  name: string,
+  customer: object = {},
+): Promise<PageAnswer & { path: string; id: string }> {
   const { id, product } = shopOf(name)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
     items: [{ productId: product.id }],
@@ -83,9 +86,9 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('sell, from the choice of goods to the receipt, and charge once', async () => {
     const shop = shopOf('plain-goods')
-    const card = await cardFor(shop.name)
+    const card = await issueCardFor(shop.name)
     const before = (await purchases()).length
-    const checkout = await cartAt('plain-goods', { [shop.product.id]: 2 })
+    const checkout = await fillCart('plain-goods', { [shop.product.id]: 2 })
     expect(checkout.text).toContain('2 × ')
     const paid = await site.send(checkout, 'Pay $', card)
     expect(paid).toMatchObject({ status: 303, location: checkout.path.replace('checkouts', 'orders') })
@@ -102,9 +105,9 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('a double click pays once', async () => {
-    const card = await cardFor(shopOf('plain-goods').name)
+    const card = await issueCardFor(shopOf('plain-goods').name)
     const before = (await purchases()).length
-    const checkout = await cartAt('plain-goods')
+    const checkout = await fillCart('plain-goods')
     const answers = await Promise.all([1, 2, 3].map(() => site.send(checkout, 'Pay $', card)))
     expect(await purchases()).toHaveLength(before + 1)
     for (const { status } of answers) expect([303, 409]).toContain(status)
@@ -112,8 +115,8 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('pay as the agent that started the checkout; the agent sees the order, and the activity names the agent', async () => {
-    const checkout = await startedByAgent('plain-goods')
-    const card = await cardFor(shopOf('plain-goods').name)
+    const checkout = await startCheckoutAsAgent('plain-goods')
+    const card = await issueCardFor(shopOf('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
     const { agentId } = await site.world.whoami()
     expect(await lastActivity()).toMatchObject({
@@ -127,10 +130,10 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('pay with the card of the customer for whom the agent started the checkout', async () => {
     const customerPartyId = await site.world.customerPartyId()
-    const checkout = await startedByAgent('plain-goods', { customerPartyId })
+    const checkout = await startCheckoutAsAgent('plain-goods', { customerPartyId })
     const { name } = shopOf('plain-goods')
-    await cardFor(name)
-    const paid = await site.send(checkout, 'Pay $', await cardFor(name, customerPartyId))
+    await issueCardFor(name)
+    const paid = await site.send(checkout, 'Pay $', await issueCardFor(name, customerPartyId))
     expect((await site.follow(paid)).text).toContain('Shipped')
     const { json } = await site.world.get(`/card-transactions?customerPartyId=${customerPartyId}`)
     expect(json.data[0].attributes).toMatchObject({ amount: 1800, merchant: { name } })
@@ -159,13 +162,13 @@ onEachDatabase('the pages of shops', (database) => {
     const started = await site.send(shop, 'Go to checkout', cartFields, {})
     expect(started.status).toBe(303)
     const checkout = await site.follow(started)
-    const card = await cardFor(shopOf('plain-goods').name)
+    const card = await issueCardFor(shopOf('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card, { Origin: 'https://evil.example' })).toMatchObject({ status: 403 })
     expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
   })
 
   test('show mistakes next to their fields, and store no card data', async () => {
-    const checkout = await cartAt('plain-goods')
+    const checkout = await fillCart('plain-goods')
     const before = (await purchases()).length
     const wrong = { number: '4242 4242 42x', expirationMonth: '13', expirationYear: '1x', cvv: '77777' }
     const refused = await site.send(checkout, 'Pay $', wrong)
@@ -177,10 +180,10 @@ onEachDatabase('the pages of shops', (database) => {
     }
     for (const typed of Object.values(wrong)) expect(refused.text).not.toContain(`"${typed}"`)
     expect(await purchases()).toHaveLength(before)
-    const unsaid = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '' })
+    const unsaid = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '' })
     expect(unsaid.status).toBe(422)
     expect(unsaid.text).toContain('lacks the total')
-    const other = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '1' })
+    const other = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '1' })
     expect(other.status).toBe(422)
     expect(other.text).toContain('amount must be the shop&#39;s total')
     expect(await purchases()).toHaveLength(before)
@@ -188,9 +191,9 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('report a declined card, and accept another one; no card is stored anywhere', async () => {
     const { world } = site
-    const checkout = await startedByAgent('last-step')
+    const checkout = await startCheckoutAsAgent('last-step')
     const number = '5555 4444 3333 1111'
-    await cardFor(shopOf('last-step').name)
+    await issueCardFor(shopOf('last-step').name)
     const declined = await site.send(checkout, 'Pay $', {
       ...{ number, cvv: '987', expirationMonth: '12', expirationYear: '34' },
     })
@@ -203,19 +206,19 @@ onEachDatabase('the pages of shops', (database) => {
     for (const text of left) expect(text).not.toContain(checkout.path)
     const rows = await world.store.transaction(({ db }) => db.selectFrom('shopCheckouts').selectAll().execute())
     expect(JSON.stringify(rows).replace(/[\s-]/g, '')).not.toMatch(/5555444433331111|4242424242424242/)
-    const paid = await site.send(declinedPage, 'Pay $', await cardFor(shopOf('last-step').name))
+    const paid = await site.send(declinedPage, 'Pay $', await issueCardFor(shopOf('last-step').name))
     expect((await site.follow(paid)).text).toContain('Your order at')
   })
 
   test('preselect the extras that the shop preselects; other extras make another cart', async () => {
-    const checkout = await cartAt('trial-trap')
+    const checkout = await fillCart('trial-trap')
     expect(checkout.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"[^>]* checked>/)
     const fewer = await site.send(checkout, 'Update the total', { extra: [] })
     expect(fewer.status).toBe(303)
     expect(fewer.location).not.toBe(checkout.path)
     const after = await site.follow(fewer)
     expect(after.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"(?![^>]* checked)[^>]*>/)
-    const paid = await site.send(after, 'Pay $', await cardFor(shopOf('trial-trap').name))
+    const paid = await site.send(after, 'Pay $', await issueCardFor(shopOf('trial-trap').name))
     const order = await site.follow(paid)
     expect(order.text).not.toContain('a trial')
     // Going back and sending an earlier form with other values is a conflict.
@@ -227,8 +230,8 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('show an order that is later shipped and charged, and then returned and refunded', async () => {
-    const checkout = await cartAt('ships-later')
-    const paid = await site.send(checkout, 'Pay $', await cardFor(shopOf('ships-later').name))
+    const checkout = await fillCart('ships-later')
+    const paid = await site.send(checkout, 'Pay $', await issueCardFor(shopOf('ships-later').name))
     const { location } = paid
     const path = String(location)
     const placed = await site.open(path)
@@ -255,7 +258,7 @@ onEachDatabase('the pages of shops', (database) => {
   test('lead to the checkout of the remaining amount', async () => {
     const { products, name } = shopOf('two-parcels')
     const both = Object.fromEntries(products.slice(0, 2).map(({ id }) => [id, 1]))
-    const paid = await site.send(await cartAt('two-parcels', both), 'Pay $', await cardFor(name))
+    const paid = await site.send(await fillCart('two-parcels', both), 'Pay $', await issueCardFor(name))
     const { location } = paid
     await advance(86_400)
     const order = await site.open(String(location))
@@ -268,8 +271,8 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('repeat a lost answer if the same form is sent again', async () => {
     const { name } = shopOf('slow-and-shaky')
-    const checkout = await cartAt('slow-and-shaky')
-    const card = await cardFor(name)
+    const checkout = await fillCart('slow-and-shaky')
+    const card = await issueCardFor(name)
     const before = (await purchases()).length
     const lost = await site.send(checkout, 'Pay $', card)
     expect(lost.status).toBe(503)
@@ -290,7 +293,7 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('refuse forms from other sites', async () => {
     const { path, product } = shopOf('plain-goods')
-    const checkout = await cartAt('plain-goods')
+    const checkout = await fillCart('plain-goods')
     const json = { ...sameOriginHeaders, 'Content-Type': 'application/json' }
     for (const to of [path, checkout.path]) {
       expect(await site.post(to, {}, json)).toMatchObject({ status: 400 })
@@ -315,7 +318,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('end when the checkout ends, or when the agent that started it is deleted', async () => {
-    const [late, orphan] = [await startedByAgent('plain-goods'), await startedByAgent('plain-goods')]
+    const [late, orphan] = [await startCheckoutAsAgent('plain-goods'), await startCheckoutAsAgent('plain-goods')]
     const { agentId } = await site.world.whoami()
     const set = (status: 'ACTIVE' | 'REVOKED') =>
       site.world.store.transaction((tx) =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import { withoutCards } from '../../src/service/pages/console/without-cards.ts'
 import { readAllTables } from '../ledger/books.ts'
-import { type Connected, connected } from '../mcp/connected.ts'
+import { type Connected, connectHost } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -21,7 +21,7 @@ onEachDatabase('a secret that a caller sends', (database) => {
     world = await createWorld(database)
     const { partyId, agentId, keyId } = await world.whoami()
     const memory = () => databaseMemories(world.service, world.store)({ id: keyId, partyId })
-    connection = await connected(world, hosts[0].open, {
+    connection = await connectHost(world, hosts[0].open, {
       repeats: { windowMs: 900_000, run: undefined, memory },
       note: (runNote) => world.service.reportEntry({ ...runNote, partyId, agentId, instanceId: 'the run of the host' }),
     })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { toolsets } from '../../src/core/operation.ts'
 import { proveBooks } from '../ledger/books.ts'
-import { type Connected, connected } from '../mcp/connected.ts'
+import { type Connected, connectHost } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -10,7 +10,7 @@ let world: World
 let mcp: Connected
 beforeEach(async () => {
   world = await createWorld(sqlite)
-  mcp = await connected(world, hosts[2].open, { toolsets: [...toolsets] })
+  mcp = await connectHost(world, hosts[2].open, { toolsets: [...toolsets] })
 })
 afterEach(async () => {
   await mcp.close()

@@ -4,7 +4,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue, operationsByName } from '../../tools/index.ts'
-import { connected } from '../mcp/connected.ts'
+import { connectHost } from '../mcp/connected.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { overHttp } from '../mcp/meeting.ts'
 import { ok, payer } from '../payments/payer.ts'
@@ -17,10 +17,10 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-type Options = Parameters<typeof connected>[2]
+type Options = Parameters<typeof connectHost>[2]
 
 async function hostOf(world: World, options: Options = {}, { open }: Pick<(typeof hosts)[number], 'open'> = hosts[3]) {
-  const connection = await connected(world, open, options)
+  const connection = await connectHost(world, open, options)
   closing.push(connection.close)
   return connection.host
 }
