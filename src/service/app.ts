@@ -38,13 +38,13 @@ export interface Dependencies extends OAuthDependencies, PageDependencies {
 /** The HTTP side of the service. */
 export interface App {
   routes: readonly { method: string; path: string }[]
-  /** Answers a request. @param caller The listener's information about the caller. */
+  /** Answers a request. @param caller Facts about the caller that the listener provides. */
   fetch(request: Request, caller?: unknown): Promise<Response>
 }
 
 /**
- * Creates the REST API of an environment as a fetch function, with a route for each operation and the other routes of
- * the API.
+ * Creates the service's HTTP side: a fetch function with a route for each operation, the pages, OAuth and the
+ * documents.
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()
@@ -143,10 +143,10 @@ function noOperation(method: string, path: string): Failure {
   return new Failure('not_found', { detail })
 }
 
-/** Responds to an error outside the pipeline. */
+/** Returns the response to an error that was thrown outside the pipeline. */
 function failureReply(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
-  // No response is wanted: the caller of `fetch` cuts the connection.
+  // There is no response, because the caller of `fetch` cuts the connection.
   if (error instanceof ConnectionCutError) throw error
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
@@ -160,7 +160,7 @@ function failureReply(dependencies: Dependencies, { req }: Context, error: unkno
 
 const busy = 'the database could not take the request'
 
-/** Responds to a request that does not reach the pipeline. */
+/** Returns the refusal of a request that does not reach the pipeline. */
 function refuse({ system }: Dependencies, failure: Failure): Reply {
   const supportId = newId('req', system, system.now())
   return withSupportId(refusal(failure, supportId), supportId)

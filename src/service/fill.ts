@@ -18,15 +18,15 @@ interface Into {
   tx: Transaction
   system: System
   environment: Environment
-  /** The digest by which the same world is recognized later. */
+  /** The world's digest. A later start compares it with the digest of its own world. */
   digest: string
   passwords: PasswordHashes
 }
 
 /**
  * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). It inserts the parties,
- * then plays their history in chronological order under the service's rules. Startup sets the secrets of the seeded
- * keys later.
+ * then plays their history in chronological order under the service's rules. Startup sets the seeded keys' secrets
+ * later.
  * @throws InvalidWorldError for a world that is invalid or has an impossible history.
  */
 export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {

@@ -17,25 +17,25 @@ import { refusal, requestId } from './request/reply.ts'
 export interface ListenOptions {
   fetch: (request: Request, caller: Caller) => Promise<Response>
   host: string
-  /** The port to listen at; 0 picks any free port. */
+  /** The port to listen on; 0 picks any free port. */
   port: number
-  /** The public address if it differs, such as a proxy's. */
+  /** The public address, such as a proxy's, if it differs from the listener's own. */
   publicUrl?: string | undefined
-  /** Returns whether pages on this machine and pages of `allowedOrigins` may call a path. */
+  /** Returns whether pages on this machine and pages from `allowedOrigins` may call this path. */
   corsPaths?: (path: string) => boolean
-  /** Returns whether pages of any site may read a document that is public and the same for everyone. */
+  /** Returns whether pages of any site may read this path: its document is public and the same for everyone. */
   publicPaths?: (path: string) => boolean
-  /** The other sites whose pages may call, such as `https://inspector.example`. */
+  /** Other sites whose pages may call this server, such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
   /** Addresses and ranges of trusted proxies, such as `10.0.0.0/8`. Their X-Forwarded-For identifies the client. */
   trustedProxies?: readonly string[]
-  /** Returns whether the process is ending. Every response then closes its connection. */
+  /** Returns whether the process is shutting down. Every response then closes its connection. */
   isEnding?: () => boolean
   /** How long `close` waits for requests in progress. */
   closeWithinMs?: number
-  /** The most connections. Beyond that, new connections are closed at once. */
+  /** The maximum number of connections. Any further connection is closed at once. */
   maxConnections?: number
-  /** The most bytes of request bodies read at one time. */
+  /** The limits on request bodies that are being read at the same time. */
   bodyBounds?: BodyBounds
   system: System
   log: Logger
@@ -44,21 +44,18 @@ export interface ListenOptions {
 export interface Listener {
   /** The address of the listener, without a trailing slash. */
   url: string
-  /** The request bytes being read now. */
+  /** The budget for request bodies. It tells how many bytes are being read now. */
   bodies: Pick<BodyBudget, 'held'>
   /** Stops accepting requests and resolves once those in progress are answered, or cut off after a deadline. */
   close(): Promise<void>
 }
 
-/**
- * The time limits for a request that is arriving. A well-behaved host sends the headers in one piece; the body may take
- * longer.
- */
+/** The time limits for receiving a request. A well-behaved host sends all headers at once; the body may take longer. */
 const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
- * Idle connections are kept longer than by most proxies (60 s), because a request sent on a closing connection is lost.
- * Only one chunk of an unread body is buffered.
+ * Idle connections stay open longer than most proxies keep theirs (60 s), because a request sent on a closing
+ * connection is lost. Only one chunk of an unread body is buffered.
  */
 const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
@@ -67,10 +64,7 @@ const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 /** A year (RFC 6797 section 6.1.1). It applies to this host alone, because its subdomains may belong to others. */
 const strictTransport = 'max-age=31536000'
 
-/**
- * Serves a fetch function over HTTP. Refuses requests from pages of other sites, or for another site's host name, with
- * 403.
- */
+/** Serves a fetch function over HTTP. Requests from other sites' pages, or for another site's host name, get a 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, maxConnections } = { ...defaultBounds, ...options }
@@ -90,7 +84,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         : refusalResponse(new Failure('forbidden', { detail }), supportId)
     const response = await undefinedIfCut(answered).finally(() => admission.bodyOf(incoming)?.end())
     if (response === undefined) {
-      // This destroys the socket, because destroying a request that is read to its end would leave the socket open.
+      // The socket itself is destroyed, because destroying a fully read request would leave the socket open.
       incoming.socket.destroy()
       return RESPONSE_ALREADY_SENT
     }
@@ -105,7 +99,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.maxConnections = maxConnections
   let closing = false
   let running = 0
-  // While closing, ends connections without a complete request in progress, so that they do not delay it.
+  // While closing, ends idle connections. Once no request is running, ends all others too, so that none delays the
+  // close.
   const closeUnused = () => {
     if (!closing) return
     if (running === 0) server.closeAllConnections()
@@ -153,7 +148,7 @@ function createPreparation({ system, publicUrl, isEnding }: ListenOptions) {
   }
 }
 
-/** Returns the response; undefined if the connection must be cut. */
+/** Returns the response, or undefined if the connection must be cut. */
 async function undefinedIfCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
   try {
     return await answered
@@ -180,7 +175,7 @@ function isLocal({ socket, headers }: HttpBindings['incoming']): boolean {
   return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 
-/** Returns whether pages of the origin may make the calls allowed to other sites. */
+/** Returns whether the origin is on this machine or in `allowedOrigins`, so that its pages may call. */
 export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
@@ -188,8 +183,9 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Creates the check that returns why a request must be refused; undefined if it may be answered. The Host header
- * reveals a name that was rebound to this machine. The Origin header reveals a page of another site.
+ * Creates the check that returns why a request must be refused; undefined if it may be answered. The Host header shows
+ * whether another site's name was rebound to this machine. The Origin header shows whether the request comes from
+ * another site's page.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
@@ -202,7 +198,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // The public address counts only with its own scheme, because a page served over plain HTTP could come from anyone.
+    // For the public address, the scheme must match too, because anyone could have served a page over plain HTTP.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined

@@ -60,8 +60,8 @@ export function registerExchange(provider: Provider, dependencies: ExchangeDepen
 }
 
 /**
- * Returns the audience and the resource of the requested assertion.
- * @throws if this provider issues no such assertions
+ * Returns the requested assertion's audience and resource.
+ * @throws if this provider does not issue the requested assertion
  */
 function targetOf(params: Readonly<Record<string, string | undefined>>, publicUrl: string) {
   const expected = { requested_token_type: idJag, subject_token_type: `${tokenTypes}:id_token` }
@@ -77,8 +77,8 @@ function targetOf(params: Readonly<Record<string, string | undefined>>, publicUr
 }
 
 /**
- * Returns the person that an ID token of this client names.
- * @throws InvalidIdTokenError if the token is invalid or the person has left
+ * Returns the person named by an ID token that was issued to this client.
+ * @throws InvalidIdTokenError if the token is invalid or the person is no longer an active user
  */
 async function personOf(
   idToken: string | undefined,
@@ -95,8 +95,8 @@ async function personOf(
 }
 
 /**
- * The error for an ID token that has expired, names a person who has left, or was issued by another provider or for
- * another client.
+ * The error for an invalid ID token: it has expired, its person is no longer active, or another provider or client is
+ * named in it.
  */
 class InvalidIdTokenError extends errors.OIDCProviderError {
   override readonly error_description = 'subject_token must be a current ID token of this client. Sign in again.'

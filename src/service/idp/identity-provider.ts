@@ -18,10 +18,10 @@ interface ProviderDependencies extends ExchangeDependencies {
   log: Logger
 }
 
-/** The most records of sign-ins in progress to keep in memory. The oldest are dropped first. */
+/** The maximum number of sign-in records kept in memory. The oldest are dropped first. */
 const maxRecords = 1_000
 
-/** The cookie names differ from those of the service, because a browser sends cookies to every port of a machine. */
+/** The cookie names differ from the service's, because a browser sends cookies to every port of a machine. */
 const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
 
 const scopes = 'openid email profile'
@@ -30,7 +30,7 @@ const scopes = 'openid email profile'
 const lasting = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
 
 /**
- * Returns the fetch function of a small identity provider for the sandbox. Its people are the users of the sandbox. Its
+ * Returns the fetch function of a small identity provider for the sandbox. Its people are the sandbox's users. Its
  * clients are the applications of parties that trust it, with the same ids and secrets. Its keys and sign-ins last as
  * long as the process.
  */
@@ -46,7 +46,7 @@ export async function createIdentityProvider(
     routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
     scopes: scopes.split(' '),
     claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
-    // A client gets nothing but the ID token, so the token contains the claims.
+    // Clients receive only the ID token, so the claims must be in it.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
@@ -100,7 +100,7 @@ function allowLoopback(provider: Provider): void {
   prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)
 }
 
-/** Returns the storage: clients are in the database of the service, and everything else is in memory. */
+/** Returns the storage. Clients are in the service's database, and everything else is in memory. */
 function adapters({ store, issuer }: ProviderDependencies): (model: string) => Adapter {
   const records = new Map<string, AdapterPayload>()
   return (model) => {

@@ -5,15 +5,15 @@ import { smallPage } from '../../display/small-page.ts'
 import type { Store } from '../store/engine/store.ts'
 import { activeUsers } from '../store/users.ts'
 
-/** The start of the page's path. The interaction's id follows. */
+/** The beginning of the page's path. The interaction's id follows it. */
 export const signInPath = '/sign-in/'
 
-/** The most people that the page lists. */
+/** The maximum number of people that the page lists. */
 const maxPeople = 50
 
 /**
- * Returns the handler of the page where a person signs in with one click. The page works only in the browser in which a
- * client has just requested the sign-in.
+ * Returns the handler of the page where a person signs in with one click. The page works only in the browser where a
+ * client started the sign-in.
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

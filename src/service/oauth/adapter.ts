@@ -11,14 +11,14 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * Returns the authorization server's storage. Ids that work like secrets are stored only as hashes. Rate limits for
- * unauthenticated clients apply here, so only requests that passed all earlier checks count toward them.
+ * Returns the authorization server's storage. Ids that are secrets are stored only as hashes. Rate limits for
+ * unauthenticated clients apply here, so only requests that passed all earlier checks are counted.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
 }
 
-/** The routes that begin a sign-in, each followed by the model that it stores. */
+/** The routes that begin a sign-in, each with the model that it stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -44,7 +44,7 @@ export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): str
 }
 
 /**
- * The error for too many requests. The application that began the sign-in also receives this error (RFC 6749 section
+ * The error for too many requests. It is also sent to the application that began the sign-in (RFC 6749 section
  * 4.1.2.1).
  */
 class TooManyError extends errors.OIDCProviderError {
@@ -92,14 +92,14 @@ async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow,
   if (!first) throw new errors.InvalidGrant('it was used before')
 }
 
-/** Returns the activity entry for a connection that ended because of a request with one of its codes or tokens. */
+/** Returns the activity entry for a connection that was ended by a request with one of its codes or tokens. */
 function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
 /**
- * Returns the adapter for grants. A grant's row also has the agent that the grant acts as. Therefore the row is created
- * when the person consents, not by this adapter.
+ * Returns the adapter for grants. A grant's row also stores the agent that the grant acts as, so the consent creates
+ * the row, not this adapter.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {
@@ -130,8 +130,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of a reference, which stands for a record's id when only the hash of the id is known. References are
- * internal: a value that an application presents at an endpoint is never treated as a reference.
+ * The prefix of a reference, which replaces a record's id where only the id's hash is known. References are internal: a
+ * value that an application sends to an endpoint is never treated as one.
  */
 const reference = 'hashed:'
 const presentedAt: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
@@ -145,7 +145,7 @@ function hashOf(id: string): string {
   return id.startsWith(reference) && !isPresented ? id.slice(reference.length) : sha256(id)
 }
 
-/** Returns the stored columns of a payload, without its own id and the ids of other records in it. */
+/** Returns the columns to store for a payload. The payload's own id and the ids of other records are left out of it. */
 function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
   const { cookie: _cookie, ...storedSession } = session ?? {}
   const { userCode } = payload

@@ -4,13 +4,11 @@ import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
-/**
- * The limits on how much of its party's money an agent can spend. They are shown to the person who chooses the agent.
- */
+/** The limits on an agent's spending. They are shown to the person who chooses the agent. */
 export interface AgentSpending {
   /** The agent's own limits. */
   limits: Limits
-  /** The limits shared by everyone who spends for its party. */
+  /** The limits shared by everyone who spends for the agent's party. */
   accountLimits: Limits
   /** The available balance in cents of the wallet that the agent pays from; null if it has no wallet. */
   availableCents: number | null

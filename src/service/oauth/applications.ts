@@ -14,20 +14,20 @@ import { clientCredentialsGrant, jwtBearerGrant } from '../tokens/resources.ts'
 import { addressIn } from './adapter.ts'
 
 /**
- * The signature algorithms that an application's assertion may use. `none` and HS256 are missing, because an assertion
- * must be signed, and a public key must never serve as a shared secret.
+ * The signature algorithms that an application's assertion may use. `none` is missing because an assertion must be
+ * signed, and HS256 because a public key must never serve as a shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
 /** The methods by which clients authenticate. Only applications may use a method other than `none`. */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
-/** How far the clock of an application may be off, in seconds. */
+/** How far an application's clock may be off, in seconds. */
 export const clockTolerance = 15
 
 /**
- * Refuses secrets, keys and the grant types of applications for clients that are not applications. The metadata of such
- * clients comes from strangers, while an application is registered by its party. The server runs this check whenever it
+ * If a client is not an application, refuses secrets, keys and the grant types that only applications have. Anyone can
+ * send such a client's metadata, while only a party can register an application. The server runs this check whenever it
  * reads a client.
  */
 export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
@@ -46,8 +46,8 @@ export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> =
 }
 
 /**
- * Returns the scopes of the application that requests a token; undefined if the request has another grant type. A
- * request without scopes gets all of the application's scopes.
+ * Returns the scopes of the token that an application requests; undefined for any other grant type. A request without
+ * scopes gets all of the application's scopes.
  * @throws InvalidScope for a scope that the application lacks, InvalidClient if the application was revoked.
  */
 export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
@@ -67,7 +67,7 @@ export async function scopesOfApplication(store: Store, { oidc }: KoaContextWith
   return scopes
 }
 
-/** Returns the claim that names a token's grant, so that each call can look it up. */
+/** Returns the claim that names a token's grant, so that each call can look up the grant. */
 export async function grantClaim(
   store: Store,
   token: { kind: string; clientId?: string | undefined; grantId?: string | undefined },
@@ -77,7 +77,7 @@ export async function grantClaim(
   return grant && { grant_id: grant.id }
 }
 
-/** Makes the server compare the hash of a secret, because only the hash is stored. */
+/** Makes the server compare hashes of secrets, because only the hashes are stored. */
 export function compareHashedSecrets(provider: Provider): void {
   const { prototype } = provider.Client as unknown as {
     prototype: { clientSecret?: string; compareClientSecret(actual: string): boolean }
@@ -87,7 +87,7 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The limits on recorded refusals, per minute and process. They are needed because strangers can cause refusals. */
+/** The limits on recorded refusals, per minute and process. Without them, strangers could fill the activity log. */
 const recorded = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {
@@ -95,7 +95,7 @@ interface RefusalDependencies extends Dependencies {
   log: Logger
 }
 
-/** Returns a function that writes the refused token requests of an application to its party's activity. */
+/** Returns a function that records an application's refused token requests in its party's activity. */
 export function createRefusalLog(dependencies: RefusalDependencies) {
   const mayRecord: AddressLimit = limitByAddress(dependencies.system, recorded)
   return async (ctx: KoaContextWithOIDC): Promise<void> => {
@@ -109,7 +109,7 @@ export function createRefusalLog(dependencies: RefusalDependencies) {
       const refusal = { operation: 'request_application_token', status: ctx.status, code }
       const grant = await findApplication(tx, by)
       if (grant !== undefined) return { result: undefined, acts: [actOfGrant(grant, refusal)] }
-      // The agent is unknown until an assertion is accepted, so the entry names the issuer's party only.
+      // The agent is unknown until an assertion is accepted, so the entry names only the issuer's party.
       const issuer = await findIssuer(tx, by)
       return issuer === undefined ? unchanged(undefined) : { result: undefined, acts: [actOfVisitor(issuer, refusal)] }
     })

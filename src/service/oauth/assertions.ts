@@ -40,7 +40,7 @@ interface Claims {
   all: JWTPayload
 }
 
-/** The error for an assertion that is not accepted (RFC 7523 section 3.1), with the reason. */
+/** The error for a refused assertion, with the reason (RFC 7523 section 3.1). */
 class RefusedAssertionError extends errors.OIDCProviderError {
   override readonly error_description: string
   constructor(reason: string) {
@@ -114,7 +114,7 @@ async function readAssertion(
   if (payload.client_id !== clientId) {
     throw new RefusedAssertionError(`client_id must be ${clientId}, the application that presents the assertion.`)
   }
-  // If an assertion named several servers, each of them could present it here.
+  // If an assertion named several servers, each of them could present the assertion here.
   if (typeof aud !== 'string') throw new RefusedAssertionError(`aud must be exactly ${publicUrl}.`)
   if (exp - iat > maxLifetime) {
     throw new RefusedAssertionError(`exp is ${exp - iat} s after iat. The limit is ${maxLifetime} s.`)
@@ -132,7 +132,7 @@ async function verifyAssertion(
   return payload
 }
 
-/** Returns why an assertion was refused, without repeating it. */
+/** Returns why an assertion was refused. The text does not contain the assertion. */
 function reasonOf(error: unknown, issuer: string): string {
   if (error instanceof jose.JWTExpired) return 'The assertion has expired. Ask the identity provider for a new one.'
   if (error instanceof jose.JWTClaimValidationFailed) {
@@ -161,14 +161,14 @@ function audienceIn({ resource }: Claims, requested: string | undefined, publicU
   return audience
 }
 
-/** Uses up an assertion and returns the grant of the agent that it signs in, with the scopes of the token. */
+/** Uses up an assertion. Returns the grant of the agent that it signs in, and the token's scopes. */
 async function accept(
   { tx, system, nowMs, realNowMs }: SettledContext,
   by: { clientId: string },
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // A change of the issuer ends its grants under the same lock, so no grant is created by the old rules.
+  // An update of the issuer ends its grants under the same lock, so no grant can be created under the old rules.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }

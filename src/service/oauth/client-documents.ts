@@ -32,8 +32,8 @@ interface KeptDocument {
 }
 
 /**
- * The shortest and the longest time that a document counts as fresh, in seconds. These limits override the document's
- * own headers.
+ * The shortest and longest time that a document counts as fresh, in seconds. These limits override the response's cache
+ * headers.
  */
 const freshSeconds = { min: 300, max: 86_400 } as const
 /** How long a failed read is cached, because the server requests the document twice for one page. */
@@ -72,7 +72,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
   }
 }
 
-/** Returns the failed read of a document if it is the reason why a request was refused. */
+/** Returns the failed document read that caused this error; undefined if the error has another cause. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined
@@ -112,7 +112,7 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
 }
 
 /**
- * Stores a document, unless the limit on stored clients is reached. Invalid documents are not stored, so that a
+ * Stores a document, if the limit on stored clients is not reached. Invalid documents are not stored, so that a
  * corrected document works immediately.
  */
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {

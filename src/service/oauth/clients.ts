@@ -19,11 +19,11 @@ const bounds = {
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
-/** The maximum number of registered clients. Clients that nobody connected are deleted after a day. */
+/** The maximum number of registered clients. Clients to which nobody consented are deleted after a day. */
 export const maxClients = 10_000
 /** The number of unused clients that are deleted at once when `maxClients` is reached. */
 const deletedAtOnce = 20
-/** The minimum age at which unused clients are then deleted. A person needs less time than this to consent. */
+/** The minimum age at which unused clients may then be deleted. It leaves a person enough time to consent. */
 const minUnusedMs = 60 * 60 * 1000
 
 /** The limits by client address. Each function counts one request and returns whether the client may make it. */
@@ -32,7 +32,7 @@ export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegi
   newId(): string
 }
 
-/** Creates the limits on what strangers can make the service store and fetch. */
+/** Creates the limits on how much strangers can make the service store and fetch. */
 export function createClientLimits(dependencies: Dependencies): ClientLimits {
   const oneMoreRegistration = limitByAddress(dependencies.system, bounds.mayRegister)
   return {
@@ -45,8 +45,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < maxClients) return true
-        // Without this deletion, one stranger could register the maximum number of clients and block all others for a
-        // day.
+        // Without this deletion, a stranger could register `maxClients` clients and block all others for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - minUnusedMs, limit: deletedAtOnce })
         return (await countClients(tx, 'Client')) < maxClients
       })
@@ -58,12 +57,12 @@ type Metadata = Record<string, unknown>
 
 /**
  * Returns the metadata to register for a client, which may differ from the requested metadata (RFC 7591 section 2). No
- * client gets a secret, because these clients could not keep one. A client with a redirect address that is not https is
- * always registered as native, because a web application could redirect over plain http to any host.
+ * client gets a secret, because these clients could not keep a secret. A client with a redirect address that is not
+ * https is always registered as native, because a web application could redirect over plain http to any host.
  */
 export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  // Without a method, the server would give the client a secret too.
+  // If no method is given, the server would also create a secret.
   const withSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
@@ -77,7 +76,7 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** The maximum number of bytes to read of a document. The server accepts only smaller documents. */
+/** The maximum number of bytes to read from a document. The server refuses larger documents anyway. */
 const maxMetadataBytes = 8 * 1024
 
 export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {

@@ -30,11 +30,11 @@ export interface Connection {
   clientName: string
   /** Whether the party registered it to sign in by itself, without a person. */
   signsInItself: boolean
-  /** The identity provider whose assertions sign agents in; null for all other connections. */
+  /** The identity provider whose assertions sign agents in; null for any other kind of connection. */
   vouchedBy: string | null
-  /** The name of its agent, or the names of its agents; null if it acts as the user. */
+  /** The name of the connection's agent or agents; null if the connection acts as the user. */
   agentName: string | null
-  /** The spending limits of its agent; null for an identity provider, or if it acts as the user. */
+  /** The agent's spending limits; null for an identity provider, or if the connection acts as the user. */
   spending: AgentSpending | null
   permissions: readonly { scope: OAuthScope; words: string }[]
   createdAtMs: number
@@ -43,7 +43,7 @@ export interface Connection {
 
 export interface Connections {
   /**
-   * Lists the user's connections and, for users who manage the party, its applications and trusted identity providers.
+   * Lists the user's connections. Users who manage the party also see its applications and trusted identity providers.
    */
   list(user: UserRow): Promise<Connection[]>
   /**
@@ -117,8 +117,8 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
 }
 
 /**
- * Returns an issuer that the user's party trusts, if the user manages the party. It locks the party, so that no new
- * sign-in begins meanwhile.
+ * Returns an issuer that the user's party trusts, if the user manages the party. Locks the party, so that no new
+ * sign-in can begin meanwhile.
  */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined

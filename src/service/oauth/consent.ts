@@ -22,7 +22,7 @@ export interface ConsentRequest {
     name: string
     /** The client's own page, if it provided one. */
     uri: string | null
-    /** The application's address to which the browser is redirected with the answer; null for a device. */
+    /** The application's address to which the browser returns after the decision; null for a device. */
     redirectUri: string | null
   }
   /** The requested scopes that belong to the service. */
@@ -41,12 +41,12 @@ export interface ConsentView {
     lastActiveAtMs: number | null
     spending: AgentSpending
   }[]
-  /** The spending bounds of a new agent. */
+  /** The spending limits of a new agent. */
   newAgentSpending: AgentSpending
   /** The agent that this application already acts as. */
   currentAgentId: string | null
   mayCreate: boolean
-  /** True if there is no agent to choose and none can be created (docs/service.md#sign-in). */
+  /** True if there is no agent to choose and the user cannot create one (docs/service.md#sign-in). */
   actsAsUser: boolean
 }
 
@@ -94,7 +94,7 @@ export function createConsent(dependencies: Dependencies): Consent {
     allow: (user, request, choice) =>
       runChange(dependencies, async (context) => {
         const { tx, realNowMs } = context
-        // This lock makes the second of two clicks see the decision of the first.
+        // Because of this lock, a second click finds the decision of the first.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const record = await findRecord(tx, decision)

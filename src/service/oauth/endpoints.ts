@@ -35,7 +35,7 @@ const maxBodyBytes = 16 * 1024
 
 /** Seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** How much earlier a request may arrive than `pollSeconds` after the previous one, because network delays vary. */
+/** How many milliseconds too early a device's token request may arrive, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
@@ -144,7 +144,7 @@ function busyResponse(description: string): Response {
   return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
-/** Adds the metadata of other parts of the service to the discovery document. */
+/** Adds metadata from other parts of the service to the discovery document. */
 async function completeResponse(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
@@ -158,7 +158,7 @@ async function completeResponse(response: Response, method: string, members: obj
 }
 
 /**
- * Omits support for client metadata documents from the metadata of loopback services, so that clients register instead.
+ * Announces support for client metadata documents, except on a loopback address, where clients must register instead.
  * Reading a document needs internet access, which a service on a person's machine may lack. Clients that were already
  * connected by their documents keep working.
  */
@@ -204,8 +204,8 @@ function withDefaults(url: string): string {
 }
 
 /**
- * Turns a code in the address into a hint that only fills in the form. The person must still compare the code and
- * submit the form.
+ * Turns a code in the address into a hint that prefills the form. The person must still compare the code and submit the
+ * form.
  */
 function withCodeHint(url: string): string {
   const hinted = new URL(url)
@@ -215,7 +215,9 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/** Returns the form with its scopes renamed to the service's names. A form without scopes gets `usual`. */
+/**
+ * Returns the form with its scopes renamed to the service's names. A form without scopes gets the scopes in `usual`.
+ */
 function formWithScope(body: string, usual?: string): string {
   const form = new URLSearchParams(body)
   nameScopes(form)
@@ -223,7 +225,7 @@ function formWithScope(body: string, usual?: string): string {
   return form.toString()
 }
 
-/** Renames the scopes. A repeated parameter stays as it is, and the server refuses it. */
+/** Renames the scopes. A repeated scope parameter is left unchanged, and the server refuses it. */
 function nameScopes(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', namedScopes(scope))

@@ -9,7 +9,7 @@ import type { AllowedGrant, ConsentRequest } from './consent.ts'
  * in which it began.
  */
 export interface Interactions {
-  /** Returns the browser's pending request; undefined if there is none or if it has ended. */
+  /** Returns the browser's pending request; undefined if there is none or it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
   /** Redirects the browser to the application with the grant. */
   allow(request: Request, user: UserRow, consentRequest: ConsentRequest, allowed: AllowedGrant): Promise<Response>
@@ -38,7 +38,8 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       withInteraction(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
-        // Another user may have signed in since the request began, so the server's old session must not be used.
+        // Another user may have signed in since the request began, so the authorization server's old session is
+        // dropped.
         delete interaction.session
         await interaction.persist()
         const login = { accountId: user.id, remember: false }
@@ -79,7 +80,7 @@ async function requestOf(
   }
 }
 
-/** Saves the allowed scopes for each requested resource. All other requested scopes count as refused. */
+/** Saves the allowed scopes for each requested resource. All other requested scopes are recorded as refused. */
 async function saveGrant(
   provider: Provider,
   { req, res, publicUrl }: { req: IncomingMessage; res: ServerResponse; publicUrl: string },

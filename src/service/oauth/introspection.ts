@@ -13,9 +13,9 @@ interface IntrospectionDependencies extends Dependencies {
 }
 
 /**
- * Answers a resource server that asks whether a signed access token still works (RFC 7662). The resource server
- * authenticates with an API key of the party that the token acts for. If the token is not signed, returns undefined,
- * and the authorization server answers instead.
+ * Tells a resource server whether a signed access token still works (RFC 7662). The resource server authenticates with
+ * an API key of the party that the token acts for. If the token is not signed, returns undefined, and the authorization
+ * server answers instead.
  */
 export async function introspect(
   dependencies: IntrospectionDependencies,

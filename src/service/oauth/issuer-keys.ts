@@ -18,9 +18,9 @@ interface KeyDependencies {
 }
 
 /**
- * Returns a function that fetches an identity provider's public keys. The rules for addresses are the same as for
- * webhooks. Only public addresses are allowed, and this machine's own addresses if the sandbox is reachable from this
- * machine only. The keys are cached for a minute. An unknown key causes a new fetch at most every ten seconds.
+ * Returns a function that fetches an identity provider's public keys. Only public addresses are allowed, as for
+ * webhooks. A sandbox that is reachable only from this machine also allows this machine's own addresses. Keys are
+ * cached for a minute. An unknown key id causes a new fetch at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
   const keysByIssuer = new Map<string, JWTVerifyGetKey>()

@@ -23,15 +23,15 @@ export interface SignInPlace {
 
 /**
  * The maximum number of wrong passwords for an account from one place within `refusalCountsMs`. After that, even the
- * right password is refused there.
+ * right password is refused from this place.
  */
 const maxPerPlace = 10
 /**
- * The maximum number of wrong passwords for an account from all unknown places together. It limits an attacker with
+ * The maximum number of wrong passwords for an account from all unknown places together. It stops an attacker who uses
  * many machines.
  */
 const maxFromAllPlaces = 500
-/** The limits on password checks, per minute and process. Each check costs much time and memory. */
+/** The limits on password checks, per minute and process. Each check takes a lot of time and memory. */
 const checksPerAddress = { each: 30, all: 300, seconds: 60 } as const
 
 /**

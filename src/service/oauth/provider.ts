@@ -27,7 +27,9 @@ import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { resourceServer } from './resource-server.ts'
 
-/** The pages of the device flow, which the server shows itself. Each returns a whole document. */
+/**
+ * The pages of the device flow, which the authorization server itself shows. Each function returns a whole document.
+ */
 export interface DevicePages {
   /** Asks for the code. @param hint The code from the address; undefined if there is none. */
   enterCode(form: { action: string; token: string }, error: string | undefined, hint: string | undefined): string
@@ -66,7 +68,7 @@ export async function createProvider(
   provider.use(async (ctx, next) => {
     await next()
     await recordRefusal(ctx as unknown as KoaContextWithOIDC)
-    // Every response with 429 needs this header, whatever its format.
+    // Every 429 response needs this header, whatever its format.
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
   provider.on('server_error', (_ctx, error) =>
@@ -121,8 +123,8 @@ function configuration(
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
     // The consent page sends people who are not signed in to the sign-in page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // A person decides on every connection, so only the grant of the decision just made is loaded, and earlier grants
-    // are ignored.
+    // A person decides on every connection, so only the grant from the decision just made is loaded. Earlier grants are
+    // ignored.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)

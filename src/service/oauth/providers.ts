@@ -5,7 +5,7 @@ import type { ProviderDependencies } from './provider.ts'
 const keysForMs = 10 * 60_000
 
 /**
- * Makes a function that returns the authorization server. It creates a new server when the signing keys change. The
+ * Creates a function that returns the authorization server. It creates a new server when the signing keys change. The
  * first request loads the server's code, so that startup is not delayed.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {

@@ -4,7 +4,7 @@ import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../reque
 
 /**
  * Creates a fetch function for addresses that strangers provide. It refuses private addresses. To do so, it resolves
- * the host name, checks the result, and connects to exactly that address. With a proxy, the proxy resolves names.
+ * the host name, checks the result, and connects to exactly that address. With a proxy, only the proxy resolves names.
  * Redirects are not followed.
  */
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
-/** A request to the authorization server, which expects requests of Node's `http` module. */
+/** A request to the authorization server, which works with Node's `http` requests. */
 interface BridgedRequest {
-  /** The service's address as browsers see it, from which the server derives its host and protocol. */
+  /** The service's address as browsers see it. The server derives its host and protocol from it. */
   publicUrl: string
   request: Request
   /** The body to send in place of the request's own. */

@@ -22,7 +22,7 @@ import type { UserRow } from '../store/schema/users.ts'
 import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
-/** A signed-in user, with the tokens for this session's forms. */
+/** A signed-in user, and a function that creates tokens for this session's forms. */
 export interface SignedIn {
   user: UserRow
   /** False after a one-click sign-in, which any program on the sandbox's machine can do, including an agent. */
@@ -31,7 +31,7 @@ export interface SignedIn {
   formToken(purpose: string): string
 }
 
-/** Secrets for the cookies of a browser after a sign-in. */
+/** The secrets that become a browser's cookies after a sign-in. */
 export interface Begun {
   session: string
   /** Later proves that the user has signed in on this browser before. It does not sign anybody in. */
@@ -47,7 +47,7 @@ export const browserSeconds = 365 * 24 * 60 * 60
 /** How long a one-time link is valid, in seconds. */
 export const linkSeconds = 10 * 60
 
-/** The sign-in of users in browsers, and the lookup of their sessions. */
+/** Signs users in through browsers and looks up their sessions. */
 export class SignIn {
   readonly #dependencies: Dependencies
   readonly #tries: ReturnType<typeof createPasswordTries>
@@ -57,7 +57,7 @@ export class SignIn {
     this.#tries = createPasswordTries(dependencies.system)
   }
 
-  /** Signs in by password. Returns the secrets for the browser's cookies, or the reason for the refusal. */
+  /** Signs in with a password. Returns the secrets for the browser's cookies, or the reason for the refusal. */
   async byPassword(email: string, password: string, place: SignInPlace): Promise<Begun | 'wrong' | 'too_many'> {
     const tries = this.#tries
     const address = email.trim().toLowerCase()
@@ -67,8 +67,8 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayLook(found.source)) return 'too_many'
-    // The check for an unknown account takes as long as the check of a wrong password and counts the same, so nobody
-    // learns which accounts exist.
+    // An unknown account takes as long to check as a wrong password, and counts as one, so nobody learns which accounts
+    // exist.
     const right = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -104,8 +104,8 @@ export class SignIn {
   }
 
   /**
-   * Creates a one-time link below `page` for the first owner, with a code of 128 bits; undefined if there is no owner.
-   * Only a command with direct access to the database calls this, so an agent cannot create a link over HTTP.
+   * Creates a one-time link below `page` for the first owner, with a 128-bit code; undefined if there is no owner. Only
+   * a command with direct access to the database calls this, so an agent cannot create a link over HTTP.
    */
   linkTo(page: string, next: string): Promise<string | undefined> {
     const code = newSecret(this.#dependencies.system, 16)
@@ -123,7 +123,7 @@ export class SignIn {
     return this.#dependencies.store.read(async (tx) => userOfLink(tx, code, await realNow(tx)))
   }
 
-  /** Signs in by a one-time link and uses it up; undefined if it was already used or has expired. */
+  /** Signs in with a one-time link and uses it up; undefined if the link was already used or has expired. */
   byLink(code: string, place: SignInPlace): Promise<Begun | undefined> {
     return runChange<Begun | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
@@ -164,8 +164,8 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password to `fixedPassword`. Without it, generates a password if the owner has none and if a
-   * person will see it. The returned password is null if the owner has none or has an unknown one.
+   * Sets the owner's password to `fixedPassword`. If that is omitted, generates a password if the owner has none and a
+   * person will see it. The returned password is null if the owner has no password or an unknown one.
    */
   async seedPassword(
     fixedPassword: string | undefined,
@@ -226,7 +226,7 @@ async function keepHash(dependencies: Dependencies, userId: string, hash: string
   })
 }
 
-/** Returns the stored hash of a password that a person chose. */
+/** Returns the hash to store for a password that a person chose. */
 export function hashOfPassword(password: string, system: System): Promise<string> {
   return hashPassword(password, newSecret(system, 16), system)
 }
@@ -237,8 +237,8 @@ async function hashPassword(password: string, salt: string, { passwordCost }: Sy
 }
 
 /**
- * Returns the hash of a generated password. Nobody can guess its 96 random bits, so a slow hash would only delay the
- * first start.
+ * Returns the hash to store for a generated password. Nobody can guess its 96 random bits, so a slow hash would only
+ * delay the first start.
  */
 function hashOfMade(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
@@ -258,8 +258,8 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
 }
 
 /**
- * Returns a stored hash that no password matches, for an account that does not exist. Checking it takes as long as
- * checking a real hash.
+ * Returns a hash that no password matches, for an account that does not exist. Checking a password against it takes as
+ * long as against a real hash.
  */
 function hashOfNobody({ passwordCost: { blocks, size, lanes } }: System): string {
   return ['scrypt', blocks, size, lanes, 'nobody', ''].join('$')

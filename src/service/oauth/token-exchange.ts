@@ -182,7 +182,9 @@ function refuseTooMany({ failure }: RateLimit): void {
   throw new TokenError('temporarily_unavailable', failure.message, 429, headers)
 }
 
-/** Returns an error that does not state the reason, because the caller may not be the owner of the key. */
+/**
+ * Returns the error for a refused subject token. It states no reason, because the caller may not be the key's owner.
+ */
 function notASubject(): TokenError {
   return new TokenError(
     'invalid_grant',

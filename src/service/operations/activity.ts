@@ -7,7 +7,9 @@ import { listActivity } from '../store/activity.ts'
 import type { ActivityRow } from '../store/schema/activity.ts'
 
 export const activityHandlers = {
-  /** Lists everything the party's credentials did, also for customers. An agent sees only its own activity. */
+  /**
+   * Lists everything that the party's credentials did, including for customers. An agent sees only its own activity.
+   */
   listActivity: async (input, { tx, actor }) => {
     const { instanceId = null, agentId = null, resourceId = null } = input
     const scope = { partyId: actor.partyId, agentId, instanceId, resourceId, ownAgentId: actor.agentId }

@@ -29,7 +29,7 @@ export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 /** The sandbox's only card number and code; no network accepts that number (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
-/** How long the address of a card's page works, in the service's time. */
+/** How long the address of a card's page works, by the service's clock. */
 const pageLifetimeMs = 10 * 60_000
 
 export const agentCardHandlers = {
@@ -127,7 +127,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card as `loadCard` does, with the records that decide on a purchase. @throws 404, 403. */
+/** Returns a card as `loadCard` does, with the records that decide whether a purchase is approved. @throws 404, 403. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)

@@ -49,7 +49,7 @@ export const agentCustomerHandlers = {
     const grants = await listAgentGrants(tx, agent.id, request)
     const room = request.limit - grants.rows.length
     if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
-    // Reads at least one row, even when the page is already full, to learn whether there is another page.
+    // Reads at least one row even if the page is already full, to find out whether there is another page.
     const invitations = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
     const invitationRows = invitations.rows.slice(0, room)
     const more = invitations.lastId !== null || invitations.rows.length > room

@@ -91,7 +91,7 @@ async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Con
   return { row, credential }
 }
 
-/** Returns when the key stopped working, by revocation or the end of its grace period; null while it works. */
+/** Returns when the key was revoked or its grace period ended; null while it still works. */
 function endedAtMs({ revokedAtMs, expiresAtMs }: CredentialRow, nowMs: number): number | null {
   return revokedAtMs ?? (expiresAtMs !== null && expiresAtMs <= nowMs ? expiresAtMs : null)
 }

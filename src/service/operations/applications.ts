@@ -55,10 +55,10 @@ export const applicationHandlers = {
     return page(found, list, (row) => applicationView(row, context))
   },
 
-  /** Reduces the scopes and replaces the keys. Every request looks the grant up, so both apply at once. */
+  /** Reduces the scopes and replaces the keys. Both apply at once, because every request looks up the grant. */
   updateApplication: async ({ applicationId, scopes, publicKeys }, context) => {
     const { tx, actor } = context
-    // The holder of a new key can act as the agent, so the caller must have what an agent's key gives.
+    // The holder of a new key can act as the agent, so the caller must have every permission of an agent's key.
     if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
     await requireUsableKeys(publicKeys)
     const before = await loadApplication(context, applicationId)

@@ -122,8 +122,8 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
 }
 
 /**
- * Returns a customer's approval that the caller may decide in a simulation. If the caller is an agent, it must have
- * requested the payment itself; otherwise any agent of the caller's party may have.
+ * Returns a customer's approval that the caller may decide in a simulation. An agent of the caller's party must have
+ * requested the payment. If the caller is an agent, it must have requested the payment itself.
  * @throws 404 for anything else, 409.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Decided> {
@@ -186,7 +186,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
   }
 }
 
-/** The noun that an approval uses for each kind of payment. Moves between wallets of one party need no approval. */
+/** The noun that an approval uses for each kind of payment. Transfers between wallets of one party need no approval. */
 const targets = {
   payment: 'payment',
   wire: 'withdrawal',

@@ -22,7 +22,7 @@ import { expiry, inviteAll, loadAgents } from './steps/send-invitations.ts'
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
-/** Default permissions for a test customer: send and view payments, view wallets. */
+/** A test customer's default permissions: send and view payments, and view wallets. */
 const usualPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const customerHandlers = {
@@ -63,7 +63,8 @@ export const customerHandlers = {
     invitationView(context, await declineInvitation(context, await loadAddressed(context, input))),
 
   /**
-   * Revokes an agent's access as the customer. For the agent, the effect is the same as when the developer removes it.
+   * Revokes an agent's access, acting as the customer. For the agent, the effect is the same as if its own party ended
+   * the access.
    */
   simulateAgentRevocation: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
@@ -115,8 +116,8 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
 }
 
 /**
- * Renders all grants of a customer as one connection. It dates from the first grant, and is active while any grant is
- * active.
+ * Renders all grants of a customer as one connection. The connection was created with the first grant, and is active
+ * while any grant is active.
  */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]

@@ -39,7 +39,7 @@ export const eventHandlers = {
   },
 } satisfies HandlersOf<typeof events>
 
-/** Returns the event types the caller may receive. @throws 403 `forbidden` if there are none. */
+/** Returns the event types that the caller may receive. @throws 403 `forbidden` if there are none. */
 function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
   const types = readableTypes({ actor })
   if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
@@ -48,8 +48,8 @@ function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
 
 /**
  * Returns the event types to list.
- * @throws 400 for an unknown type, or if a request for a customer names no type; 403 for a type the caller may not
- * receive.
+ * @throws 400 for an unknown type, or if a request on behalf of a customer names no type; 403 for a type that the
+ * caller may not receive.
  */
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }

@@ -77,7 +77,8 @@ export const externalAccountHandlers = {
 } satisfies HandlersOf<typeof externalAccounts>
 
 /**
- * Links the accounts the bank confirms. An account that was linked before keeps its id, and its connection works again.
+ * Links the accounts that the bank confirms. An account that was linked before keeps its id, and its connection works
+ * again.
  */
 async function link(context: Context, chosen: readonly TestAccountId[], bankName: string) {
   const data: AccountResource[] = []

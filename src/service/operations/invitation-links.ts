@@ -54,7 +54,7 @@ export const invitationLinkHandlers = {
 
   revokeInvitationLink: async ({ linkId }, context) => {
     const { tx, partyId, nowMs } = context
-    // The lock serializes this with joining: a concurrent join either completed first or finds the link revoked.
+    // With this lock, a concurrent join either has already completed or finds the link revoked.
     await tx.lockParty(partyId)
     const before = await loadLink(context, linkId)
     return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))

@@ -88,7 +88,8 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
 }
 
 /**
- * Locks and returns the party if the caller may change it. These requests have no idempotency key, and so no lock yet.
+ * Locks and returns the party if the caller may change it. These requests have no idempotency key, so they hold no lock
+ * yet.
  * @throws 403.
  */
 async function lockPartyForChange(context: Context): Promise<PartyRow> {

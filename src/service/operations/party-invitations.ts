@@ -40,7 +40,7 @@ export const partyInvitationHandlers = {
   createPartyInvitations: async ({ invitations }, context) => {
     const { tx, actor, partyId } = context
     await requireManager(context)
-    // Anyone who opens the returned address becomes a user of the party and can do everything users can.
+    // Anyone who has the returned address can become a user of the party and do everything that users can.
     requireCanGrant(actor, grantedScopes.membership())
     // The lock keeps two concurrent requests from inviting one person twice.
     await tx.lockParty(partyId)
@@ -86,7 +86,8 @@ function requireDifferent(invitees: readonly Invitee[]): void {
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
 /**
- * Invites a person, or returns their pending invitation for the same role. Returns a text if they cannot be invited.
+ * Invites a person, or returns their pending invitation for the same role. Returns the reason as a text if they cannot
+ * be invited.
  */
 async function invite(
   context: Context,
@@ -124,8 +125,8 @@ async function invite(
 }
 
 /**
- * Returns a function that renders invitations. Only callers who may grant membership see the address where the person
- * joins.
+ * Returns a function that renders invitations. Only callers who may grant membership see the address of the page where
+ * the person joins.
  */
 async function viewsOf({
   tx,

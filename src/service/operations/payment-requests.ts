@@ -91,8 +91,8 @@ export const paymentRequestHandlers = {
     const list = { list: 'incomingPaymentRequests', ...scope }
     const page = pageRequest(input, list)
     const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, page)
-    // A request that has just expired is still stored as open until its sender's due effects are applied. It is left
-    // out here.
+    // A request that has just expired is stored as open until its sender's due effects are applied, so it is left out
+    // here.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 
@@ -168,8 +168,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Returns the payer whose received requests the caller may list. It is the caller's party. For an agent that may not
- * read the party's default wallet, it is the agent itself.
+ * Returns the payer whose received requests the caller may list: the caller's party, or the agent itself if the caller
+ * is an agent that may not read the party's default wallet.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor

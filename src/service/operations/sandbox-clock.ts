@@ -8,7 +8,7 @@ export const sandboxClockHandlers = {
   getSandboxClock: async (_input, { nowMs }) => clockView(nowMs),
 
   advanceSandboxClock: async ({ seconds, to }, { tx, afterCommit }) => {
-    // Concurrent advances move the clock one after the other.
+    // This lock makes concurrent requests move the clock one after the other.
     await tx.lock('clock')
     const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
@@ -21,7 +21,7 @@ export const sandboxClockHandlers = {
 } satisfies HandlersOf<typeof sandboxClock>
 
 /**
- * The furthest that one call moves the clock: ten years, which is also the maximum of `seconds`. It limits how many
+ * The furthest that one call can move the clock: ten years, the same as the maximum of `seconds`. It limits how many
  * effects become due at once.
  */
 const longestMs = 316_224_000_000

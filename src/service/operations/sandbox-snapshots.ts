@@ -66,7 +66,7 @@ export const sandboxSnapshotHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
-/** Starts another world with its own clock. Only the faults configured at startup remain. */
+/** Starts another world with its own clock. Of the fault rules, only those configured at startup remain. */
 async function startWorld({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)

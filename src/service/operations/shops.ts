@@ -100,7 +100,10 @@ async function loadOrder(context: Context, id: string) {
   return { order, purchase }
 }
 
-/** Delays the response of a slow shop. An unreliable shop responds with an error after it has charged the card. */
+/**
+ * Delays the response if the shop is slow. `instead` is the error with which an unreliable shop responds after it has
+ * charged the card.
+ */
 function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
   if (answers.slowMs > 0 || instead !== undefined) afterCommit.otherAnswer = { afterMs: answers.slowMs, instead }
 }

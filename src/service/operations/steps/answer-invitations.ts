@@ -15,8 +15,8 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { connectText } from '../../tokens/record-texts.ts'
 
 /**
- * Returns the token in the address of a new invitation's page. It is derived from a key. The database stores the key
- * and the token's hash.
+ * Returns the token in the address of a new invitation's page. The token is derived from a key. The database stores the
+ * key and the token's hash.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
   return (await rootKeys(tx)).sign(connectText(invitationId))

@@ -6,10 +6,10 @@ import { enterPurchase, type Paid } from '../../store/purchases.ts'
 import type { CardTransactionRow } from '../../store/schema/card-transactions.ts'
 import { purchaseRefusal } from './check-spending-limits.ts'
 
-/** A charge that a merchant attempts, and its initiator. */
+/** A charge that a merchant attempts, and the agent and run that it is for. */
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
-/** The outcome if the card was not charged at all, because it is frozen or its agent would exceed a limit. */
+/** The outcome if no charge was attempted, because the card is frozen or its agent would exceed a limit. */
 interface Untried {
   untried: 'card_frozen' | 'over_agent_limit'
   refusal: Failure
@@ -17,7 +17,7 @@ interface Untried {
 
 /**
  * Charges a card for a merchant. The purchase is approved or declined (docs/service.md#card-declines). If the card is
- * frozen or its agent would exceed a limit, nothing is charged (docs/service.md#frozen-cards).
+ * frozen or its agent would exceed a limit, no charge is attempted (docs/service.md#frozen-cards).
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,

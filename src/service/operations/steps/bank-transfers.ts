@@ -12,7 +12,7 @@ import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 
-/** A bank account as stored with a transfer: only the last four digits of its number. */
+/** A bank account as stored with a transfer, with only the last four digits of its number. */
 export interface BankAccount {
   name: string
   accountLastFour: string

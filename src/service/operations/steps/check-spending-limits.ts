@@ -15,7 +15,7 @@ interface Cap {
   spender: Spender
 }
 
-/** An agent that spends from a party's wallets, with the agent's row if that was already read. */
+/** An agent that spends from a party's wallets, with the agent's row if it was already read. */
 type AgentSpender = Spender & { agent?: Pick<AgentRow, 'partyId' | 'limits'> | undefined }
 
 /** Returns every limit that a payment exceeds, starting with those of the agent or the customer's grant. */
@@ -45,9 +45,9 @@ export async function requireCardWithinLimits(
 }
 
 /**
- * Returns the refusal of a purchase that would exceed a limit of its agent: a 409 `conflict` naming the limit. The
- * purchase is not put in review, because a merchant cannot wait for a person to decide. The limits of a party put
- * payments in review, but never refuse a purchase.
+ * Returns a 409 `conflict` naming the limit if a purchase would exceed one of its agent's limits. The purchase is not
+ * put in review, because a merchant cannot wait for a person to decide. A party's own limits can put payments in
+ * review, but never refuse a purchase.
  */
 export async function purchaseRefusal(
   tx: Transaction,
@@ -81,10 +81,7 @@ async function reasonsOf(
   return reasons
 }
 
-/**
- * Loads the limits that apply when a spender uses its party's wallets. `isAsked` selects the owners whose limits are
- * loaded.
- */
+/** Loads the limits that apply when a spender uses its party's wallets. `isAsked` selects whose limits are loaded. */
 export async function capsOf(
   tx: Transaction,
   { agentId, partyId, agent: knownAgent }: AgentSpender,

@@ -26,7 +26,7 @@ import { webhookView } from './webhook-view.ts'
 
 export type EventResource = z.output<typeof Event>
 
-/** An event and its record, in the state that the record had then; undefined if the record is gone. */
+/** An event, and its record in the state that it had at the time of the event; undefined if the record is gone. */
 export interface EventRecord {
   event: EventRow
   record: { id: string } | undefined
@@ -118,7 +118,9 @@ const renderers: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
   webhook: ({ row }) => webhookView(row as WebhookRow),
 }
 
-/** Removes the address of the page, because anyone who has it may answer. Only the record itself may contain it. */
+/**
+ * Removes the page's address, because anyone who has it may answer. Only the record's own operations show the address.
+ */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
 }

@@ -13,8 +13,8 @@ import { decidersOf } from '../../store/users.ts'
 const maxDeciders = 20
 
 /**
- * Reads the recipients of an approval message before the transaction writes: the party's owners and admins or, without
- * any, the party itself. Returns a function that stores their messages.
+ * Reads the recipients of an approval message before the transaction writes. They are the party's owners and admins, or
+ * the party itself if it has none. Returns a function that stores their messages.
  */
 export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
@@ -47,9 +47,7 @@ export async function readPayer(context: ChangeContext, request: PaymentRequestR
   }
 }
 
-/**
- * Notifies a recipient without an account that money is waiting. No message is stored before the payment is certain.
- */
+/** Notifies the recipient of a payment that waits to be claimed. This recipient has no account yet. */
 export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
   if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return
   const { id, partyId, agentId, amountCents, claimant: to } = payment
@@ -57,7 +55,7 @@ export async function mailClaimant(context: ChangeContext, payment: PaymentRow):
   await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
 }
 
-/** Returns the invitee's address. A recipient given by party id may have none. */
+/** Returns the invitee's e-mail address or phone number. A party that is invited by its id may have neither. */
 export function addressOf(recipient: Recipient, party: PartyRow | undefined): string | undefined {
   return recipient.type === 'party_id' ? addressesOf(party)[0] : recipient.value
 }

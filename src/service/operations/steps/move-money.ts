@@ -18,7 +18,7 @@ import { submit, withBank } from './bank-transfers.ts'
 import { findExceededLimits } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
-/** The attributes that a new payment or wire specifies. The rest follows from the caller. */
+/** The attributes that a new payment or wire specifies. All others are derived from the caller and the wallet. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
   Partial<
     Pick<
@@ -126,7 +126,10 @@ export async function moveWithin(
   return moved
 }
 
-/** Returns the wallet to pay from or into: the named one, else the agent's default or the party's. @throws 404, 403. */
+/**
+ * Returns the wallet to pay from or into: the named one, or else the default wallet of the agent or the party. @throws
+ * 404, 403.
+ */
 export async function payingWallet(
   context: Context,
   walletId?: string,
@@ -154,8 +157,8 @@ export async function payingWallet(
 }
 
 /**
- * Returns the wallet that receives a payment now. A request is paid into the wallet that it names, an agent into its
- * own wallet, and anyone else into the party's.
+ * Returns the wallet that receives a payment now: the wallet of the payment request, the recipient agent's default
+ * wallet, or the party's default wallet.
  * @throws 409.
  */
 export async function receivingWallet(

@@ -21,8 +21,8 @@ import { payingWallet, receivingWallet, send } from './move-money.ts'
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
 
 /**
- * Pays a request that is addressed to the party acted on. A payment that exceeds a limit waits for an approval, and the
- * request follows the status of its payment (docs/service.md#payment-requests).
+ * Pays a request that is addressed to the party acted on. A payment that exceeds a limit waits for approval. The
+ * request's status follows that of its payment (docs/service.md#payment-requests).
  * @throws 409 `conflict` if the request is not open, or the money cannot move now.
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {

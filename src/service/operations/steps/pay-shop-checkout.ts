@@ -28,7 +28,7 @@ export interface TypedPayment extends TypedCard {
 
 /**
  * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines).
- * Afterwards the shop acts at its planned times, by the service's clock.
+ * Afterwards the shop acts at planned times by the service's clock.
  * @throws 409 for a checkout that is not open, 422 for an amount other than its total.
  */
 export async function payCheckout(

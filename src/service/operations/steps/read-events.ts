@@ -32,8 +32,8 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
 }
 
 /**
- * The bounds on the work for one page: the most reads, the most event numbers of each read, and the most events of each
- * read for an agent. A page that ends early continues at its cursor.
+ * The limits per page: the number of reads, the event numbers that one read covers, and the events that one read
+ * returns for an agent. If they end a page early, its cursor leads to the rest.
  */
 const limits = { reads: 5, numbers: 10_000, ofAgent: 200 }
 
@@ -98,7 +98,7 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
   return found
 }
 
-/** Returns the wallet that the event concerns, among those of the event's party; undefined if there is none. */
+/** Returns the wallet of the event's party that the event concerns; undefined if there is none. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
@@ -114,7 +114,7 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
   }
-  // The record is another party's payment, so its money arrived in this wallet.
+  // The record is another party's payment, so the wallet is the one that received the money.
   const transaction =
     typeof of.transactionId === 'string' ? await findTransaction(tx, partyId, of.transactionId) : undefined
   return transaction?.destinationWalletId ?? undefined

@@ -31,14 +31,17 @@ export async function resolveCounterparty(
   return (await finders[type](tx, value)) ?? failValue(`matches nobody who can ${ability}: ${show(value)}`)
 }
 
-/** Returns a value as stored and compared: addresses and handles in lower case. */
+/** Returns a value in the form in which it is stored and compared: e-mail addresses and handles are in lower case. */
 export function normalized({ type, value }: Counterparty): string {
   return type === 'email' || type === 'handle' ? value.toLowerCase() : value
 }
 
 type Found = Recipient | undefined
 
-/** The lookup for each type. An unknown e-mail address or phone number may join later; all others must exist. */
+/**
+ * The lookup for each type. The owner of an unknown e-mail address or phone number may join later. All other
+ * counterparties must exist.
+ */
 const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Found>> = {
   email: (tx, value) => byAddress(tx, 'email', value.toLowerCase()),
   phone: (tx, value) => byAddress(tx, 'phone', value),
