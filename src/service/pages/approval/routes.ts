@@ -22,10 +22,15 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
-/** The size limit of a form in bytes. It fits the longest reason, at up to nine bytes for a character. */
+/**
+ * The size limit of a form in bytes. The longest reason fits, because a form encodes a character in at most nine bytes.
+ */
 const maxBytes = 8 * 1024
 
-/** Mounts the page where a person decides on a payment in review. A model cannot use it. */
+/**
+ * Mounts the page where a person approves or denies a payment in review. The page needs a signed-in person, so a model
+ * cannot decide.
+ */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
   const takeForm = ownForm(purposeOf, takeDecision)

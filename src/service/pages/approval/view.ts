@@ -9,9 +9,9 @@ import { askForProof } from '../frame/proof.ts'
 export const longestReason = 500
 
 interface ApprovalForm extends PageForm {
-  /** The person who decides. */
+  /** The name of the person who decides. */
   user: string
-  /** The reason entered in the previous attempt. */
+  /** The reason that the person entered in a previous attempt. */
   reason: string
 }
 

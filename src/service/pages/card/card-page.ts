@@ -11,7 +11,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** The state of a page that shows a card's number once. */
+/** A page that shows a card's number once, with its state and its card. */
 export interface CardPage {
   /** `ready` means that the page can still show the number. */
   state: 'ready' | 'shown' | 'expired'
@@ -26,14 +26,11 @@ export interface CardPage {
   }
 }
 
-/**
- * The visitor's access to the page of a card number. The visitor must be signed in and have the token in the page's
- * address.
- */
+/** Opens the pages that show a card's number. A visitor must be signed in and know the token in the page's address. */
 export interface CardPages {
-  /** Returns undefined to everyone except users of the card's party and of its agent's party. */
+  /** Returns the page only to users of the card's party and of its agent's party; undefined to everyone else. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Returns the card's details to the first caller before the page expires, and to nobody else. */
+  /** Returns the card's details to the first caller before the page expires. For later calls, `details` is null. */
   show(token: string, user: UserRow): Promise<CardContent | undefined>
 }
 

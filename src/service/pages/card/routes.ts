@@ -33,7 +33,7 @@ const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const { page, details } = content
   if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
-  // The response to the form contains the number, because a page with its own address could be opened twice.
+  // The number is in the response to the form itself. A separate page could be opened twice.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 

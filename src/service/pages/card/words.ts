@@ -7,7 +7,7 @@ import type { CardPage } from './card-page.ts'
 export interface CardWords {
   heading: string
   lines: string[]
-  /** Whether the number can be requested. */
+  /** Whether the page still offers to show the number. */
   asks: boolean
   merchant: string
   maximum: string
@@ -49,7 +49,7 @@ const statuses = {
   expired: 'Expired',
 } as const satisfies Record<CardPage['card']['status'], string>
 
-/** A card's details, in the format that a merchant's payment form asks for. */
+/** A card's details in the format that merchants' payment forms expect. */
 export interface DetailsWords {
   /** The digits in groups of four. */
   number: string[]

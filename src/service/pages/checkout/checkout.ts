@@ -24,11 +24,11 @@ export interface CheckoutSession {
   /** The name of the merchant. */
   merchant: string
   terms: Terms
-  /** The price of payment 1. */
+  /** The price of the first payment. */
   amount: number
   taxAmount: number
   currency: 'USD'
-  /** The time after which payment 1 can no longer be paid. */
+  /** The time after which the first payment can no longer be paid. */
   expiresAt: string | null
   nextDueAt: string | null
 }
@@ -37,31 +37,36 @@ export type PaymentResult = {
   result: 'paid' | 'declined' | 'agreement_failed'
   detail: string
   session: CheckoutSession
-  /** The payer's token to manage the payments later; null for anyone else, and while nothing is paid. */
+  /**
+   * The token with which the payer can later stop the payments. It is null if nothing is paid yet or if the request is
+   * not from the payer.
+   */
   manageToken: string | null
-  /** The subscription's id if this decline made its checkout refuse cards for a while; else null. */
+  /** The subscription's id if this decline made the checkout refuse cards for a while; otherwise null. */
   waits: string | null
 }
 
 /** The secret that opens a subscription without a credential. */
 export type Opener = { clientSecret: string } | { manageToken: string }
 
-/** The payer's access to a subscription. A secret replaces a credential. */
+/** The payer's operations on a subscription. The payer needs no credential, only a secret from the checkout. */
 export interface Checkout {
-  /** Returns the service's time. */
+  /** Returns the present time of the service's clock. */
   now(): Promise<number>
-  /** Opens the page at `checkoutUrl`. `clientSecret` is null once payment 1 can no longer be paid. */
+  /**
+   * Opens the page at `checkoutUrl`. `clientSecret` is null once the first payment is paid or can no longer be paid.
+   */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** Returns the checkout session that a secret opens. @throws 404 `not_found` for an unknown secret. */
   session(by: Opener): Promise<CheckoutSession>
   /**
-   * Pays payment 1. Once it is paid, a repeat returns `paid` again.
+   * Makes the first payment. If it was already made, returns `paid` again without charging a card.
    * @throws 404, 409 if the checkout has ended, 422 for an invalid field, 429.
    */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
-  /** Ends the agreement on behalf of the payer, which stops all future payments. @throws 404, 409. */
+  /** Cancels the subscription for the payer, so that no more payments are taken. @throws 404, 409. */
   stop(manageToken: string): Promise<CheckoutSession>
 }
 
@@ -150,8 +155,8 @@ const resultDetails = {
 
 interface Paying extends ChangeContext {
   /**
-   * A random key that the payer's browser creates for this checkout. The same key proves that a repeat comes from the
-   * payer.
+   * A random key that the payer's browser creates for this checkout. A repeated request with the same key comes from
+   * the same browser.
    */
   payerKey: string | undefined
 }
@@ -159,7 +164,7 @@ interface Paying extends ChangeContext {
 async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = paying
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // After a double click or in a second tab, the payment is already made, so nothing is charged twice.
+  // A double click or a second tab can send a payment that is already made. It must not be charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

@@ -3,7 +3,7 @@ import { fail } from '../../../core/errors.ts'
 import { jsonPointer } from '../../../core/invalid-value.ts'
 import { parseJson } from '../../../core/json.ts'
 
-/** The size limit of a request in bytes. A secret and a card need far less. */
+/** The size limit of a request in bytes. Real requests, with a secret and a card, are far smaller. */
 export const maxCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
@@ -11,7 +11,8 @@ const manageToken = z.string().max(200)
 const typed = z.string().max(100)
 
 /**
- * The attributes that the pages' scripts send. They use the API's envelope, so that error pointers name their fields.
+ * The attributes that the pages' scripts send for each action. Requests have the same envelope as the API's, so that
+ * the pointers in errors name these fields.
  */
 export const checkoutAttributes = {
   session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
@@ -22,8 +23,8 @@ export const checkoutAttributes = {
 export type CheckoutAction = keyof typeof checkoutAttributes
 
 /**
- * Parses the attributes of a request. It accepts JSON only, which a form on another site can't send. Errors never
- * repeat the input.
+ * Parses the attributes of a request. It accepts only JSON, because a form on another site can't send JSON. Errors
+ * never repeat the input.
  * @throws 400 for a malformed request, 422 for an attribute that is missing or is not a short text.
  */
 export function parseCheckout<Action extends CheckoutAction>(

@@ -21,9 +21,9 @@ interface CheckoutDependencies extends PageDependencies {
 }
 
 /**
- * Mounts the payer's side: the page at `checkoutUrl`, the library for embedding the card form, the form itself, and the
- * requests of their scripts. The client secret of a checkout allows its holder to pay. After payment, a second secret
- * allows the payer to manage the payments. There are no cookies.
+ * Mounts the payer's side: the page at `checkoutUrl`, the card form, the library that embeds the form, and the routes
+ * that their scripts call. Anyone who has a checkout's client secret can pay. The payer then gets a second secret,
+ * which can stop the payments. There are no cookies.
  */
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
@@ -100,8 +100,8 @@ const actions = {
 >
 
 /**
- * Logs a warning when so many cards are declined that somebody may be testing stolen cards. It warns once for each
- * checkout and once for each client address.
+ * Logs a warning when a checkout or a client address reaches its limit of declined cards, because somebody may be
+ * testing stolen cards.
  */
 function warnOfTries(
   { declines, log }: CheckoutDependencies,
@@ -111,7 +111,7 @@ function warnOfTries(
   if (declines.count(address)) log.warn({ address }, 'the address is paused: too many declined cards')
 }
 
-/** Returns a checkout as data, with the texts of the page and of the form. */
+/** Returns the data of a checkout, with the texts that the page and the form show. */
 async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
   return { ...session, words: checkoutWords(session, await checkout.now()) }
 }

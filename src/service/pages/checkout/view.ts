@@ -3,7 +3,9 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
-/** The secret that the page's script sends: `clientSecret` until payment 1 is paid, `manageToken` afterwards. */
+/**
+ * The secret that the page's script sends: `clientSecret` until the first payment is paid, `manageToken` afterwards.
+ */
 export interface CheckoutSecrets {
   clientSecret?: string | null
   manageToken?: string
@@ -75,13 +77,15 @@ ${field({ id: 'cvv', label: 'Security code', autocomplete: 'cc-csc', placeholder
 ${sandbox ? testCardList() : ''}
 </form>
 </main>`
-  // A framed page has no sandbox banner. The form's own notice is next to the price.
+  // A framed page has no sandbox banner. Instead, the form has its own notice next to the price.
   return pageDocument({ title: 'Card payment', styles, scripts, framed: true, body })
 }
 
 const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const
 
-/** Renders a field without a `name`, so that the browser sends no card data if the script does not run. */
+/**
+ * Renders a field without a `name`. If the script does not run, the browser then submits the form without card data.
+ */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
   return html`<div class="field">
 <label for="${of.id}">${of.label}</label>

@@ -6,17 +6,17 @@ import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
 import { dollars, isolatedText, utcFormat } from '../frame/texts.ts'
 import type { CheckoutSession } from './checkout.ts'
 
-/** The texts of a checkout, the same on the page and in the form's frame. Plain text, not HTML. */
+/** The texts of a checkout, which the page and the framed form share. Plain text, not HTML. */
 export interface CheckoutWords {
   state: 'open' | 'paid' | 'over'
   title: string
   merchant: string
   description: string
-  /** The price of payment 1. */
+  /** The price of the first payment. */
   price: string
-  /** The tax in payment 1. */
+  /** The tax included in the first payment; null if there is none. */
   tax: string | null
-  /** The amount, interval, end and total. */
+  /** The schedule of the payments: amount, interval, end and total. */
   schedule: string
   /** The agreement that the payer accepts by paying. */
   agreement: string
@@ -24,12 +24,12 @@ export interface CheckoutWords {
   button: string
   /** The outcome; null while the payer can pay. */
   outcome: { heading: string; lines: string[] } | null
-  /** Whether there are future payments to stop. */
+  /** Whether there are future payments that the payer can stop. */
   mayStop: boolean
 }
 
 /**
- * Returns the texts of a checkout. An unpaid checkout is described as if the payer paid now.
+ * Returns the texts of a checkout. For an unpaid checkout, the dates assume that the payer pays now.
  * @param nowMs The service's time.
  */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
@@ -55,7 +55,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
   }
 }
 
-/** The behavior of each test card of the sandbox, for people who try the checkout. */
+/** A description of each sandbox test card for people who try the checkout. */
 export const testCardWords = {
   approves: 'Approved, every time',
   declines_once: 'Declined at first, approved on the next try',
@@ -102,7 +102,10 @@ function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
   return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
 }
 
-/** Returns the amount and the interval. With `firstMs`, the time of payment 1, it adds the day of the last payment. */
+/**
+ * Describes the amounts and the interval of the payments. If the number of payments is fixed and `firstMs`, the time of
+ * the first payment, is known, also states the day of the last payment.
+ */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)
   if (terms.paymentCount === null) return `${dollars(terms.amount)} ${every} until you cancel`

@@ -19,31 +19,31 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A payment to a person without an account, as the holder of its link sees it. */
+/** A payment to someone who had no account when it was sent, as shown to anyone who has its link. */
 export interface Claim {
   /** The name of the sender. */
   sender: string
   /** The address that the payment was sent to. */
   claimant: string
-  /** The visitor's relation to the recipient, who may have created an account since the payment. */
+  /** How the visitor is related to the recipient, who may have created an account since the payment was sent. */
   answerer: Answerer
   amountCents: number
   description: string | null
   status: PaymentRow['status']
   /**
-   * A token that the page's form sends back. It is valid only for this payment in its current state, so that the form
-   * takes effect once.
+   * A token that the page's form sends back. It is valid only while the payment is unchanged, so a form takes effect
+   * only once.
    */
   formToken: string
 }
 
-/** The recipient's access to a payment. The token in the page's address replaces a credential. */
+/** The recipient's operations on a payment. They need no credential, only the token in the page's address. */
 export interface Claims {
   /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
-   * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, only the first
-   * has an effect; both return the result.
+   * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the second call
+   * changes nothing and returns the same result.
    * @throws 403 `forbidden` for a form from another page, or for a visitor who may not claim the money.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
@@ -81,7 +81,7 @@ async function take(
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
-  // During the wait for the lock, another click may claim the payment, or the sender may cancel it.
+  // While this code waits for the lock, another click may claim the payment, or the sender may cancel it.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))

@@ -24,25 +24,25 @@ import { partyOfRecipient } from '../../store/parties.ts'
 import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** An invitation as the invited person sees it: the developer, the permissions, and the expiry. */
+/** An invitation as shown to the invited person. */
 export interface Invitation {
   status: InvitationStatus
   cancelReason: CancelReason | null
   /** The name of the inviting developer. */
   developer: string
   agent: string
-  /** The invited person. */
+  /** The name of the invited person. */
   invited: string
-  /** The visitor's relation to the invited party. */
+  /** How the visitor is related to the invited party. */
   answerer: Answerer
   message: string | null
   permissions: string[]
-  /** The limit of one payment in cents; null without a limit. */
+  /** The limit per payment in cents; null if there is no limit. */
   perTransactionCents: number | null
   expiresAtMs: number
   /**
-   * A token that the page's form sends back. It is valid only for this invitation in its current state, so that the
-   * form takes effect once.
+   * A token that the page's form sends back. It is valid only while the invitation is unchanged, so a form takes effect
+   * only once.
    */
   formToken: string
 }
@@ -57,14 +57,14 @@ interface Sent {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's access to an invitation. The token in the page's address replaces a credential, but if the
- * invited party has keys or users with passwords, one of its users must sign in to answer.
+ * The invited person's operations on an invitation. They need no credential, only the token in the page's address. But
+ * if the invited party has keys or users with passwords, one of its users must sign in to answer.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
-   * Answers an invitation. If the form is sent twice, by a double click or from two tabs, only the first has an effect;
-   * both return the result.
+   * Answers an invitation. If the form is sent twice, by a double click or from two tabs, the second call changes
+   * nothing and returns the same result.
    * @throws 403 `forbidden` for a form from another page, or if another person answers; 409 `conflict` for a party's
    * own invitation.
    */
@@ -102,8 +102,8 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // The lock waits for pending changes to the developer's agents and customers. One of these changes may delete the
-  // agent.
+  // Acquiring the lock may have to wait for other changes to the developer's agents and customers. One of them may
+  // delete the agent.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

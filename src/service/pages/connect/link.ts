@@ -12,23 +12,23 @@ import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitati
 import { findParty } from '../../store/parties.ts'
 import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
-/** An invitation link as its visitor sees it. */
+/** An invitation link as shown to its visitor. */
 export interface OpenedLink {
   /** `joined` means that this visitor accepted; `empty` means that none of the link's agents exists any longer. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** The name of the developer. */
   developer: string
-  /** The agents that still exist. `perTransactionCents` is null without a limit. */
+  /** The agents that still exist. `perTransactionCents` is null if there is no limit. */
   agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
   expiresAtMs: number | null
   /**
-   * The id of the customer that the visitor would become, signed for this link. The page's form sends it back, and the
-   * address of the result page contains it. A form that is sent twice creates only one customer.
+   * The signed id of the customer that the form will create. The form sends it back, so a form that is sent twice
+   * creates only one customer. The address of the result page contains it too.
    */
   formToken: string
 }
 
-/** The visitor's access to an invitation link. The token in the page's address replaces a credential. */
+/** The visitor's operations on an invitation link. They need no credential, only the token in the page's address. */
 export interface ConnectLinks {
   /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
@@ -58,7 +58,8 @@ async function join(
 ): Promise<Changed<OpenedLink | undefined>> {
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // During the wait for the lock, the link may be revoked, an agent deleted, or the same form sent by another click.
+  // While this code waits for the lock, the link may be revoked, an agent may be deleted, or a second click may send
+  // the same form.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)

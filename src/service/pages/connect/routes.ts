@@ -15,7 +15,7 @@ interface ConnectDependencies extends PageDependencies {
   connect: Connect
 }
 
-/** Mounts the page at an invitation's `url`, and the handler of the answer that its form sends. */
+/** Mounts the page at an invitation's `url`, and the handler of its form. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)
@@ -68,8 +68,8 @@ type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promis
 const orFailed = failingAs({ page: 'a connect page', headers })
 
 /**
- * Returns a wrapper for the pages' handlers. If the service refuses an answer, `refuse` shows the reason. Any other
- * failure is shown without details.
+ * Returns a wrapper for the pages' handlers. If the service refuses the person's answer, `refuse` shows the reason. For
+ * any other failure, the page shows no details.
  */
 export function orRefusal(refuse: Refuse) {
   return (c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> =>

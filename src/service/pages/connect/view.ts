@@ -6,8 +6,8 @@ import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
- * Renders the page at an invitation's `url`. It has no script: the browser sends the form. A visitor without a form can
- * read the request, but cannot answer here.
+ * Renders the page at an invitation's `url`. It has no script: the browser sends the form. Without a form, the visitor
+ * can read the request but not answer it.
  */
 export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words

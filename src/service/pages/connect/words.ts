@@ -3,7 +3,7 @@ import type { Delegable } from '../../../core/permissions.ts'
 import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
 import type { Invitation } from './invitation.ts'
 
-/** The effects of each permission, for the person who grants it. */
+/** The description of each permission, as shown to the person who grants it. */
 export const permissionWords = {
   'payments.read': 'See your payments and subscriptions',
   'payments.create': 'Send payments from your wallet and start subscriptions for you',
@@ -26,7 +26,7 @@ export const permissionWords = {
   'cards.read': 'Issue cards that spend from your wallet, and see their details',
 } as const satisfies Record<Delegable, string>
 
-/** The texts of an invitation, for the invited person. Plain text, not HTML. */
+/** The texts that the invited person sees. Plain text, not HTML. */
 export interface ConnectWords {
   title: string
   developer: string

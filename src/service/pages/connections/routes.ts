@@ -15,7 +15,7 @@ interface ConnectionsDependencies extends PageDependencies {
 
 const address = '/connections'
 
-/** Mounts the page of the applications that a person connected, with their permissions and the form to disconnect. */
+/** Mounts the page that lists a person's connected applications and has the forms to limit or disconnect them. */
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)

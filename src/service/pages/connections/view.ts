@@ -11,7 +11,7 @@ interface ConnectionsShown {
   status: StatusWords | null
 }
 
-/** Renders the page of the applications that a person connected. It has no script: the browser sends the forms. */
+/** Renders the page of a person's connected applications. It has no script: the browser sends the forms. */
 export function connectionsPage(state: ConnectionsShown): Html {
   const { connections, mayRegister, status } = state
   const heading = 'Connected applications'

@@ -4,13 +4,13 @@ import { type ApplicationWords, applicationWords } from '../frame/application-wo
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The texts of a connected application, for its user. Plain text, not HTML. */
+/** The texts of a connected application, as shown to its user. Plain text, not HTML. */
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** Whether the application signs in by itself, without a user. If so, a user of the party entered its name. */
+  /** Whether the application signs in by itself, without a user. If it does, a user of the party chose its name. */
   signsInItself: boolean
-  /** The identity provider that signs the application's agents in; null for all other connections. */
+  /** The identity provider that signs the application's agents in; null if there is none. */
   vouchedBy: string | null
   /** The agent's name; null if the application acts as the user. */
   actsAs: string | null

@@ -16,7 +16,7 @@ export const devicePages: DevicePages = {
   headers: formPageHeaders,
 }
 
-/** Converts a document to a string. These documents contain no promises, so there is nothing to await. */
+/** Converts a document to a string. These documents contain no promises, so the result is already complete. */
 function wholePage(document: Html): string {
   return String(document)
 }
@@ -25,7 +25,7 @@ function nameOf({ name }: { name: string }): string {
   return foreignName(name, 'an application without a name')
 }
 
-/** The limit of a code's length, with room for separators between its letters. */
+/** The most characters that a person can enter as a code. It leaves room for separators between the letters. */
 const longestCode = 20
 
 function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {

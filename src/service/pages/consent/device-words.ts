@@ -1,11 +1,11 @@
-/** The message for a code that was not accepted. Plain text, not HTML. */
+/** A message about an entered code, or about a connection that the person stopped. Plain text, not HTML. */
 interface CodeProblem {
   text: string
-  /** Whether the person must correct something. */
+  /** Whether this is an error that the person must correct. */
   isError: boolean
 }
 
-/** Returns the message about an entered code. `name` is the authorization server's name for the problem. */
+/** Returns the message for a problem. `name` is the class name of the authorization server's error. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }
@@ -22,7 +22,7 @@ const problems = {
 
 const other = { text: 'The form was no longer current. Enter the code again.', isError: true }
 
-/** Returns the text for an OAuth error code of an application's request. */
+/** Returns the text that explains an OAuth error code to the person. */
 export function failureWords(code: string): string {
   return Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : failures.invalid_request
 }

@@ -20,7 +20,10 @@ interface ConsentPages extends ConsentDependencies {
   consent: Consent
 }
 
-/** The size limit of a form in bytes. It fits the longest description, at up to twelve bytes for a character. */
+/**
+ * The size limit of a form in bytes. The longest description fits, because a form encodes a character in at most twelve
+ * bytes.
+ */
 const maxConsentBytes = 16 * 1024
 
 /** Mounts the consent page, where a person answers an application's request, and the handler of its form. */
@@ -72,7 +75,7 @@ async function requestAt(c: Context, { interactions }: ConsentPages): Promise<Co
 }
 
 function entryOf(sent: URLSearchParams): ConsentEntry {
-  // Browsers send line endings as two characters.
+  // Browsers send each line ending as two characters.
   const text = (name: string) => (sent.get(name) ?? '').replaceAll('\r\n', '\n')
   return { agent: text('agent'), name: text('agentName'), description: text('agentDescription') }
 }
@@ -107,7 +110,7 @@ function purposeOf({ uid }: ConsentRequest): string {
   return `consent ${uid}`
 }
 
-/** Adds the headers of these pages to the redirect to the application. */
+/** Adds the headers of these pages to the response that redirects to the application. */
 function addPageHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)

@@ -25,8 +25,8 @@ interface ConsentShown {
 }
 
 /**
- * Renders the page that asks whether an application may act, and as which agent. It has no script: the browser sends
- * the form.
+ * Renders the page that asks whether an application may act for the person, and as which agent. It has no script: the
+ * browser sends the form.
  */
 export function consentPage(state: ConsentShown): Html {
   const { words, action, account, problem } = state
@@ -63,7 +63,7 @@ ${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
 </form>`
 }
 
-/** Renders the form for an unproven session, which can only deny the request. */
+/** Renders the form for a session without proof, which can only deny the request. */
 function denialForm({ action, formToken }: ConsentShown): Html {
   return html`${askForProof('allow it', action)}
 <form method="post" action="${action}">
@@ -79,7 +79,7 @@ function actsAsUser({ words, account }: ConsentShown): Html {
 function agentChoice(state: ConsentShown): Html {
   const { words, entry, problem } = state
   const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
-  // Without an existing agent there is no choice to offer.
+  // If there are no agents yet, there is no choice to offer.
   if (words.agents.length === 0) {
     return html`<fieldset ${described}>
 <legend>Create the agent that it acts as</legend>

@@ -4,21 +4,21 @@ import { type ApplicationWords, applicationWords, destinationWords } from '../fr
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The texts of an application's request, for the person who decides. Plain text, not HTML. */
+/** The texts of an application's request, as shown to the person who decides. Plain text, not HTML. */
 export interface ConsentWords {
   application: ApplicationWords
   answerGoesTo: string
   permissions: string[]
   agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
-  /** The amount that a newly created agent could spend. */
+  /** How much a newly created agent could spend. */
   newAgentSpending: string
   mayCreate: boolean
   actsAsUser: boolean
 }
 
-/** The values entered in the form so far. */
+/** The values that the person has entered in the form. */
 export interface ConsentEntry {
-  /** An agent's id, `new`, or empty. */
+  /** The id of the chosen agent, `new` for a new agent, or empty for no choice. */
   agent: string
   name: string
   description: string
@@ -48,19 +48,21 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
   }
 }
 
-/** Returns the preselected choice: the agent connected now, or the one used last. */
+/**
+ * Returns the initial values of the form. The agent that is connected now, or else the one used last, is preselected.
+ */
 export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntry {
   const current = agents.find(({ id }) => id === currentAgentId) ?? agents[0]
   return { agent: current?.id ?? newAgent, name: '', description: '' }
 }
 
-/** The form's value for an agent that does not exist yet. */
+/** The form value that stands for a new agent. */
 export const newAgent = 'new'
 
 export const longestName = 100
 export const longestDescription = 500
 
-/** Returns the entered choice, or the problem with it. */
+/** Returns the agent that the person chose, or the problem with the entered values. */
 export function choiceOf(entry: ConsentEntry, view: ConsentView): AgentChoice | ConsentProblem {
   if (view.actsAsUser) return { kind: 'user' }
   if (entry.agent !== newAgent) {

@@ -5,12 +5,12 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { consoleHeaders } from '../frame/headers.ts'
 
 interface ConsolePage {
-  /** The page's title, and its heading unless `main` has one. */
+  /** The title in the browser's tab. The visible heading is in `main`. */
   title: string
   main: Html
 }
 
-/** Renders the frame of every console page. */
+/** Renders a console page around its content. */
 export function consolePage({ title, main }: ConsolePage): Html {
   return pageDocument({
     title: `${title} · Console`,
@@ -22,14 +22,14 @@ ${main}
   })
 }
 
-/** The subjects that parts of a page subscribe to on the console's stream (`/console/stream`). */
+/** The topics on the console's stream (`/console/stream`) to which a part of a page can subscribe. */
 export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
 
 /**
- * Renders a live part of a page. After a change, the script requests `source`, which returns only the content of the
- * part. Without the script, the part stays as it was when the page was opened.
- * @param source An address of the console that returns an HTML fragment.
- * @param version Set if the content differs for each session. The stream then sends the new version instead of the
+ * Renders a part of a page that the script updates. After a change, the script requests `source`, which returns only
+ * the part's content. Without the script, the part never changes.
+ * @param source The console address that returns the part's content.
+ * @param version Set this if the content differs for each session. The stream then sends the new version instead of the
  * content.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
@@ -37,12 +37,12 @@ export function livePart(topic: Topic, source: string, content: Html, version?: 
   return html`<div data-live="${topic}" data-source="${source}"${versionAttribute}>${content}</div>`
 }
 
-/** Returns the response for the `source` of a live part: only the content of the part. */
+/** Returns the response to a request for a live part's `source`. */
 export function partAnswer(c: Context, content: Html, version?: string) {
   return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
 }
 
-/** Returns a hash of a part's content. The form tokens are left out, because each session has its own. */
+/** Returns a hash of a part's content without the form tokens, because each session has different tokens. */
 export function versionOf(content: object): string {
   return sha256(JSON.stringify(content, (name, value) => (name === 'token' ? undefined : value)))
 }

@@ -1,6 +1,6 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 
-/** The readable form of each posting reason. Timed effects are shown with these words too. */
+/** The text to show for each posting reason. Timed effects use the same texts. */
 const reasonWords: Readonly<Record<string, string>> = {
   funded: 'Funded',
   authorized: 'Hold placed',

@@ -14,8 +14,8 @@ import { mountSandbox } from './sandbox/routes.ts'
 import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.ts'
 
 /**
- * Redirects an incomplete address, such as `/console/runs`, to the console. For any other address, shows that it does
- * not exist.
+ * Redirects an incomplete address, such as `/console/runs`, to the console. For any other address, shows a page stating
+ * that there is no such page.
  */
 const elsewhere: Show<ConsoleDependencies> = (c, _, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)

@@ -6,9 +6,9 @@ import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
-/** The interval at which the tables are polled for writes by other processes while a page is open. */
+/** While a page is open, the tables are polled at this interval for changes that other processes wrote. */
 const lookEveryMs = 1000
-/** The number of runs to compare. Fewer runs than this usually change within one interval. */
+/** The number of runs that each poll compares. Usually, fewer runs change within one interval. */
 const maxRunsScanned = 20
 
 /** A listener that receives the party and the topics that changed. */
@@ -17,15 +17,17 @@ export type Changed = (partyId: string, topics: readonly string[]) => void
 interface Seen {
   runs: ReadonlyMap<string, string>
   offsetMs: number
-  /** The world, the sandbox's settings, and how often each fault rule matched and hit. */
+  /**
+   * A text that changes with the world, the sandbox's settings, and the number of matches and hits of each fault rule.
+   */
   settings: string
 }
 
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
 
 /**
- * A watcher for changes to the data of some parties. It sees changes by this process immediately. For changes by other
- * processes on the same database, it polls the tables once a second.
+ * A watcher for changes to the data of some parties. It notices changes by this process immediately. To find changes by
+ * other processes, it polls the database once a second.
  */
 export class Changes {
   readonly #dependencies: ChangesDependencies
@@ -42,7 +44,7 @@ export class Changes {
     this.#changed = changed
   }
 
-  /** Starts watching a party. Call this for each new watcher. */
+  /** Starts watching a party's data. Call this for each page that opens. */
   async begin(partyId: string): Promise<void> {
     const { runLog, waits } = this.#dependencies
     this.#unsubscribe ??= runLog.follow((stored) => {
@@ -58,7 +60,7 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
-    // Without this baseline, changes within the first second would be missed.
+    // Later polls compare with this state. Without it, changes in the first second would be missed.
     if (!this.#seen.has(partyId)) this.#seen.set(partyId, await seenNow(this.#dependencies, partyId))
     this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
   }
@@ -109,7 +111,7 @@ async function seenNow(
     const { rows } = await listRuns(tx, { partyId }, { limit: maxRunsScanned, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
-    // This transaction has just read the clock, which also has the number of fault rules.
+    // This transaction has just read the clock's row, which also contains the number of fault rules.
     const faults = store.clock.sandbox.faultRules === 0 ? [] : await allFaults(tx)
     const settings = [
       epoch,

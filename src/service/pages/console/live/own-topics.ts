@@ -5,8 +5,8 @@ import type { ConsoleDependencies } from '../serve-page.ts'
 const maxTopics = 5
 
 /**
- * Returns the requested topics without duplicates; undefined if there are none or too many, or if the party has no such
- * topic.
+ * Returns the requested topics without duplicates. Returns undefined if there are none, if there are too many, or if
+ * one of them does not exist for this party.
  */
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,

@@ -13,7 +13,7 @@ const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-
 /** Mounts the stream that notifies console pages of changes and sends them the new content. */
 export function mountLive(app: Hono, pages: ConsoleDependencies, render: Draw): Announcements {
   const streams = new Streams(pages, render)
-  // An EventSource does not reconnect after a 401; the page then asks the person to sign in.
+  // After a 401, an EventSource does not reconnect, and the page asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
   pageRoutes(app, pages, orFailure)('GET /console/stream', open, { signedOut })

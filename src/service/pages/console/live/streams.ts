@@ -3,58 +3,64 @@ import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
-/** Limits on the open streams of one party and of this process. Normal use stays far below them. */
+/** The most open streams for one party and for this process. Normal use stays far below these limits. */
 const maxPerParty = 200
 const maxStreams = 2000
 /**
- * The interval of heartbeats. Proxies close connections that are silent for longer. Each heartbeat also detects that a
- * viewer has signed out.
+ * The interval between heartbeats. They keep proxies from closing an idle connection. Before each heartbeat, the
+ * session is checked, so that the stream ends after the viewer signs out.
  */
 const heartbeatMs = 15_000
 /** The time a browser waits before it reconnects, in milliseconds. */
 const retryMs = 1000
 /**
- * The shortest interval between updates of a page is `minPaceMs`, or `paceOfWatcherMs` for each watcher if that is
+ * The shortest interval between updates is `minPaceMs`, or `paceOfWatcherMs` times the number of open pages if that is
  * longer. This limits the total cost of updates.
  */
 const minPaceMs = 500
 const paceOfWatcherMs = 15
-/** The time for each watcher. Over the total time, pages spread their requests for changed content. */
+/** The time per open page. The pages spread their requests for changed content over the sum of these times. */
 const askingOfWatcherMs = 40
-/** The most bytes queued for a browser that reads slowly. */
+/** The most bytes to queue for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024
-/** Changes within this time are sent together. */
+/** Changes within this many milliseconds are sent in one message. */
 const gatherMs = 30
 
 interface Stream {
   viewer: Viewer
   topics: ReadonlySet<string>
-  /** Sends the bytes; false if the queue has no room for them. */
+  /** Queues the bytes for the browser. Returns false if the queue has no room for them. */
   send(bytes: Uint8Array): boolean
   close(): void
   /** The topics that changed since the last message. */
   due: Set<string>
 }
 
-/** The time of the last message to the pages. */
+/** The last time that a page was notified of changes or connected to the stream. */
 export interface Announcements {
   /**
-   * Content read before this time may lack a change that a page was notified of, or that happened while it was
-   * disconnected.
+   * Content read before this time may be out of date. It may lack a change that pages have been notified of, or a
+   * change that happened while a page was disconnected.
    */
   readonly announcedMs: number
 }
 
-/** The viewer of a page. A part shows only the data and forms that this user and this session may see. */
+/** The viewer of a page. The user and the session determine which data and forms a part shows. */
 export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
-/** A part of a page, with its address. If the part differs for each session, only its `version` is sent. */
+/**
+ * A redrawn part of a page, with its address. If the part differs for each session, it has only a `version` instead of
+ * the HTML.
+ */
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
-/** A function that draws the parts that the viewers of a topic share. Pages request other parts themselves. */
+/**
+ * A function that draws the parts of a topic that are the same on all pages of a viewer. Pages request other parts
+ * themselves.
+ */
 export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 
-/** A page that subscribes to topics, with a check that its session is still valid. */
+/** An open page that subscribes to topics. `isActive` returns whether its session is still valid. */
 export interface Watcher {
   viewer: Viewer
   topics: readonly string[]
@@ -68,9 +74,9 @@ const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
 const beatBytes = encoder.encode(': still here\n\n')
 
 /**
- * The streams of the open console pages, one for each page. A message reports a changed topic and carries the new
- * content. The content is rendered and encoded once for all pages of a user, so each extra page costs only a write.
- * Pages request everything else themselves.
+ * The streams of the open console pages, one for each page. A message names a changed topic and contains the new
+ * content. The content is rendered and encoded once for all pages of a user, so another page costs only a write. Pages
+ * request all other content themselves.
  */
 export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
@@ -104,7 +110,10 @@ export class Streams implements Announcements {
     return Math.max(minPaceMs, this.#streams.size * paceOfWatcherMs)
   }
 
-  /** Opens a body of server-sent events (HTML Living Standard, 9.2); undefined if there are too many watchers. */
+  /**
+   * Opens the body of a response with server-sent events (HTML Living Standard, 9.2); undefined if too many pages are
+   * open.
+   */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
     const streamCount = this.#ofParty.get(partyId) ?? 0
@@ -153,7 +162,8 @@ export class Streams implements Announcements {
     const sendHeartbeats = async () => {
       const isThere = await isActive().catch(() => true)
       if (!this.#streams.has(stream)) return
-      // If the browser has stopped reading, the stream is closed. The browser reconnects when it resumes.
+      // Closes the stream if the session has ended or the browser has stopped reading. A browser that resumes then
+      // reconnects.
       if (!isThere || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
@@ -162,7 +172,7 @@ export class Streams implements Announcements {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     gone.addEventListener('abort', () => stream.close())
-    // The browser may have disconnected, or the service begun to stop, while the stream started.
+    // While the stream started, the browser may have disconnected or the service may have begun to stop.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
@@ -224,8 +234,8 @@ export class Streams implements Announcements {
     const [whole, short] = [message(rendered), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
-      // A browser that reads slowly gets only the notice that something changed. If its queue has no room even for
-      // that, it must reconnect.
+      // If the queue of a slow browser has no room for the content, it gets only a notice of the change. If there is no
+      // room for the notice either, the stream is closed and the browser reconnects.
       if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }

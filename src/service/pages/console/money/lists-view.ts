@@ -51,19 +51,19 @@ export interface RequestAttributes extends PaymentAttributes {
   requesterName: string | null
 }
 
-/** The owner of the lists. */
+/** The party whose lists are shown, with the names that the lists need. */
 export interface Whose {
   partyId: string
   /** The descriptions or payees of the party's own payments. */
   payments: ReadonlyMap<string, string | null>
-  /** The names of the party's own agents, whose runs are visible to it. */
+  /** The names of the party's own agents. The party can see only the runs of these agents. */
   agents: ReadonlyMap<string, string>
 }
 
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Renders the name of the agent that caused a record, with a link to the run. */
+/** Renders the name of the agent that created a record, with a link to the agent's run. */
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
@@ -78,7 +78,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}${older === null ? '' : html`<p><a href="${older}">Older ${heading.toLowerCase()}</a></p>`}</section>`
 }
 
-/** Renders cards as tiles without their numbers. A card's number is only on a separate page, which shows it once. */
+/** Renders cards as tiles without their numbers. Only a separate page shows a card's number, and only once. */
 export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: Whose): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
@@ -120,7 +120,7 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
   cell: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
-/** Formats an amount in cents. Zero is the usual value, so it is shown as a dash. */
+/** Formats an amount in cents. Zero is shown as a dash, because most amounts are zero. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Cause>(
@@ -134,7 +134,7 @@ const agentColumn = <Attributes extends Cause>(
 interface List<Attributes> {
   id: ListName
   heading: string
-  /** The caption for screen readers, if the heading is not enough. */
+  /** The caption for screen readers; the heading by default. */
   caption?: string
   /** The text shown if there are no rows. */
   none: string
@@ -236,8 +236,8 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Wh
 }
 
 /**
- * Renders other parties' requests for this party's money. The table has no agent column, because the agents and their
- * runs belong to the other parties.
+ * Renders the payment requests that this party received. The table has no agent column, because the agents and their
+ * runs belong to the requesting parties.
  */
 export function askedSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``

@@ -6,14 +6,14 @@ import { evenTimeScale } from '../../../../display/scales.ts'
 import { table } from '../../../../display/table.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 
-/** A ledger entry in one of a wallet's two accounts. */
+/** A ledger entry in one of a wallet's two accounts, available or held. */
 export interface WalletEntry {
   account: string
   amountCents: number
   createdAtMs: number
 }
 
-/** A wallet's balance from `atMs` until the next step, in cents. */
+/** A wallet's balances in cents, from `atMs` until the next step. */
 export interface Step {
   atMs: number
   availableCents: number
@@ -21,10 +21,11 @@ export interface Step {
 }
 
 /**
- * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balance,
- * because older entries than the given ones may exist. Entries with the same time form one step.
+ * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balances,
+ * because `entries` may lack older entries. Entries with the same time form one step.
  * @param entries Newest first.
- * @param maxPoints The most steps to return. If there are more, only every nth step is kept, including the newest.
+ * @param maxPoints The most steps to return. If there are more, only every nth step is returned, counted back from the
+ * newest.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
@@ -50,11 +51,11 @@ interface Plotted {
   id: string
   name: string
   steps: readonly Step[]
-  /** Whether there are older entries than `steps` covers. */
+  /** Whether there are older entries that `steps` does not cover. */
   isCut: boolean
 }
 
-/** Plots a wallet's available and total balance; the gap between the two is the held amount. */
+/** Plots a wallet's available balance and its total balance. The gap between the two lines is the held amount. */
 export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number): Html {
   const [first, last] = [steps[0], steps.at(-1)]
   if (first === undefined || last === undefined)
@@ -64,7 +65,7 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
   return plot({ id, title: `${name} over time: ${now}`, points: steps, lines: [total, available], x })
 }
 
-/** Renders the same data as a table, for people who cannot see the plot. */
+/** Renders the plot's data as a table for people who cannot see the plot. */
 export function balanceTable(steps: readonly Step[]): Html {
   const timeElement = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])

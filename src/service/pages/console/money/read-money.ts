@@ -26,7 +26,7 @@ export interface Resource<Attributes> {
   relationships: Record<string, { data: { id: string } | null } | undefined>
 }
 
-/** A page of a list of the API. It is empty if the user may not read the list. */
+/** One page of a list that the API returns. It is empty if the user may not read the list. */
 export interface ResourceList<Attributes> {
   rows: readonly Resource<Attributes>[]
   next: string | null
@@ -36,15 +36,15 @@ export interface WalletSummary extends Pick<WalletRow, 'id' | 'displayName' | 's
   availableCents: number
   heldCents: number
   steps: readonly Step[]
-  /** Whether there are more entries than the plot covers. */
+  /** Whether there are older entries that the plot does not cover. */
   isCut: boolean
 }
 
 export interface WalletOverview {
   wallets: WalletSummary[]
-  /** Whether there are more wallets. */
+  /** Whether the party has more wallets than `wallets` contains. */
   hasMore: boolean
-  /** Due effects that failed and wait for their next try. */
+  /** The due effects that failed and will be tried again. */
   failed: readonly FailedEffectRow[]
 }
 
@@ -53,9 +53,9 @@ export interface WalletDetails extends WalletSummary {
   next: string | null
 }
 
-/** The limit of entries in one plot. */
+/** The most ledger entries in one plot. */
 export const maxPlotted = 1000
-/** The limit of entries in all plots of the overview page together. */
+/** The most ledger entries in all plots of the overview page together. */
 const maxOverviewEntries = 2000
 const maxWallets = 20
 const maxWaiting = 20
@@ -78,8 +78,8 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
-     * Returns the names of the agents that belong to the party. Other parties' agents are left out, because their calls
-     * appear in the runs of their own party.
+     * Returns the names of those agents that belong to the party, by id. Agents of other parties are left out, because
+     * their runs belong to those parties.
      */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
@@ -104,7 +104,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         }))
         return { ...walletSummary(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    /** Returns the descriptions or payees of the party's own payments, by id. */
+    /** Returns the descriptions or payees of those payments that belong to the party, by id. */
     paymentNames: async ({ partyId }: UserRow, payments: readonly { id: string }[]) => {
       const ids = payments.map(({ id }) => id)
       const named = await store.read((tx) => sourcesOf(tx, partyId, ids))
@@ -124,7 +124,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
-/** Returns the records that moved money. Each has a name: the merchant, the description or the payee. */
+/** Returns the card transactions and payments with these ids. Each gets a name: its merchant, description or payee. */
 async function sourcesOf(tx: Transaction, partyId: string, ids: readonly string[]) {
   const purchases = await cardTransactionsById(tx, partyId, ids)
   const payments = await paymentsById(tx, partyId, ids)
@@ -145,7 +145,7 @@ interface ListInput {
   query?: Record<string, string>
 }
 
-/** Returns a page of a list, as the API returns it to the user. */
+/** Reads one page of a list through the API as the user. */
 async function readList<Attributes>(
   dependencies: ConsoleDependencies,
   user: UserRow,
@@ -154,7 +154,7 @@ async function readList<Attributes>(
 ): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(dependencies, user, key, { params, query })
-  // With an invalid or outdated cursor, the list starts over.
+  // If the cursor is invalid or out of date, the first page is read instead.
   if (status === 400 && cursor !== undefined) return readList(dependencies, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })

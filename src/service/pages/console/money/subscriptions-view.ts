@@ -25,7 +25,7 @@ export interface SubscriptionSeen {
   payments: readonly Resource<SubscriptionPaymentAttributes>[]
 }
 
-/** Renders subscriptions with their calendars: paid, missed and due payments by date. */
+/** Renders each subscription with a calendar of its paid, missed and due payments. */
 export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[], hasMore: boolean): Html {
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${

@@ -51,7 +51,9 @@ export interface MoneyShown extends WalletOverview {
   nowMs: number
   hasMoreSubscriptions: boolean
   owner: Whose
-  /** The URL of the lists at their current pages. */
+  /**
+   * The address of the live part with the lists, including the cursor of the list that does not show its first page.
+   */
   lists: string
   cards: ResourceList<CardAttributes>
   purchases: ResourceList<PurchaseAttributes>
@@ -62,7 +64,7 @@ export interface MoneyShown extends WalletOverview {
   subscriptions: readonly SubscriptionSeen[]
 }
 
-/** Renders all of a party's money and the decisions that wait for a person. */
+/** Renders the money page: the pending decisions, and the party's wallets and lists. */
 export function moneyMain(state: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
 ${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
@@ -115,10 +117,7 @@ ${transfersSection(transfers, owner)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
-/**
- * Renders the pending decisions. Their forms are sent to the decision pages, which check again whether the user may
- * decide.
- */
+/** Renders the pending decisions. Their forms go to the decision pages, which check whether the user may decide. */
 export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">
@@ -139,7 +138,7 @@ ${approvals.map(
 )}</ul><p><a href="/decisions">See pending decisions</a></p></section>`
 }
 
-/** Renders a wallet with its movements. */
+/** Renders the page of a wallet. */
 export function walletMain(content: Html, name: string, source: string): Html {
   return html`<p class="aside"><a href="/console/money">Money</a></p>
 <h1><bdi>${name}</bdi></h1>

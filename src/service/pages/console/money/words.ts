@@ -1,6 +1,6 @@
 import { foreignName } from '../../../../core/foreign-text.ts'
 
-/** Returns an API status in readable form: `marked_paid` becomes `marked paid`. */
+/** Returns the text to show for a status of the API, such as `marked paid` for `marked_paid`. */
 export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
 
 /** Returns the tone of a status, which selects its color. */
@@ -19,7 +19,7 @@ export const walletName = (name: string | null) => foreignName(name ?? '', 'A wa
 /** The lists that have more than one page. */
 export type ListName = 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests' | 'asked'
 
-/** The one list that is shown from a cursor. All other lists are shown from their start. */
+/** The list that continues at a cursor. All other lists show their first page. */
 export interface ListPage {
   list?: string
   cursor?: string

@@ -26,7 +26,7 @@ import { isId } from '../../frame/ids.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { withoutCards } from '../without-cards.ts'
 
-/** The cursors at which the searches of a record's page continue. */
+/** The cursors at which the lists on a record's page continue; null for the first page. */
 export interface RecordPage {
   calls: string | null
   money: string | null
@@ -39,16 +39,16 @@ export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
   detail: string
 }
 
-/** The entries that a search found, and the cursor at which it continues. */
+/** The entries that a search found, and the cursor at which the search continues. */
 export type EntriesFound = PageOf<EntryFound>
 
-/** A record of the user's party, with everything that is known about it. */
+/** A record of the user's party, with everything that the console knows about it. */
 export interface RecordSeen {
   id: string
   partyId: string
-  /** The kind of record, such as `card`; null if the API cannot read one. */
+  /** The noun for records of this kind, such as `card`; null if the API cannot read a single record of this kind. */
   noun: string | null
-  /** The state that the API now returns to the user, with secrets masked; null if the API cannot read the record. */
+  /** The record as the API returns it to the user now, with secrets masked; null if the API cannot read it. */
   now: string | null
   /** The address that a payment was sent to; null for other records. */
   payee: string | null
@@ -64,12 +64,12 @@ const rowsAtOnce = 20
 const maxRelated = 20
 
 /**
- * The id prefixes of owners, such as parties and wallets. Their activity names all records that they own, so tracing
- * money through an owner would find unrelated postings.
+ * The id prefixes of records that own other records, such as parties and wallets. An owner's activity names all records
+ * that it owns, so postings found through an owner would be unrelated.
  */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
-/** Creates the functions that read the data of the record pages. They read only the data of the user's party. */
+/** Creates the functions that read the data of the record pages. They read only data of the user's party. */
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
@@ -100,7 +100,9 @@ export function createRecordReads(pages: ConsoleDependencies) {
 
 export type RecordReads = ReturnType<typeof createRecordReads>
 
-/** Returns the record as the API shows it to the user now, with secrets masked. */
+/**
+ * Returns the record as the API returns it to the user now, with secrets masked; undefined if the API cannot read it.
+ */
 async function currentState(pages: ConsoleDependencies, user: UserRow, id: string) {
   for (const { key, operation, param } of readersOf(`${id.slice(0, 3)}_`)) {
     const { status, body } = await readAsUser(pages, user, key, {
@@ -118,8 +120,8 @@ async function currentState(pages: ConsoleDependencies, user: UserRow, id: strin
 }
 
 /**
- * Returns the operations that read records with this id prefix. Operations that take the record's id come first. After
- * them come those that return the caller's own record or a list, of which only the first page is searched.
+ * Returns the operations that read records whose ids have this prefix. Operations that take the record's id come first.
+ * Operations that return the caller's own record or a list come last; only the first page of a list is searched.
  */
 function readersOf(prefix: string): { key: OperationKey; operation: OperationDefinition; param: string | null }[] {
   const readers = Object.entries<OperationDefinition>(catalogue).flatMap(([key, operation]) => {
@@ -185,7 +187,8 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
 }
 
 /**
- * Returns the encoded creation time in an id. Entries and postings of the record are newer, so their ids sort after it.
+ * Returns the encoded creation time in a record's id. Entries and postings for the record are created later, so their
+ * ids sort after this time.
  */
 const createdAt = (id: string) => id.slice(4, 16)
 

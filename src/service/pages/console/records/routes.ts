@@ -25,7 +25,7 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
   on('/console/search', search)
 }
 
-/** Redirects to the run, entry or record with the id. Any other text is searched for in requests and responses. */
+/** Redirects to the run, entry or record with the given id. For any other text, redirects to the text search. */
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
   const place = await reads.placeOf(partyId, sought)

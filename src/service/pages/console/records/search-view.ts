@@ -8,12 +8,12 @@ import type { EntriesFound, EntryFound } from './read-record.ts'
 import { entriesTable } from './view.ts'
 
 interface SearchShown {
-  /** The text searched for; empty before a search. */
+  /** The text to search for; empty before the first search. */
   text: string
   found: EntriesFound
 }
 
-/** Renders the page that searches the texts of requests and responses. */
+/** Renders the page for searching the texts of requests and responses. */
 export function searchMain({ text, found }: SearchShown): Html {
   const { rows, lastId } = found
   const onward = lastId === null ? null : addressOf('/console/search', { text, before: lastId })

@@ -16,7 +16,7 @@ import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-re
 
 const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
 
-/** The kinds of records that no operation of the API reads one by one. */
+/** The nouns, by id prefix, for kinds of records that no API operation reads individually. */
 const nouns: Readonly<Record<string, string>> = {
   act: 'activity',
   pst: 'posting',
@@ -34,7 +34,7 @@ const nouns: Readonly<Record<string, string>> = {
 type LedgerEntry = RecordSeen['money']['rows'][number]
 type Act = RecordSeen['activity'][number]
 
-/** Renders a record: its state, and what happened to it. */
+/** Renders a record with its state and its history. */
 export function recordMain(shown: RecordSeen, page: RecordPage): Html {
   const { id, now, related } = shown
   const noun = shown.noun ?? nouns[id.slice(0, 3)] ?? 'record'
@@ -58,7 +58,7 @@ function attributesIn(now: string | null): Attributes {
   try {
     return (JSON.parse(now ?? '{}') as { data?: { attributes?: Attributes } }).data?.attributes ?? {}
   } catch {
-    // A long response is cut off, so it is not valid JSON.
+    // A long response was cut off, so it is not valid JSON.
     return {}
   }
 }
@@ -72,7 +72,7 @@ const amounts = [
   ['refunded', 'Refunded'],
 ] as const
 
-/** Renders a record's name, status, amounts and decline reason, if it has them. */
+/** Renders those of a record's name, status, amounts and decline reason that it has. */
 function figures(attributes: Attributes, payee: string | null): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
   const called = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
@@ -105,7 +105,7 @@ function figures(attributes: Attributes, payee: string | null): Html {
 
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
-/** Renders a link to another page about the record, if its kind has one. */
+/** Renders a link to the page made for this kind of record, if there is one. */
 function specialPageLink(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
@@ -119,7 +119,7 @@ function section(id: string, heading: string, content: Html): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>`
 }
 
-/** Renders the rows of a search, or a sentence if there are none, with a link that continues the search. */
+/** Renders the rows that a search found, or a sentence if it found none, and a link that continues the search. */
 function found(
   rows: readonly unknown[],
   content: () => Html,
@@ -181,7 +181,7 @@ function deedWithDecline(entry: EntryFound): string {
   return `${deedOf(entry)}${declined === null ? '' : `: declined, ${declined}`}`
 }
 
-/** Renders a table of entries, which may be from several runs. */
+/** Renders a table of entries, which may belong to different runs. */
 export function entriesTable(caption: string, { rows }: EntriesFound, more: readonly Column<EntryFound>[] = []): Html {
   return table<EntryFound>(
     caption,
@@ -260,8 +260,8 @@ function activityPart({ activity, partyId }: RecordSeen): Html {
 }
 
 /**
- * Renders the page for an id that was not found. The record may belong to another party, be deleted, or never have
- * existed.
+ * Renders the page for an id that was not found. The record may belong to another party, may have been deleted, or may
+ * never have existed.
  */
 export function nothingFoundMain(id: string): Html {
   return html`<h1>Not found</h1>

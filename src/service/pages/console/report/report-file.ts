@@ -8,18 +8,18 @@ import { reportDocument } from './view.ts'
 export const reportFormats = ['html', 'md', 'json'] as const
 export type ReportFormat = (typeof reportFormats)[number]
 
-/** A report and the time it was made. */
+/** A report with the time at which it was made. */
 export interface MadeReport {
   madeAt: string
   report: RunReport
 }
 
-/** The start of a report's data in every format. */
+/** The line with which a report's data begins, in every format. */
 export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
 export const chainBegins = '"chain":['
 export const dataEnds = ']}'
 
-/** Yields a report file in pieces, so that the rows of its chain are never all in memory. */
+/** Yields a report file in pieces, so that not all rows of its chain are in memory at once. */
 export async function* reportFile(
   madeReport: MadeReport,
   format: ReportFormat,
@@ -40,7 +40,7 @@ export async function* reportFile(
   yield `${comma === '' ? '' : '\n'}${dataEnds}\n${after}`
 }
 
-/** Returns the readable text before and after the data. */
+/** Returns the readable text of a report file, before and after its data. */
 export async function partsAround({ report, madeAt }: MadeReport, format: ReportFormat) {
   if (format === 'json') return { before: '', after: '' }
   if (format === 'md') {
@@ -51,7 +51,7 @@ export async function partsAround({ report, madeAt }: MadeReport, format: Report
   return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}` }
 }
 
-/** Returns the data up to its chain, with one figure on each line. */
+/** Returns the start of the data, up to the rows of the chain, with one figure on each line. */
 export function dataHead(madeReport: MadeReport, shownHash: string): string {
   return [
     dataBegins,
@@ -67,10 +67,13 @@ export function dataHead(madeReport: MadeReport, shownHash: string): string {
 
 export const digestOf = ({ madeAt, report }: MadeReport): string => sha256(JSON.stringify({ madeAt, report }))
 
-/** Returns the hash of the readable text, independent of its line endings. */
+/** Returns the hash of the readable text. Different line endings give the same hash. */
 export const shownDigest = (text: string): string => sha256(text.replaceAll('\r', '').trimEnd())
 
-/** Returns a short hash of each figure by its path, so that a changed figure can be named. */
+/**
+ * Returns a short hash of each figure, by the figure's path. With these hashes, `verify` can name a figure that was
+ * changed.
+ */
 export function figuresOf({ madeAt, report }: MadeReport): Record<string, string> {
   const figures: Record<string, string> = {}
   const visit = (path: string, value: unknown) => {
@@ -87,7 +90,7 @@ function cellsOf(row: ActivityRow) {
 }
 
 /**
- * Returns JSON with escapes for the characters that change the text direction, end an element or have a meaning in
+ * Returns JSON with escapes for all characters that could change the text direction, end an HTML element or act as
  * Markdown.
  */
 export function escapedJson(value: unknown, indent?: number): string {

@@ -30,7 +30,7 @@ export async function reportFor(
 
 interface How {
   environment: Environment
-  /** Selects the limits on how much of the run the report covers. */
+  /** The purpose of the report, which determines how much of the run it covers at most. */
   of: keyof typeof bounds
 }
 
@@ -42,12 +42,12 @@ export async function makeReport(store: Reads, run: RunRow, { environment, of }:
   return { madeAt: timestamp(nowMs), report }
 }
 
-/** Returns a report as a file; the rows of its chain are read as they are needed. */
+/** Returns the pieces of a report file. The rows of the chain are read only when they are needed. */
 export function fileOf(store: Reads, madeReport: MadeReport, format: ReportFormat): AsyncGenerator<string> {
   return reportFile(madeReport, format, chainRows(store, madeReport))
 }
 
-/** Wraps reads so that other work can run after each one. */
+/** Wraps the store so that other work can run after each read. */
 function withPauses(store: Reads): Reads {
   return {
     read: async (work) => {

@@ -14,7 +14,7 @@ import {
   shownDigest,
 } from './report-file.ts'
 
-/** The result of verifying a file. */
+/** The result of the verification of a report file. */
 export type Verified =
   | { result: 'no report' }
   | { result: 'broken'; what: string }
@@ -24,15 +24,15 @@ export type Verified =
 class Broken extends Error {}
 
 /**
- * Stops the verification. The text may contain parts of the file, so it is reduced to one line without terminal control
- * characters.
+ * Stops the verification with a message. The message may contain text from the file, so it is reduced to one line
+ * without terminal control characters.
  */
 const failBroken = (what: string): never => {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** Limits in characters, on the text around the data and on the data before its chain. Real reports are far smaller. */
+/** The most characters in the text around the data, and in the data before the chain. Real reports are far smaller. */
 const maxOtherCharacters = 64 * 1024 * 1024
 const maxDataCharacters = 256 * 1024 * 1024
 
@@ -42,7 +42,8 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // We never write JSON nested this deep, or another type where a string belongs, so the file is not ours.
+    // Our reports never contain such deep nesting, or another type where a string belongs. So this file is not one of
+    // them.
     if (error instanceof RangeError || error instanceof TypeError)
       return { result: 'broken', what: 'the data is nested too deeply, or has a part that no report has' }
     throw error
@@ -88,7 +89,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
   return chain.end()
 }
 
-/** A list of lines with a limit on their total characters. */
+/** A list of lines with a limit on their total length in characters. */
 class BoundedLines {
   readonly lines: string[] = []
   #left: number
@@ -135,11 +136,14 @@ function parsedHead(written: readonly string[]): Head {
   }
 }
 
-/** Compares the readable text with its digest. If it differs, the text is generated again to name the changed line. */
+/**
+ * Compares the readable text with its digest. If they differ, generates the original text again to name the first
+ * changed line.
+ */
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    // A report of another version cannot be generated again.
+    // The text of a report from another version cannot be generated.
     const { before, after } = await partsAround(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
@@ -151,7 +155,7 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
 
 const lineExcerpt = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
-/** The check of a report's chain, row by row. Only the last row is kept in memory. */
+/** A checker for a report's chain. It takes one row after the other and keeps only the last one in memory. */
 class Chain {
   last: ActivityRow | undefined
   #count = 0
@@ -195,7 +199,7 @@ class Chain {
   }
 }
 
-/** Returns the row on a line; undefined if the line is not a row that we wrote. */
+/** Parses the row on a line; undefined if no report can contain the line. */
 function rowIn(line: string): ActivityRow | undefined {
   try {
     const text = line.replace(/,$/, '')

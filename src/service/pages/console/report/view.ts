@@ -8,7 +8,7 @@ import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleO
 
 type Show = (text: string) => Html | string
 
-/** Renders the parts of a run's report. @param show Renders a text, which may contain ids of records. */
+/** Renders the sections of a run's report. @param show Renders a text that may contain ids of records. */
 export function reportParts(report: RunReport, madeAt: string, show: Show): Html {
   return html`<article class="report stack">
 <h1><bdi>${titleOf(report)}</bdi></h1>
@@ -35,7 +35,7 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** Renders a cell. Lines may break anywhere in text from outside the service, and in long ids and hashes. */
+/** Renders a cell. In foreign text and in long ids and hashes, lines may break anywhere. */
 function cellText(cell: Cell, show: Show): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${show(cell.foreign)}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${show(cell)}</bdi>` : show(cell)
@@ -54,8 +54,8 @@ export function downloads(runId: string): Html {
 }
 
 /**
- * Returns a report as a self-contained HTML file without a script or links to the service. The caller replaces the
- * `<!-- data -->` comment with the data that `verify` reads.
+ * Returns a report as a self-contained HTML file without scripts and without links to the service. The caller replaces
+ * the `<!-- data -->` comment with the data that `payments-mcp verify` reads.
  */
 export function reportDocument(report: RunReport, madeAt: string): string {
   return standalonePage({

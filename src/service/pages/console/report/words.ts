@@ -3,7 +3,7 @@ import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 
-/** The content of a cell: our own words, or text from outside the service. */
+/** The content of a cell: our own text, or foreign text, which comes from outside the service. */
 export type Cell = string | { foreign: string }
 
 /** A section of a report. It has the same content in every format. */
@@ -15,20 +15,20 @@ export interface Section {
   columns: readonly string[]
   /** A note on how to read the figures. */
   note?: string
-  /** The indexes of the columns with amounts. */
+  /** The indexes of the columns that contain amounts. */
   amounts?: readonly number[]
   rows: readonly (readonly Cell[])[]
 }
 
-/** The length at which texts are cut; the JSON has them in full. */
+/** The most characters of a text that are shown. The JSON contains the whole text. */
 const longest = 200
-/** The number of rows at which a section is cut; the JSON has all of them. */
+/** The most rows of a section that are shown. The JSON contains all rows. */
 const maxRows = 500
 
 const foreignCell = (text: string | null, otherwise = '–'): Cell =>
   text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
 
-/** Returns a time in readable form, in UTC. */
+/** Formats a timestamp for people, in UTC. */
 export const moment = (at: string): string => at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')
 
 export function titleOf({ instanceId }: RunReport): string {
@@ -42,7 +42,7 @@ export function sectionsOf(report: RunReport, madeAt: string): Section[] {
   return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
 }
 
-/** Returns the notes at the top of a report that does not cover everything. */
+/** Returns the notes at the top of a report about the parts of the run that it does not cover. */
 export function missingParts({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
@@ -89,7 +89,7 @@ function run(report: RunReport, madeAt: string): Section {
 const callsOf = ({ calls, refused }: RunReport) =>
   refused === 0 ? `${calls}` : `${calls}, of which ${refused} failed: refused, declined, an error or no response`
 
-/** The service has no rule that says which names belong to the same merchant. */
+/** The service cannot know whether two different names belong to the same merchant. */
 const byLetter = 'Merchant names are compared exactly: a different spelling counts as a different merchant.'
 
 function moneyParts(report: RunReport): Section[] {
@@ -275,7 +275,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
   }
 }
 
-/** Returns the rows to show, and a note on how many more there are. */
+/** Returns the rows to show, and a note that states how many rows are left out. */
 export function readableRows({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
   if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
   return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }

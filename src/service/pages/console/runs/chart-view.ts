@@ -13,8 +13,8 @@ const height = 56
 const [minHeight, gap] = [2, 0.2]
 
 /**
- * Renders calls and dollars over time, each in a row of bars. With the script, a click or drag on the bars filters the
- * runs by time. Without it, the time fields above the list do the same.
+ * Renders one row of bars for calls over time and one for dollars. With the script, a click or drag on the bars filters
+ * the runs by time. Without the script, the person can use the time fields above the list instead.
  */
 export function runsChart(period: RunsOverTime, nowMs: number): Html {
   const { fromMs, bucketMs, count, buckets } = period
@@ -54,7 +54,7 @@ interface Row {
   ends: string
 }
 
-/** Renders one row of bars. In each bar, the failed calls are stacked on top of the others. */
+/** Renders one row of bars. In each bar, the failed calls are on top of the other calls. */
 function row(
   { fromMs, bucketMs, count, buckets }: RunsOverTime,
   { id, name, total, maximum, ends }: Row,

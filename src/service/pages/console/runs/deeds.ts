@@ -5,7 +5,7 @@ import { dollars } from '../../frame/texts.ts'
 import type { EntrySeen } from './read-runs.ts'
 import { stateOf } from './words.ts'
 
-/** Past-tense phrases for tools that move money, each with the preposition before the merchant, payee or payer. */
+/** The past-tense phrase for each tool that moves money, and the preposition for its merchant, payee or payer. */
 const deeds: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
   pay_shop_checkout: ['Paid', 'at'],
   start_shop_checkout: ['Started a checkout of', 'at'],
@@ -29,7 +29,7 @@ const deeds: Readonly<Record<string, readonly [verb: string, preposition: string
 const tookEffect = ['done', 'declined', 'replayed', 'repeated']
 
 /**
- * Describes an entry that took effect, such as `Paid $36.00 at Plain Goods`. For any other entry, returns the tool's
+ * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. If the call had no effect, returns the tool's
  * title.
  */
 export function deedOf({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
@@ -55,7 +55,7 @@ const declineWords = {
   insufficient_funds: 'insufficient funds',
 } as const satisfies Record<ShopDeclineCode, string>
 
-/** Returns why an entry was declined, in words; null if it was not. */
+/** Returns the reason for a decline as text; null if the entry was not declined. */
 export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code'>): string | null {
   if (outcome !== 'declined' || code === null) return null
   return Object.hasOwn(shopDeclines, code) ? declineWords[code as ShopDeclineCode] : code

@@ -8,10 +8,10 @@ import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.
 import { timelineAddress } from './words.ts'
 
 export const runsAtOnce = 50
-/** The most entries added on top of a timeline at once. A link leads to the rest. */
+/** The most entries that are added to the top of a timeline at once. If there are more, a link leads to them. */
 const entriesOnTop = 30
 
-/** Draws the newest entries of a run; undefined if the party has no such run. */
+/** Renders the newest entries of a run; undefined if the party has no such run. */
 export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
   const run = await reads.run(scope.partyId, scope.runId)
   if (run === undefined) return undefined
@@ -25,8 +25,8 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
 }
 
 /**
- * Creates the function that redraws the parts of run pages after a change. Pages with a filter request their parts
- * themselves.
+ * Creates the function that redraws the parts of the run pages after a change. A page with a filter requests its parts
+ * itself.
  */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)

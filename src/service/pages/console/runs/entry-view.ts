@@ -12,7 +12,7 @@ import { deedOf } from './deeds.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
-/** The most record ids shown at the top of an entry. The response further down has all of them. */
+/** The most record ids to show at the top of an entry. The response further down contains all of them. */
 const maxRecords = 5
 
 interface EntryShown {
@@ -21,13 +21,13 @@ interface EntryShown {
   nowMs: number
   /** The shop of the entry's order. */
   shopId: string | null
-  /** Whether to show what a model saw. */
+  /** Whether the entry is a tool call. If so, the page also shows the result that the model saw. */
   isToolCall: boolean
   /** The tool result that the host received; undefined if it is unknown. */
   toolResult: ReturnType<ToolResultOf>
 }
 
-/** Renders the page of an entry. */
+/** Renders the content of an entry's page. */
 export function entryMain(state: EntryShown): Html {
   const { run, operation, kind, older, newer } = state.entry
   const at = `/console/runs/${run.id}`
@@ -95,7 +95,7 @@ function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): 
   return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${errorKind === undefined ? '' : html`<p>${errorKind.next}</p>`}</section>`
 }
 
-/** Renders the error detail of the response. */
+/** Renders the `detail` of the error in the response. */
 function detailIn(answer = ''): Html {
   const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
   return text === undefined ? html`` : html`<p><bdi>${withLinkedIds(sentence(JSON.parse(text) as string))}</bdi></p>`
@@ -110,7 +110,10 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
   return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: this is the recorded answer of ${first}.</p>`
 }
 
-/** Renders the reads that the MCP server made for a tool call, or the link from such a read to its call. */
+/**
+ * Renders the reads that the MCP server made for this tool call. If this entry is such a read, renders a link to its
+ * tool call instead.
+ */
 function readsPart({ run, reads, madeFor }: EntryOpened, nowMs: number): Html {
   const address = (id: string) => `/console/runs/${run.id}/entries/${id}`
   if (madeFor !== null)
@@ -158,7 +161,10 @@ function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<strin
   )}`
 }
 
-/** Renders the wallet and account of a posting. Another party's wallet has no page here, so it gets no link. */
+/**
+ * Renders the wallet and account of a ledger entry. The console has no page for another party's wallet, so it gets no
+ * link.
+ */
 function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
   const name = wallets.get(walletId)
   if (name === undefined) return html`Another party's wallet, ${accountText(account)}`

@@ -11,7 +11,7 @@ export interface FiltersShown {
   choices: Choices
   tools: readonly string[]
   filter: EntryFilter
-  /** The problems with the requested times. */
+  /** The messages about invalid times in the filter. */
   problems: TimeProblems
   isOldestFirst?: boolean
 }
@@ -40,7 +40,7 @@ ${isNarrowed ? html`<a href="${address}">Clear filters</a>` : ''}
 </details>`
 }
 
-/** Renders the fields for both ends of a time range. */
+/** Renders the two fields for the start and end of a time range. */
 export function timeFields({ fromMs, untilMs }: TimeRange['range'], problems: TimeProblems): Html {
   return html`<div class="line">${timeField({ name: 'from', label: 'From (UTC)', ms: fromMs, problem: problems.from })}
 ${timeField({ name: 'until', label: 'Until (UTC)', ms: untilMs, problem: problems.until })}</div>`

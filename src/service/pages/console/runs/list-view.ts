@@ -23,21 +23,21 @@ export interface RunsFilter {
 
 interface RunsShown {
   runs: readonly RunListed[]
-  /** The totals over time; undefined before the first entry. */
+  /** The totals over time; undefined if there are no entries yet. */
   overTime: RunsOverTime | undefined
   choices: Choices
   filter: RunsFilter
-  /** The problems with the requested times. */
+  /** The messages about invalid times in the filter. */
   problems: TimeProblems
   /** The address of the live part. */
   source: string
-  /** The address of the older runs; null if there are none. */
+  /** The address of the page with older runs; null if there are none. */
   older: string | null
   nowMs: number
   sandbox: boolean
 }
 
-/** Returns whether the list has any filter. */
+/** Returns whether the list is filtered. */
 const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) => value !== undefined)
 
 /** Renders the list of runs with its filters. */

@@ -2,12 +2,14 @@ import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
-/** The most cached results. Usually, fewer combinations of run and filter are watched at the same time. */
+/**
+ * The most results to keep in the cache. Usually, people watch fewer combinations of run and filter at the same time.
+ */
 const maxKept = 500
 
 /**
- * The newest entries of runs, rendered once for all viewers. After a change, the first request renders them; later
- * requests get the same result.
+ * A cache of the newest entries of runs. After a change, the first request renders them, and later requests get the
+ * same result.
  */
 export class NewestEntries {
   readonly #announcements: Announcements

@@ -26,12 +26,12 @@ export interface RunSeen extends RunRow {
   agentName: string | null
 }
 
-/** A run in a list, with its newest failed call, if that is still kept. */
+/** A run in a list, with its newest failed call; undefined if there is none or its entry was deleted. */
 export interface RunListed extends RunSeen {
   problem: EntrySeen | undefined
 }
 
-/** The totals of runs over time. The first bucket begins at `fromMs`. Buckets without entries are left out. */
+/** The totals of runs over time, as `count` time buckets from `fromMs` on. `buckets` omits those without entries. */
 export interface RunsOverTime {
   fromMs: number
   bucketMs: number
@@ -45,12 +45,12 @@ export interface EntrySeen extends ListedEntry {
 
 /** An entry in a timeline. */
 export interface EntryInTimeline extends EntrySeen {
-  /** The ids of the reads for this tool call. They are shown within its row. */
+  /** The ids of the reads that the MCP server made for this tool call. The row of the call shows them. */
   reads: readonly string[]
 }
 
 interface TimelinePage extends PageOf<EntryInTimeline> {
-  /** Whether the page has the requested number of entries, including the reads within tool calls. */
+  /** Whether as many entries were read as requested, including the reads that `rows` leaves out. */
   isFull: boolean
 }
 
@@ -58,14 +58,14 @@ interface TimelinePage extends PageOf<EntryInTimeline> {
 export interface EntryOpened extends EntrySeen {
   /** The reads that the MCP server made for this tool call. */
   reads: readonly ListedEntry[]
-  /** The id of the tool call that this read was made for; null if there is none. */
+  /** The id of the tool call for which the MCP server made this read; null if this entry is not such a read. */
   madeFor: string | null
   detail: RunDetail
   run: RunSeen
   /** The ids of the neighboring entries in the timeline. */
   older: string | null
   newer: string | null
-  /** The earlier entry whose answer this entry repeated. */
+  /** The earlier entry whose answer this call returned again; null if there is none. */
   repeated: { runId: string; id: string } | null
   /** The names of the wallets in the entry's postings, by wallet id. */
   wallets: ReadonlyMap<string, string>
@@ -114,11 +114,13 @@ export function createRunReads({ store }: { store: Store }) {
 
 export type RunReads = ReturnType<typeof createRunReads>
 
-/** Returns whether a filter leaves out entries of the run. If so, each remaining entry has its own row. */
+/**
+ * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read within a tool call.
+ */
 const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
 
-/** Returns all entries that belong to the same tool calls as these entries. */
+/** Returns all entries that belong to the tool calls of these rows. */
 function ofToolCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
   const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
   return entriesOfToolCalls(tx, scope, [...new Set(names)])
@@ -136,7 +138,7 @@ async function withProblems(tx: Transaction, partyId: string, rows: readonly Run
 }
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** The possible lengths of a chart's buckets, in milliseconds. */
+/** The possible lengths of a time bucket in the chart, in milliseconds. */
 const bucketLengths = [1, 2, 5, 10, 15, 30]
   .map((count) => count * minuteMs)
   .concat([1, 2, 4, 6, 12].map((count) => count * hourMs))

@@ -25,7 +25,7 @@ interface RunPages extends ConsoleDependencies {
   newest: NewestEntries
 }
 
-/** Returns the names of the environment's tools, sorted. */
+/** Returns the sorted names of the tools that exist in the environment. */
 const toolsIn = (environment: Environment) =>
   Object.values<OperationDefinition>(catalogue)
     .flatMap(({ name, environments }) => (environments.includes(environment) ? [name] : []))
@@ -110,7 +110,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return framed(c, { title: runName(run.instanceId), main, status })
 }
 
-/** Returns the newest entries for the script to add on top. The script skips those that the page already has. */
+/** Returns the newest entries, which the script adds at the top. It skips entries that the page already shows. */
 async function showNewest(
   c: Context,
   pages: RunPages,
@@ -148,7 +148,7 @@ function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
   return { filter: { operation: queryValue(c, 'tool'), outcome, agentId: queryValue(c, 'agent'), ...range }, problems }
 }
 
-/** Returns a part of a page, which the script inserts. */
+/** Returns a part of a page for the script to insert. */
 function fragment(c: Context, part: Html) {
   return c.html(part, 200, consoleHeaders)
 }

@@ -5,10 +5,16 @@ import type { EntrySeen } from './read-runs.ts'
 type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** The smallest jump of the clock to show. A busy database delays the writing of entries by less than this. */
+/**
+ * The smallest clock jump to show. Smaller differences may only mean that a busy database delayed the recording of an
+ * entry.
+ */
 const jumpMs = 5 * minuteMs
 
-/** Returns the text between two entries of a timeline, for a new day or a moved clock. */
+/**
+ * Returns the text to show between an entry and the next: the new day, or how far the clock was moved; null if there is
+ * neither.
+ */
 export function separatorText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]
   if (entry === undefined || next === undefined) return null
@@ -22,8 +28,8 @@ export function separatorText(entries: readonly Moment[], at: number): string | 
 }
 
 /**
- * Returns how much more time passed on the sandbox's clock than in reality since the last entry that a caller caused.
- * Entries of timed effects are skipped, because each has the time at which its effect was due.
+ * Returns how far the sandbox's clock was moved between this entry and the last one before it that a caller caused.
+ * Timed effects are skipped, because the time of their entries is when the effect was due.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

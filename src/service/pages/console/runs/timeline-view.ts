@@ -13,11 +13,13 @@ import { clockText, kindWords, runName, stateOf, timelineAddress } from './words
 
 interface TimelineShown extends FiltersShown {
   entries: readonly EntryInTimeline[]
-  /** The address of the next entries; null if there are none. */
+  /** The address of the page after this one; null if this is the last page. */
   onward: string | null
-  /** The address for newer entries; null if this page does not start with the newest entry. */
+  /**
+   * The address from which the script requests newer entries; null if this page does not start with the newest entry.
+   */
   newer: string | null
-  /** The address of the first page in this order; null if this is the first page. */
+  /** The address of the first page in this order; null if this page is the first. */
   first: string | null
   nowMs: number
 }
@@ -65,7 +67,7 @@ export function timelinePart(
   return html`<div data-entries>${entriesOf(state)}</div>${onwardLink(state)}`
 }
 
-/** Renders a link to the new entries that the script did not add because they are too many. */
+/** Renders a link to the new entries that the script did not add because there are too many. */
 export function gapPart(address: string, lastId: string): Html {
   return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">Show the entries in between</a></p>`
 }
@@ -83,7 +85,7 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
 
 /**
  * Renders the row of an entry.
- * @param shown.between The separator text below this entry, which is part of the entry's row.
+ * @param shown.between The separator text, which is at the bottom of the entry's row.
  */
 function entryRow(
   runId: string,

@@ -12,8 +12,8 @@ export interface TimeRange {
 }
 
 /**
- * Parses the time range of a filter. Each end is a whole second of the sandbox's clock; all entries of the last second
- * are included. An invalid time is reported as a problem, and does not filter the list.
+ * Parses the time range of a filter. Both ends are whole seconds of the service's clock, and the last second is
+ * included. For an invalid time, returns a problem and no limit.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]
@@ -23,13 +23,13 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   return { range: { fromMs }, problems: { until: `Enter a time that is not before ${wholeSeconds(fromMs)}.` } }
 }
 
-/** The format of a form's time field. It has no time zone, so the time is in UTC. */
+/** The format of a time field. The field has no time zone; its time is in UTC. */
 const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
   if (text === undefined || !form.test(text)) return undefined
   const ms = parseTimestamp(`${text}Z`)
-  // An impossible date such as February 30 is invalid, instead of rolling over to the next month.
+  // An impossible date such as February 30 is invalid. It must not become a day of the next month.
   return Number.isNaN(ms) || !timestamp(ms).startsWith(text) ? undefined : ms
 }
 

@@ -5,7 +5,7 @@ import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
 import { escaped, utcFormat } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
 
-/** The text, tone and mark of each outcome. The mark shows the tone to people who cannot see the color. */
+/** The text, tone and mark of each outcome. The mark conveys the tone to people who cannot see its color. */
 export const outcomeWords = {
   done: { text: 'Done', like: 'good', mark: '✓' },
   declined: { text: 'Declined', like: 'bad', mark: '✕' },
@@ -28,7 +28,7 @@ export const kindWords = {
   happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
-/** The state of a call that took effect although a fault kept its answer from the caller. */
+/** The state of a call that took effect although the caller did not get its answer, by the fault that caused this. */
 const lostWords: Readonly<Record<string, { text: string; like: string; mark: string }>> = {
   effect_then_lost: { text: 'Done, answer lost (fault)', like: 'bad', mark: '!' },
   effect_then_503: { text: 'Done, answered 503 (fault)', like: 'bad', mark: '!' },
@@ -39,7 +39,7 @@ export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string
   (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostWords[fault] : undefined) ??
   outcomeWords[outcome]
 
-/** Returns a run's name in readable form. */
+/** Returns a run's name, made safe to show. */
 export const runName = (instanceId: string | null) =>
   instanceId === null ? 'Calls without an instance id' : foreignName(instanceId, 'A run without a readable name', 80)
 
@@ -55,19 +55,22 @@ const clock = {
 const clockOfThisYear = utcFormat(clock)
 const clockOfOtherYear = utcFormat({ ...clock, year: 'numeric' })
 
-/** Returns a time of the service's clock: `Nov 23, 01:06:28.159`. The year is added if it is not the present year. */
+/**
+ * Formats a time of the service's clock, such as `Nov 23, 01:06:28.159`. If the year is not the present one, it is
+ * included.
+ */
 export function clockText(ms: number, nowMs: number): string {
   const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
   return isOtherYear ? clockOfOtherYear(ms) : clockOfThisYear(ms)
 }
 
-/** Returns how long ago a moment was, in its largest unit: `2 min ago`. */
+/** Describes how long ago a moment was, in the largest fitting unit, such as `2 min ago`. */
 export function agoText(ms: number): string {
   const [largest] = elapsed(ms).split(/(?<=[a-z]) /)
   return ms < 1000 ? 'just now' : `${largest} ago`
 }
 
-/** Returns indented JSON, or any other text unchanged. Invisible characters become escapes. */
+/** Indents a text if it is JSON, and escapes its invisible characters. */
 export function readableJson(text: string): string {
   return escaped(indented(text))
 }
@@ -83,10 +86,10 @@ function indented(text: string): string {
 /** Makes a sentence that may contain foreign text safe to show. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
-/** Returns a moment as the value of a time field, to the second. */
+/** Formats a moment as the value of a time field, without fractions of a second. */
 export const secondOf = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
 
-/** The query of a timeline's address. */
+/** The parameters in a timeline's address. */
 export interface TimelineAddress extends EntryFilter {
   order?: 'oldest' | undefined
   before?: string | undefined
@@ -94,7 +97,7 @@ export interface TimelineAddress extends EntryFilter {
   fragment?: string | undefined
 }
 
-/** Returns the address of the list of runs with a filter. */
+/** Returns the address of the filtered list of runs. */
 export function runsAddress({ fromMs, untilMs, ...others }: RunsAddress): string {
   return addressOf('/console', { ...others, from: secondOf(fromMs), until: secondOf(untilMs) })
 }
@@ -114,7 +117,7 @@ export function timelineAddress(runId: string, selection: TimelineAddress = {}):
   return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, ...times, order, before, after, fragment })
 }
 
-/** Returns a path with the defined values of a query. */
+/** Returns the path with a query that contains only the defined values. */
 export function addressOf(path: string, query: Record<string, string | undefined>): string {
   const parameters = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
   return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`
