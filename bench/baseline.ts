@@ -7,7 +7,9 @@ export type Rows = Record<string, Value>[]
 export interface Statement {
   sql: string
   parameters: Value[]
-  /** Whether only PostgreSQL runs it: on SQLite only one transaction at a time can write. */
+  /**
+   * Whether only PostgreSQL runs it. SQLite needs no lock, because only one of its transactions can write at a time.
+   */
   lock?: true
 }
 
@@ -15,7 +17,7 @@ export interface Statement {
 export type Caller = ReturnType<typeof callerWith>
 
 interface Table {
-  /** Text, unless a name ends in `Ms`, `Cents` or `:bigint`. */
+  /** The names of the columns. A column holds text unless its name ends in `Ms`, `Cents` or `:bigint`. */
   columns: string
   key: string
   indexes: readonly string[]

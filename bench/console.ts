@@ -9,11 +9,11 @@ import { ourBundle, residentMegabytes, startHttpServer } from './processes.ts'
 import { authorize, issueCard, openSandbox, purchase, type Sandbox, send, serverSettings } from './sandbox.ts'
 import { inTurns, judge, measureMs, type Row, single, summary } from './table.ts'
 
-/** The number of calls of each run: 100,000 in all. */
+/** The number of calls in each run. Together the runs have 100,000 calls. */
 const callsOfRuns = [...Array<number>(950).fill(100), 5_000]
 const daysKept = 29
 const [minuteMs, dayMs] = [60_000, 86_400_000]
-/** The postings and events of a party whose agents made that many calls; a record's page searches them. */
+/** The number of postings and events of a party with that many calls. A record's page searches both. */
 const [postings, events] = [25_000, 50_000]
 const [roundsBefore, rounds] = [30, 40]
 const goal = { atMost: 200 }
@@ -43,7 +43,7 @@ async function measurePages(engine: string, url: string, command: string): Promi
     const samples = await inTurns(rounds, works)
     const after = residentMegabytes(pid)
     for (const [index, work] of works.entries()) {
-      // Other work on the machine may have slowed down single pages.
+      // Measures again, because other work on the machine may have slowed down a single page.
       if (Math.max(...(samples[index] ?? [])) > goal.atMost) samples[index] = (await inTurns(rounds, [work]))[0] ?? []
     }
     const memory = `console, ${engine}: resident memory of serve after ${rounds * works.length} pages against before`

@@ -13,7 +13,7 @@ const cloned = [
   ...(['idempotencyRecords', 'activityResources', 'activity'] as const),
 ]
 
-/** The party whose history is cloned, and the earlier records, which the clones of the busy party share. */
+/** The party whose history is cloned, and the ids of earlier records that the clones for the same party share. */
 type Original = { partyId: string; keptIds: readonly string[]; startedAtMs: number }
 
 const spreadMs = 400 * 24 * 60 * 60 * 1000
@@ -21,7 +21,7 @@ const spreadMs = 400 * 24 * 60 * 60 * 1000
 const recordedMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** How many sequence numbers each clone gets, which is more than one history has activity entries. */
+/** How many sequence numbers each clone gets. A history has fewer activity entries than this. */
 const sequencesPerClone = 10_000
 
 /**
@@ -66,7 +66,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     const cloneRows = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
-      // Ids begin with the time of their creation.
+      // An id begins with its creation time.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
@@ -97,7 +97,7 @@ function cloneText(
   return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${madeCondition}`
 }
 
-/** Returns a condition that selects the rows of the history, and not earlier ones. */
+/** Returns a condition that selects the rows of the history, but no earlier rows. */
 function madeSince({ startedAtMs }: Original, keptIds: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
   return table.startsWith('wallet') ? `b."walletId" not in (${keptIds})` : '1 = 1'

@@ -12,11 +12,14 @@ import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from '.
 import { judge, measureMs, percentile, type Row, single } from './table.ts'
 
 const smallRows = 10_000
-/** The limit of rows on PostgreSQL, where cloning more would take too long. */
+/** The maximum number of rows on PostgreSQL, where cloning more would take too long. */
 const maxRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
-/** The most attempts at a comparison that misses its goal, because other work may have slowed down single calls. */
+/**
+ * The maximum number of attempts at a comparison. A comparison that misses its goal is repeated, because other work may
+ * have slowed down single calls.
+ */
 const attempts = 3
 
 /** Measures the disk space of a purchase, and compares calls on a large database with calls on a small one. */
@@ -45,7 +48,7 @@ export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'pro
 const purchases = 2000
 const maxBytes = { purchase: 16_000, authorization: 6_600 } as const
 
-/** Measures the bytes on disk of a purchase: a card is issued, and its purchase authorized and captured. */
+/** Measures the bytes that a purchase takes on disk: a card is issued, and its purchase is authorized and captured. */
 async function measureBytes(url: string): Promise<Row[]> {
   const sandbox = await openSandbox(url)
   const engine = url.startsWith('sqlite:') ? 'SQLite' : 'PostgreSQL'
@@ -157,11 +160,14 @@ function pay({ sandbox, values }: Grown): Promise<number> {
 
 /** The length of a page. The small database has at least as many records, so both databases return equal pages. */
 const pageLength = 10
-/** The most pages skipped to reach a page far down a list. A small database may have fewer full pages. */
+/** The maximum number of pages skipped to reach a page far down a list. A small database may have fewer full pages. */
 const maxPagesSkipped = 20
 const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
 
-/** Returns a row for a list: its slowest request, among all filters, both credentials and a page far down the list. */
+/**
+ * Returns the row for a list, with its slowest request among all filters, both credentials and a page far down the
+ * list.
+ */
 async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
   const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
     if (['limit', 'cursor', 'partyId', 'customerPartyId'].includes(filter)) return []

@@ -65,7 +65,10 @@ async function startServer(databaseUrl: string, count: number) {
   return { ...server, authorizeNext }
 }
 
-/** Sends many authorizations on one wallet at once. Counts those carried out, and measures health checks meanwhile. */
+/**
+ * Sends many authorizations on one wallet at once. Counts the successful ones, and measures health checks at the same
+ * time.
+ */
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -79,7 +82,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const startedAt = performance.now()
       const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
-      // Waits for the health check in progress, which counts as well.
+      // Waits for the health check in progress, which is measured too.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)
@@ -97,7 +100,8 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
 }
 
 /**
- * Checks a server's health continuously in a separate thread, since the thread that loads the server would be too slow.
+ * Checks a server's health continuously in a separate thread, since the thread that loads the server is too busy to
+ * measure it.
  */
 if (!isMainThread) {
   for (;;) {

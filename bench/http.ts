@@ -56,7 +56,10 @@ async function toolCaller(era: Era, server: HttpServer, name: string, input: obj
 const calls = 1_500
 const limit = 64
 
-/** Measures calls over HTTP. Each of ours is authorized and durably issues a card; the SDK's server echoes a text. */
+/**
+ * Measures calls over HTTP. Each call to our server is authorized and durably issues a card; the SDK's server echoes a
+ * text.
+ */
 export function measureHttp(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
     const works = [issue, echo].map((call) => () => rateOf(calls, limit, call))
@@ -66,7 +69,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Measures the CPU time of a call over MCP and over REST in the serving process. The caller's time does not count. */
+/** Measures the CPU time that a call over MCP and over REST takes in the serving process, without the caller's. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)

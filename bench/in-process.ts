@@ -44,7 +44,7 @@ async function createRecords({ url, fetch, keys }: Awaited<ReturnType<typeof cre
   await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
 }
 
-/** Compares a trial of a scripted agent with a new sandbox that gets one request. */
+/** Compares a scripted agent's trial with a new sandbox that serves one request. */
 export async function measureRehearsals(): Promise<Row[]> {
   const scenarios = await loadScenarios()
   let number = 0
@@ -60,7 +60,7 @@ export async function measureRehearsals(): Promise<Row[]> {
   return [rowOf(measurement, ours, other, 600)]
 }
 
-/** Returns a row whose goal limits our own figure in ms, rather than the ratio. */
+/** Returns a row whose goal limits our own figure in milliseconds instead of the ratio. */
 function rowOf(measurement: string, ours: number[], other: number[], atMost: number): Row {
   return { ...compare({ measurement, unit: 'ms', ours, other }), ...judge(median(ours), { atMost }, ' ms') }
 }

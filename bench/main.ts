@@ -28,7 +28,7 @@ const measurements = {
 const names = Object.keys(measurements) as (keyof typeof measurements)[]
 
 export interface Needed {
-  /** For temporary files. */
+  /** The folder for temporary files. */
   directory: string
   programs: () => Promise<Programs>
   /** The number of rows that `growth` creates. */

@@ -10,7 +10,9 @@ import { compare, inTurns, judge, type Row, single } from './table.ts'
 
 const callsPerRound = 400
 
-/** Compares a tool call in this process with the same request by `fetch`, and counts the SQL statements of a write. */
+/**
+ * Compares a tool call in this process with the same request through `fetch`, and counts the SQL statements of a write.
+ */
 export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
   try {
@@ -42,7 +44,7 @@ async function callRow(what: string, tool: () => Promise<unknown>, direct: () =>
   return compare({ measurement, unit: 'ms', ours, other, goal: { atMost: 1.4 } })
 }
 
-/** Returns the settings with which each call is first stored, so that a repeat of it is recognized. */
+/** Returns settings that store each call before it is sent, so that a repeat of the call is recognized. */
 async function repeatSettings({ service, store, key }: Sandbox): Promise<mcp.RepeatSettings> {
   const { keyId: id, partyId } = (await service.identify(key)) ?? { keyId: '', partyId: '' }
   const memoryOf = databaseMemories(service, store)
@@ -58,7 +60,10 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
 
 const counted = 100
 
-/** Counts all SQL statements during sequential calls, even background ones, but no savepoints, begins or commits. */
+/**
+ * Counts the SQL statements during sequential calls, including those of background work. Does not count savepoints,
+ * begins and commits.
+ */
 async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const cards: string[] = []
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
@@ -91,7 +96,7 @@ async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>):
   }
 }
 
-/** Returns a caller of the MCP server over a transport that only calls functions. */
+/** Returns a function that calls the MCP server's tools through a transport within this process. */
 async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings) {
   const client = createClient({
     baseUrl: 'http://sandbox.invalid',

@@ -1,6 +1,6 @@
 import type { Row } from './table.ts'
 
-/** The reasons for goals that this package does not reach, by the beginning of a measurement's name. */
+/** The reasons why this package misses certain goals. Each pattern matches the names of the measurements. */
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [
     /^CPU of callTool in process, get_agent_card/,

@@ -2,9 +2,10 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 
-// The smallest server that the SDK allows: one tool that echoes a text. With a file, the tool stores the text there
-// before it answers, which is the smallest durable effect. Calls that arrive together share a commit. With `http`, the
-// SDK's own HTTP transports of both eras serve it without sign-in, and it prints its address.
+// The smallest server that the SDK allows: one tool that echoes a text. If the argument is a file, the tool stores the
+// text there before it answers, which is the smallest durable effect. Calls that arrive together share a commit. If the
+// argument is `http`, the SDK's own HTTP transports of both eras serve the tool without sign-in, and the server prints
+// its address.
 const [file] = process.argv.slice(2)
 const keep = file === undefined || file === 'http' ? async () => {} : await openFile(file)
 if (file === 'http') await serveHttp()

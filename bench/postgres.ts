@@ -26,7 +26,7 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
 
 const rounds = 4
 const roundMs = 400
-/** The number of connections of the baseline, which does not depend on the service's. */
+/** The baseline's number of connections, which is independent of the service's. */
 const connections = 10
 
 /** The loads. `count` is the highest number of authorizations in a round. */
@@ -36,7 +36,7 @@ const loads = [
   { mode: '64 parties, 64 in flight', parties: 64, limit: 64, count: 800, goal: { atLeast: 3 } },
 ]
 
-/** Compares authorizations per second of the service with the baseline's statements on bare `pg`. */
+/** Compares the service's authorizations per second with those of the baseline's statements on bare `pg`. */
 async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> {
   const ours = await openSandbox(oursUrl)
   const bare = await openBare(bareUrl)
@@ -81,7 +81,7 @@ function spread<Who>(purchases: Purchases<Who>, parties: number, count: number):
   })
 }
 
-/** Opens a pool that runs the bare statements, with a round trip each. The locks keep transactions consistent. */
+/** Opens a pool that runs the bare statements, with one round trip each. The locks keep transactions consistent. */
 async function openBare(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: connections })
   // The server may cut off connections when it stops. Queries report their own errors.
@@ -117,7 +117,7 @@ async function openBare(url: string) {
 
 const texts = new Map<string, string>()
 
-/** Replaces each `?` by a PostgreSQL placeholder, such as `$1`. */
+/** Replaces each `?` with a PostgreSQL placeholder, such as `$1`. */
 function withPlaceholders(sql: string): string {
   let count = 0
   const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
@@ -154,7 +154,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
   return rows
 }
 
-/** Makes one call after another. Returns the 99th percentile of their milliseconds. */
+/** Makes one call after another. Returns the 99th percentile of their durations in milliseconds. */
 async function measureP99(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {

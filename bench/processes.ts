@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string>>
 /** How long the bench waits for a silent server, which is longer than any call takes. */
 const hungMs = 60_000
 
-/** Starts Node without the variables that would change how it or a server starts. */
+/** Starts Node without the environment variables that would change how Node or a server starts. */
 export function startNode(parameters: readonly string[], env: Environment = {}): ChildProcess {
   const plain = Object.entries(process.env).filter(([name]) => !/^(NODE_|PAYMENTS_)/.test(name))
   return spawn(process.execPath, [...parameters], {

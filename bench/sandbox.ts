@@ -54,7 +54,7 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
 
 let issued = 0
 
-/** Attributes that differ with each request, since an equal call would count as a repeat. */
+/** Attributes that are different in each request, because an equal call would count as a repeat. */
 export const cardAttributes = {
   merchant: { name: 'Books' },
   get maximumAmount() {
@@ -148,7 +148,7 @@ async function makeBuyer(tx: Transaction): Promise<Buyer> {
   return { ...buyer, key }
 }
 
-/** Returns unused cards of the key's agent: copies of one issued card. */
+/** Returns unused cards of the key's agent. All of them are copies of one issued card. */
 export async function makeCards(sandbox: Sandbox, count: number, key?: string): Promise<string[]> {
   const issued = await issueCard(sandbox, key)
   const cards: string[] = []

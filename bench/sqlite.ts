@@ -9,7 +9,7 @@ const [sequential, atOnce, maxInFlight] = [250, 640, 64]
 const cardCount = (rounds + 1) * (sequential + atOnce)
 
 /**
- * Measures authorizations per second of the service on a SQLite file, against the baseline's statements on bare
+ * Compares the service's authorizations per second on a SQLite file with those of the baseline's statements on bare
  * `node:sqlite`.
  */
 export async function measureSqlite(directory: string): Promise<Row[]> {

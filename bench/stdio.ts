@@ -42,7 +42,10 @@ const modes = [
   { name: '64 in flight', limit: 64, calls: 1500, goal: undefined },
 ] as const
 
-/** Measures calls per second over stdio. Each of ours durably issues a card; the other servers echo or store a text. */
+/**
+ * Measures calls per second over stdio. Each call to our server durably issues a card; the other servers echo or store
+ * a text.
+ */
 export async function measureTools(programs: Programs): Promise<Row[]> {
   const servers = [programs.startOurs(), programs.startOneTool(), programs.startOneToolDurable()]
   try {

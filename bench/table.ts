@@ -5,7 +5,7 @@ export interface Row {
   other: string
   ratio: string
   goal: string
-  /** A missed goal has the number of its reason below the table. */
+  /** For a missed goal, the number refers to the reason below the table. */
   reached: 'yes' | 'no' | `no (${number})` | ''
 }
 
@@ -18,7 +18,7 @@ interface Comparison {
   /** One sample per round. The samples of a round are taken in direct succession. */
   ours: readonly number[] | undefined
   other: readonly number[] | undefined
-  /** The goal for the ratio ours / other. A row without a goal is only information. */
+  /** The goal for the ratio ours / other. A row without a goal is for information only. */
   goal?: Goal | undefined
 }
 

@@ -11,7 +11,7 @@ const maxInFlight = 64
 
 type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
 
-/** Compares authorizations on one wallet with and without their events, which shows the cost of the outbox. */
+/** Compares authorizations on one wallet with and without their events. The difference is the cost of the outbox. */
 export function measureEvents(directory: string): Promise<Row[]> {
   return measureBeside(directory, {
     what: 'their events',
@@ -20,7 +20,7 @@ export function measureEvents(directory: string): Promise<Row[]> {
   })
 }
 
-/** Compares requests with and without the entries of their run, which shows the cost of a console without viewers. */
+/** Compares requests with and without run entries. The difference is the cost of a console without viewers. */
 export function measureRuns(directory: string): Promise<Row[]> {
   const reads: Work = (sandbox, cardId) => send(sandbox, 'GET', `/agent-cards/${cardId}`)
   return measureBeside(directory, {
@@ -70,7 +70,7 @@ async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<numbe
   }
 }
 
-/** Returns a store whose transactions skip their last part, in which events are written. */
+/** Returns a store whose transactions skip their last part, which writes the events. */
 function withoutEvents(store: Store): Store {
   return {
     dialect: store.dialect,

@@ -5,7 +5,7 @@ import { parseSync } from 'rolldown/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The source file of each entry point of the package, as `exports` in package.json names them. */
+/** The source files of the package's entry points, by the entry points' names in `exports` of package.json. */
 export const entryPoints = {
   'payments-mcp/testing': 'src/testing/sandbox.ts',
   'payments-mcp/client': 'src/client/client.ts',
@@ -31,7 +31,7 @@ interface Exported {
   members: { signature: string; comment: DocComment }[]
 }
 
-/** The nodes of the parser's tree that are read here. */
+/** The fields of the parser's nodes that this file reads. */
 interface Node {
   type: string
   start: number

@@ -8,8 +8,8 @@ import { runTrial } from '../src/rehearse/trial.ts'
 import { workOn } from '../src/rehearse/workers.ts'
 import { type BaselineResults, baselinesFile, readBaselines } from './baselines-table.ts'
 
-// Runs all baselines in the named scenarios, or in all of the package, prints why each trial failed, and saves the
-// results for the documents.
+// Runs all baselines in the named scenarios, or in all of the package's scenarios. Prints why each trial failed, and
+// saves the results for the documents.
 
 const names = process.argv.slice(2)
 const scenarios = await loadScenarios(names)

@@ -18,18 +18,19 @@ export const bundleOptions = {
   format: 'esm',
   platform: 'node',
   target: 'node22',
-  // A dynamic import becomes its own file, so that the stdio start loads little.
+  // Each dynamic import becomes a separate file, so that starting over stdio loads little code.
   splitting: true,
   chunkNames: '[name]-[hash]',
   minifySyntax: true,
   minifyWhitespace: true,
   minifyIdentifiers: false,
   legalComments: 'external',
-  // Bundlers can't find the parts of its CommonJS build, so use its ES modules.
+  // Bundlers can't find the parts of jsonc-parser's CommonJS build, so use its ES modules.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Optional packages, which are loaded on request only: pg's native addon, and the AI SDK of rehearse --model.
   external: ['pg-native', 'ai', '@ai-sdk/*'],
-  // CommonJS packages (pino, pg) require Node's built-in modules, which an ES module cannot do without this.
+  // CommonJS packages (pino, pg) call `require` for Node's built-in modules. ES modules have no `require`, so this
+  // banner creates one.
   banner: {
     js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",
   },
@@ -37,12 +38,13 @@ export const bundleOptions = {
 } as const satisfies BuildOptions
 
 const start = join(root, 'src/commands/stdio.ts')
-/** Files that run before the check whether this Node version can load the rest. */
+/** Files that run before it is known whether this Node version can load the others. */
 const before = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
- * Puts the code of the stdio start into one file instead of about twenty, each of which has to be found, read and
- * linked. esbuild groups files by the dynamic imports that reach them, so we add the start to each dynamic import.
+ * Puts the code for starting over stdio into one file instead of about twenty. Each file would have to be found, read
+ * and linked. esbuild groups modules by the dynamic imports that reach them, so every dynamically imported file is made
+ * to import the start as well.
  */
 const startInOneFile: Plugin = {
   name: 'the start in one file',

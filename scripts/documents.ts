@@ -14,7 +14,7 @@ import { worldReference } from './world-reference.ts'
 /** The part of package.json that other documents repeat. */
 export interface PackageFacts {
   name: string
-  /** Its name in the registry of MCP servers. */
+  /** The package's name in the registry of MCP servers. */
   mcpName: string
   version: string
   description: string
@@ -112,7 +112,7 @@ export function manifest(facts: PackageFacts): string {
 /** The icon's path in the bundle, next to the manifest. */
 export const iconFile = 'icon.png'
 
-/** Returns server.json for the registry of MCP servers, by its schema of 2025-12-11. */
+/** Returns server.json for the registry of MCP servers, in the registry's schema of 2025-12-11. */
 export function registryEntry({ name, mcpName, version, homepage, repository }: PackageFacts): string {
   return formatJson({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -152,7 +152,7 @@ export function formatJson(value: unknown): string {
 
 const operations = Object.values(catalogue) as OperationDefinition[]
 
-/** The settings that an AI host asks its user for. */
+/** The titles of the settings that an AI host asks its user for. */
 const titles: { readonly [K in SettingKey]?: string } = {
   key: 'Key',
   baseUrl: 'Address of the API',

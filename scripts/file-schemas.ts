@@ -11,7 +11,10 @@ interface JsonSchema {
   required?: string[]
 }
 
-/** The JSON Schemas of the files that people write, by their paths in the package. Editors use them for checks. */
+/**
+ * The JSON Schemas of the files that people write, by the schemas' paths in the package. Editors check files against
+ * them.
+ */
 export const fileSchemas: Readonly<Record<string, () => string>> = {
   'schemas/world.schema.json': () => schemaText('A world file of payments-mcp', worldShape, false),
   'schemas/scenarios.schema.json': () => schemaText('A scenario file of payments-mcp', listOf(Scenario, 'id'), true),
@@ -47,7 +50,7 @@ function toFileSchema(schema: JsonSchema, at: Place): JsonSchema {
     const { required = [], ...item } = inner.items
     const $ref = addDefinition(at, { ...item, required: required.filter((name) => name !== keyField) })
     const items = required.includes(keyField) ? { allOf: [{ $ref }], required: [keyField] } : { $ref }
-    // An entry of a map without fields is null in YAML.
+    // YAML parses a map entry without fields as null.
     const entry = { anyOf: [{ $ref }, { type: 'null' }] }
     return {
       ...about,

@@ -8,8 +8,8 @@ import { type MutantRun, runMutants, share } from '../src/rehearse/mutants/run.t
 import { mutantsTable } from '../src/rehearse/mutants/table.ts'
 import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
-// Runs the named mutants, or all, in all scenarios of the package, prints the number caught, and saves the results for
-// the document.
+// Runs the named mutants, or all of them, in all scenarios of the package. Prints how many were caught, and saves the
+// results for the document.
 
 const names = process.argv.slice(2)
 const isChosen = (name: string) => names.length === 0 || names.includes(name)

@@ -1,4 +1,5 @@
-// Runs before the scripts that start from source, on whatever Node.js npm found: plain JavaScript that any can read.
+// Runs before the scripts that start from source, on whatever Node.js version npm found. It is plain JavaScript that
+// every version can run.
 const { engines } = require('../package.json')
 
 const [needed, found] = [engines.node.replace('>=', ''), process.versions.node]

@@ -4,7 +4,10 @@ import { worldSchema } from '../src/worlds/schema.ts'
 
 export const ownWorldFile = 'src/worlds/own-world.ts'
 
-/** Returns the text of the module with the package's own world, so that no start has to read the world's file. */
+/**
+ * Returns the text of a module with the package's own world, so that the program need not read the world's file when it
+ * starts.
+ */
 export function ownWorldModule(): string {
   const file = readFileSync(new URL('../worlds/sandbox.yaml', import.meta.url), 'utf8')
   const text = JSON.stringify(worldSchema.parse(parse(file)), null, 2)

@@ -4,9 +4,10 @@ import { reading } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
- * An action that a credential of the party performed or was refused, or that a person performed on a page. A person is
- * a user, or a visitor who opened the link of a record. For a visitor, `keyId` is the id of that record. `hash` covers
- * all other attributes, among them the hash of the party's previous activity, so changes to the past are detectable.
+ * An action that was performed or refused under one of the party's credentials, or that a person performed on a page. A
+ * person is a user, or a visitor who opened the link of a record. For a visitor, `keyId` is the id of that record.
+ * `hash` covers all other attributes, including the hash of the party's previous activity, so changes to the past are
+ * detectable.
  */
 export const Activity = resource(
   'activity',

@@ -21,7 +21,9 @@ import {
 
 export const agentCardStatuses = ['active', 'frozen', 'used', 'expired'] as const
 
-/** A single-purchase card that an agent requested for one merchant (docs/service.md#agent-card). Amounts in cents. */
+/**
+ * A single-purchase card that an agent requested for one merchant (docs/service.md#agent-card). Amounts are in cents.
+ */
 export const AgentCard = resource(
   'agentCard',
   Id('pcd'),
@@ -46,7 +48,7 @@ export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   expirationYear: z.int(),
 })
 
-/** A page that shows a person the card's number once. It has the id of the card. */
+/** A page that shows a person the card's number once. Its id is the card's id. */
 export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
   url: secret(z.string()),
   expiresAt: Timestamp,

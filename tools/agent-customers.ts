@@ -39,7 +39,7 @@ export const AgentCustomer = resource(
   { agent: toAgent({ name: z.string().nullable() }) },
 )
 
-/** A new invitation for one agent, as `createAgentCustomerInvitations` returns it. */
+/** A new invitation for one agent, as returned by `createAgentCustomerInvitations`. */
 export const AgentCustomerInvite = resource(
   'customerInvitation',
   Id('adi'),

@@ -21,7 +21,7 @@ const key = z.string().describe('Secret, shown once')
 
 /** A key that acts as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
-/** A new key, as its creation returns it. No other response contains the complete key. */
+/** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
 /** The replacement of a rotated key. `previousKeyExpiresAt` is null if the old key stopped working at once. */
 export const RotatedAgentKey = resource(
@@ -32,7 +32,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
-/** The longest grace period of a rotated key: a day (docs/service.md#agent-key-rotation). */
+/** The maximum grace period of a rotated key, which is a day (docs/service.md#agent-key-rotation). */
 const longestGraceSeconds = 86_400
 
 const shared = {

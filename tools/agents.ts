@@ -18,8 +18,8 @@ import {
 const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
 
 /**
- * Caps on what an agent spends from the wallets of its own party, in cents; null or omitted means no limit. Days and
- * months are UTC.
+ * Limits on an agent's spending from its own party's wallets, in cents. Null or omitted means no limit. Days and months
+ * are in UTC.
  */
 export const AgentLimits = z.strictObject({
   perTransaction: cap('per payment'),

@@ -22,7 +22,7 @@ const relationships = { party: toOne('party', 'pty') }
 
 /** A key that acts as its party (docs/service.md#api-keys). */
 export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
-/** A new key, as its creation returns it. No other response contains the complete key. */
+/** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedApiKey = resource(
   'apiKey',
   Id('apy'),

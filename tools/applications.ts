@@ -20,7 +20,7 @@ const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt
 
 /** A program that signs in by itself as one agent (docs/service.md#applications-that-sign-in-by-themselves). */
 export const Application = resource('application', Id('ogr'), attributes, relationships)
-/** A new application, as its creation returns it. No other response contains the secret. */
+/** A new application, as returned when it is created. No other response contains the secret. */
 export const CreatedApplication = resource(
   'application',
   Id('ogr'),

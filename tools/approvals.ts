@@ -8,14 +8,16 @@ import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp, 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as const
 export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
 
-/** Returns the path of the page where a person decides on an approval, below the service's public address. */
+/**
+ * Returns the path of the page where a person decides on an approval. It is relative to the service's public address.
+ */
 export function approvalPagePath(approvalId: string): string {
   return `/approvals/${approvalId}/review`
 }
 
 const amount = z.object({ amount: Cents, currency: Currency })
 
-/** A payment or transfer that waits for a person's decision (docs/service.md#approval). Amounts in cents. */
+/** A payment or transfer that waits for a person's decision (docs/service.md#approval). Amounts are in cents. */
 export const Approval = resource('approval', Id('apr'), {
   status: z.enum(approvalStatuses),
   target: z.object({ type: z.enum(['payment', 'deposit', 'withdrawal', 'ach', 'realtime']), id: z.string() }),

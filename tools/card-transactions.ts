@@ -28,7 +28,7 @@ export const cardTransactionStatuses = [
   'refunded',
 ] as const
 
-/** The reasons for declining a purchase: each code with the message for the caller (docs/service.md#card-declines). */
+/** The codes for declined purchases, each with its message for the caller (docs/service.md#card-declines). */
 export const declines = {
   single_use_card_expired: 'The card has expired. Issue a new card.',
   single_use_card_used: 'The card already made its one purchase. Issue a new card.',
@@ -39,7 +39,7 @@ export const declines = {
 
 export type DeclineCode = keyof typeof declines
 
-/** A purchase or refund on an issued card (docs/service.md#card-transaction-status). Amounts in cents. */
+/** A purchase or refund on an issued card (docs/service.md#card-transaction-status). Amounts are in cents. */
 export const CardTransaction = resource(
   'cardTransaction',
   Id('cit'),

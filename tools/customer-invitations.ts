@@ -13,7 +13,7 @@ export const cancelReasons = [
   'CONNECTION_ESTABLISHED',
 ] as const
 
-/** A customer's caps on an agent, in cents; null and absent mean no limit. */
+/** A customer's spending limits for an agent, in cents. Null or absent means no limit. */
 export const Limits = z.object({
   perTransaction: Cents.nullable().describe('Most per payment, in cents; null: no limit').optional(),
 })
@@ -27,7 +27,7 @@ export const SentLimits = z.strictObject(Limits.shape).describe("The agent's spe
 export const Tags = z
   .record(z.string().min(1).max(100), z.string().max(500).describe('Tag text'))
   .describe('Your own notes')
-/** Details to prefill a new customer's account; accepted, but not stored. */
+/** Details for prefilling a new customer's account. They are accepted but not stored. */
 const hints = {
   accountType: z.enum(['individual', 'business']).describe('Person or company').optional(),
   firstName: z.string().describe('Given name').optional(),

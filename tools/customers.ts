@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
-/** A party that connected to this one and delegated to its agents. Limits in cents; null means no limit. */
+/** A party that connected to this one and delegated to its agents. Limits are in cents; null means no limit. */
 export const Customer = resource('customer', Id('pty'), {
   name: z.string(),
   email: z.string().nullable(),

@@ -19,14 +19,16 @@ const attributes = {
 }
 const relationships = { delegateeParty: toOne('party', 'pty') }
 
-/** An address at which anyone who has it can become a customer (client: Invitation links). */
+/** A link with which anyone who has it can become a customer (client: Invitation links). */
 export const InvitationLink = resource(
   'invitationLink',
   Id('ivl'),
   { ...attributes, maskedToken: z.string() },
   relationships,
 )
-/** A new link, as its creation returns it. No other response contains its token, which is also part of its address. */
+/**
+ * A new link, as returned when it is created. No other response contains its token, which is also part of its address.
+ */
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),

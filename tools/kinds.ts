@@ -1,6 +1,6 @@
 /**
- * Each constant has the members that operations of one kind share. An operation spreads its kind, then overrides single
- * members.
+ * Each constant has the members that operations of one kind share. An operation spreads its kind and then overrides
+ * individual members.
  */
 
 const everywhere = ['sandbox', 'production'] as const

@@ -34,8 +34,8 @@ export const Party = resource('party', Id('pty'), {
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
 
 /**
- * The most that may leave a party's wallets without an approval, in cents; null means no limit. Days and months are
- * UTC.
+ * The amounts in cents that may leave a party's wallets without an approval; null means no limit. Days and months are
+ * in UTC.
  */
 export const PartyLimits = resource(
   'partyLimitPolicy',
@@ -71,7 +71,7 @@ export const Member = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The response to a removal, with the removed user. */
+/** The response to the removal of a member. It names the removed user. */
 const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
 
 /** The state of a party's identity review; null if none was started. */

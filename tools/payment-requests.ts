@@ -34,7 +34,7 @@ export const paymentRequestStatuses = [
   'EXPIRED',
 ] as const
 
-/** A request by one party for money from another. Amounts in cents. */
+/** A party's request for money from another party. Amounts are in cents. */
 export const PaymentRequest = resource(
   'paymentRequest',
   Id('prq'),
@@ -78,7 +78,7 @@ export const PaymentRequest = resource(
 
 const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 
-/** Returns the schema of a flag in a query. */
+/** Returns the schema of a query parameter that is `true` or `false`. */
 const Included = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {

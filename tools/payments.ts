@@ -55,10 +55,10 @@ const relationships = {
   paymentRequest: toOne('paymentRequest', 'prq'),
 }
 
-/** A payment from one party to another, or to a recipient who has yet to claim it. Amounts in cents. */
+/** A payment from one party to another, or to a recipient who has yet to claim it. Amounts are in cents. */
 export const Payment = resource('payment', Id('pay'), attributes, relationships)
 
-/** A new payment, as its creation returns it, with the link through which an unknown recipient claims the money. */
+/** A new payment, as returned when it is created, with the link through which an unknown recipient claims the money. */
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * The parameters of a read that name the party to act for. The published client sends `partyId`, which means the same
- * as `customerPartyId`. Models see only one of them.
+ * The query parameters that name the party to act for. The published client sends `partyId`, which means the same as
+ * `customerPartyId`. Models see only one of them.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,

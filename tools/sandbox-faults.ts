@@ -12,7 +12,7 @@ const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
 
-/** A fault rule of the sandbox, as the operation and a file of rules accept it (docs/sandbox.md#faults). */
+/** A fault rule in the form that the operation and a rules file accept (docs/sandbox.md#faults). */
 export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Name of the rule; replaces a rule of the same name'),
   operation: z
@@ -44,7 +44,7 @@ export const FaultRule = z.strictObject({
 
 export type FaultRule = z.output<typeof FaultRule>
 
-/** A rule as stored in the sandbox. Built-in rules keep no counts. */
+/** A rule as stored in the sandbox. For built-in rules, requests and hits are not counted. */
 export const SandboxFault = resource('sandboxFault', FaultId, {
   operation: z.string().nullable(),
   path: z.string().nullable(),

@@ -3,7 +3,10 @@ import { defineOperation } from '../src/core/operation.ts'
 import { reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** The kinds of messages. Messages to the payer of a subscription, whose address is unknown, go to `payer`. */
+/**
+ * The kinds of messages. Messages to a subscription's payer have the recipient `payer`, because the payer's address is
+ * unknown.
+ */
 export const messageKinds = [
   'payment_claim',
   'payment_request',

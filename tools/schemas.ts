@@ -53,7 +53,7 @@ export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const SignedCents = amountInCents(z.int())
 export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
-/** A time in RFC 3339, UTC. */
+/** A time in RFC 3339 format, with an offset such as `Z` for UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
 /** These patterns use two-digit escapes and no lookahead, so that they mean the same in JavaScript, Python and Go. */
 const control = String.raw`\x00-\x1f\x7f-\x9f`
@@ -115,7 +115,7 @@ export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) 
   })
 }
 
-/** Returns a to-one relationship; `{data: null}` when absent. */
+/** Returns the schema of a to-one relationship. An absent one is `{data: null}`. */
 export function toOne(type: string, prefix: IdPrefix) {
   return z.object({ data: z.object({ type: z.literal(type), id: Id(prefix) }).nullable() })
 }

@@ -47,7 +47,7 @@ export const shopDeclines = {
 
 export type ShopDeclineCode = keyof typeof shopDeclines
 
-/** A product as the shop presents it. Amounts in cents. */
+/** A product as the shop presents it. Amounts are in cents. */
 const product = {
   productId: Slug,
   name: z.string(),
@@ -55,7 +55,7 @@ const product = {
   price: Cents.describe('Cents each, as shown before the checkout'),
 }
 
-/** A shop of the sandbox. The shop wrote the texts itself (docs/shops.md). */
+/** A sandbox shop. All of its texts are the shop's own words (docs/shops.md). */
 export const Shop = resource('shop', Slug, {
   name: z.string().describe('The name of the merchant that charges the card'),
   about: z.string(),
@@ -64,7 +64,7 @@ export const Shop = resource('shop', Slug, {
   products: z.array(z.object(product)),
 })
 
-/** A cart with the total that the shop charges, and its terms. Amounts in cents. */
+/** A cart with the total that the shop charges, and the shop's terms. Amounts are in cents. */
 export const ShopCheckout = resource(
   'shopCheckout',
   Id('sco'),
@@ -95,7 +95,7 @@ export const ShopCheckout = resource(
   { party: toOne('party', 'pty'), shopOrder: toOne('shopOrder', 'sor') },
 )
 
-/** An order with its purchase and outcome. Amounts in cents. */
+/** An order with its purchase and outcome. Amounts are in cents. */
 export const ShopOrder = resource(
   'shopOrder',
   Id('sor'),

@@ -57,7 +57,7 @@ const terms = { description: Description(200), every: Every, taxAmount: CentsOrZ
 
 /**
  * The terms, which are fixed when the subscription is created: endless payments, or 2 to 4 payments that add up to a
- * total. Amounts in cents.
+ * total. Amounts are in cents.
  */
 const Terms = z.union([
   z.object({ ...terms, amount: Cents, paymentCount: z.null() }),
@@ -70,8 +70,8 @@ const Terms = z.union([
 ])
 
 /**
- * A series of card payments at an interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts in
- * cents.
+ * A series of card payments at a fixed interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts
+ * are in cents.
  */
 export const Subscription = resource(
   'subscription',
@@ -102,7 +102,7 @@ export const Subscription = resource(
   { paymentIntent: toOne('paymentIntent', 'pmi') },
 )
 
-/** One payment of a subscription and its status. Amounts in cents. */
+/** One payment of a subscription and its status. Amounts are in cents. */
 export const SubscriptionPayment = resource(
   'subscriptionPayment',
   z.string(),

@@ -4,7 +4,7 @@ import { reading } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** Incoming or outgoing money, as seen by the reading party. Amounts in cents. */
+/** Incoming or outgoing money, as seen by the party that reads it. Amounts are in cents. */
 export const Transaction = resource(
   'transaction',
   Id('txn'),

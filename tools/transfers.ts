@@ -24,7 +24,9 @@ import {
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
 
-/** A transfer into a wallet from outside, to a bank account, or to another of the party's wallets. Amounts in cents. */
+/**
+ * A transfer into a wallet from outside, to a bank account, or to another of the party's wallets. Amounts are in cents.
+ */
 export const Transfer = resource(
   'transfer',
   Id('tfr'),

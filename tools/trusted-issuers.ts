@@ -23,11 +23,11 @@ const attributes = {
 const relationships = { party: toOne('party', 'pty') }
 
 /**
- * An identity provider. With its assertions, one application signs in as agents
+ * An identity provider whose assertions let one application sign in as agents
  * (docs/service.md#sign-in-through-an-identity-provider).
  */
 export const TrustedIssuer = resource('trustedIssuer', Id('tis'), attributes, relationships)
-/** A new trusted issuer, as its creation returns it. No other response contains the client secret. */
+/** A new trusted issuer, as returned when it is created. No other response contains the client secret. */
 export const CreatedTrustedIssuer = resource(
   'trustedIssuer',
   Id('tis'),

@@ -18,7 +18,9 @@ import {
   toOne,
 } from './schemas.ts'
 
-/** A pool of money. `total` is the wallet's balance, and `available` is the balance less holds. Amounts in cents. */
+/**
+ * A pool of money. `total` is the wallet's balance, and `available` is the balance minus holds. Amounts are in cents.
+ */
 export const Wallet = resource(
   'wallet',
   Id('wal'),

@@ -19,7 +19,7 @@ const attributes = {
 
 const relationships = { party: toOne('party', 'pty') }
 
-/** An address to which a party's events are sent in the form of the Standard Webhooks specification. */
+/** An address to which a party's events are sent in the format of the Standard Webhooks specification. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
 /** A webhook with the secret that signs its deliveries. */

@@ -12,7 +12,7 @@ export type PartyName = 'own' | 'customer'
 export interface Action {
   /** The action's number in the whole history, from 1. */
   step: number
-  /** The connection that makes the call, from 1. */
+  /** The number of the connection that makes the call, from 1. */
   agent: number
   tool: Tool
   /** The party that the call names as `customerPartyId`, or `own` if it names none. */
@@ -21,10 +21,10 @@ export interface Action {
   subject?: string
   merchant?: string
   maximum?: number
-  /** The lifetime of the card. */
+  /** The card's lifetime in minutes. */
   minutes?: number
   amount?: number
-  /** The seconds by which the sandbox clock is moved. */
+  /** How many seconds the call moves the sandbox clock forward. */
   seconds?: number
   /** The idempotency key that the agent chose; by default the MCP server generates one. */
   key?: string
@@ -33,12 +33,12 @@ export interface Action {
 }
 
 /**
- * The merchant whose authorizations have no result at first. The MCP server repeats such a call automatically, and
- * the repeat has the result.
+ * The merchant whose authorizations have no result at first. The MCP server repeats the call automatically, and the
+ * repeated call returns the result.
  */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 
-/** The name of the argument of each tool that takes the subject. */
+/** The argument that takes the subject's id, by tool. */
 const subjectArguments: Partial<Record<Tool, string>> = {
   get_agent_card: 'cardId',
   get_agent_card_details: 'cardId',
@@ -57,7 +57,7 @@ export const walletName = (party: PartyName) => `${party}-wallet`
 
 interface ArgumentSources {
   idOf: (name: string) => string
-  /** The prefix of every key, so that a later run on the same database does not replay this run's answers. */
+  /** The prefix of every key. It keeps a later run on the same database from replaying this run's answers. */
   keyPrefix: string
 }
 
@@ -85,7 +85,7 @@ export function sameRequest(one: Action, other: Action): boolean {
   return request(one) === request(other)
 }
 
-/** Returns the names of the records that the action is about, and its key. */
+/** Returns the names of the records that the action concerns, and its idempotency key. */
 export function namesIn({ subject, makes, key }: Action): string[] {
   return [subject, makes, key].filter((name) => name !== undefined)
 }

@@ -3,7 +3,7 @@ import type { Action } from './action.ts'
 
 /**
  * An answer in a form that is the same in every run: names instead of ids, durations instead of times. The model
- * predicts facts, the reader extracts them from the service's answer, and both must be equal.
+ * predicts facts, and the reader extracts them from the service's answer. The two must be equal.
  */
 export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
 
@@ -21,7 +21,7 @@ export interface CardFacts {
   merchant: string
   maximum: number
   currency: string
-  /** The span from creation to expiry. */
+  /** Minutes from creation to expiry. */
   minutes: number
   wallet: string
 }
@@ -30,10 +30,10 @@ export interface CardFacts {
 interface DetailsFacts {
   type: 'agentCardDetails'
   name: string
-  /** Whether it has 12 to 19 digits and the right check digit. */
+  /** Whether the number equals the first card number that was read, and has 12 to 19 digits and a valid check digit. */
   validNumber: boolean
   validCvv: boolean
-  /** Whether month and year are those of the card's own expiry. */
+  /** Whether the month and year match the card's expiry time. */
   ownExpiration: boolean
 }
 
@@ -49,10 +49,10 @@ export interface TransactionFacts {
   captured: number
   refunded: number
   decline: string | null
-  /** The span from creation to the end of the hold; null when nothing is on hold. */
+  /** Hours from creation to the end of the hold; null when nothing is on hold. */
   holdHours: number | null
   card: string
-  /** The purchase that is refunded. */
+  /** The name of the refunded purchase. */
   purchase: string | null
   wallet: string
 }
@@ -68,19 +68,18 @@ export interface WalletFacts {
 
 interface PageFacts {
   type: 'page'
-  /** The records in the order of their names: within one millisecond the service's own order is undefined. */
+  /** The records, sorted by name because the service's order is undefined within one millisecond. */
   items: Facts[]
 }
 
 interface ClockFacts {
   type: 'clock'
-  /** How far the clock was moved since it was last read, without the real time that passed. */
+  /** How far the clock was moved since it was last read, excluding the real time that passed. */
   advancedSeconds: number
 }
 
 /**
- * Clock jumps are multiples of this, and measurements are rounded to it, so that the run's own real time does not
- * count.
+ * Clock jumps are multiples of this. Measured jumps are rounded down to it, which removes the real time that passed.
  */
 export const clockStepSeconds = 30 * 60
 
@@ -88,7 +87,7 @@ export const clockStepSeconds = 30 * 60
 export interface Mismatch {
   /** The action; undefined if the mismatch was found by the final check. */
   action: Action | undefined
-  /** An explanation, if the two lines alone do not show the mismatch. */
+  /** An explanation, if `expected` and `actual` alone do not show the mismatch. */
   what: string
   expected: string
   actual: string
@@ -101,7 +100,7 @@ export function equalFacts(one: Facts, other: Facts): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** Masks the secrets in facts that the model did not predict: their texts may come from anywhere. */
+/** Masks secrets in facts that the model did not predict, because their texts may contain anything. */
 export function maskFacts<Some extends Facts>(facts: Some): Some {
   return JSON.parse(JSON.stringify(facts), (_, value) => (typeof value === 'string' ? maskSecrets(value) : value))
 }

@@ -4,7 +4,7 @@ import { type Random, randomFrom } from './random.ts'
 import type { ToolAnswer } from './reader.ts'
 import type { Caller } from './world.ts'
 
-/** A rule as `set_sandbox_fault` takes it (docs/sandbox.md#faults). */
+/** A fault rule in the form that `set_sandbox_fault` accepts (docs/sandbox.md#faults). */
 interface Rule {
   id: string
   path: string
@@ -16,8 +16,8 @@ interface Rule {
 }
 
 /**
- * The requests that get faults: reads, and changes with a key, since a client repeats only those. No two paths match
- * the same request. A rule hits at most every second request, so it never hits a request and its repeat.
+ * The requests that get faults: reads, and changes with an idempotency key. Clients repeat no other requests. No two
+ * paths match the same request. A rule hits at most every second request, so it never hits a request and its repeat.
  */
 const paths = [
   '/agent-cards**',
@@ -36,7 +36,7 @@ const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
   { fault: 'slow', afterMs: 1 },
 ]
 
-/** Tool calls that get faults in the MCP server, so that the simulated agent has to repeat them. */
+/** Tool calls that fail in the MCP server, so that the simulated agent has to repeat them. */
 const tools = [
   'issue_agent_card',
   'freeze_agent_card',
@@ -46,7 +46,7 @@ const tools = [
 ] as const
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
-/** The limit of rules. Each request checks all of them, so more would slow down the simulation. */
+/** The maximum number of rules. Each request is checked against all of them, so more would slow down the simulation. */
 const maxRules = 12
 
 /**
@@ -92,12 +92,12 @@ export async function countHits(caller: Caller): Promise<number> {
   return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
 }
 
-/** The limit of repeats of one call, more than the rules can hit. */
+/** The maximum number of repeats of one call. The rules cannot hit this many in a row. */
 const maxRepeats = 3
 /** Error codes that only a fault causes, never a simulated action. */
 const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
-/** Wraps a caller so that it repeats a call without an answer under the same key. */
+/** Wraps a caller so that it repeats a call with the same key after a transient error. */
 export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, sentInput] = [await call(tool, input), input]

@@ -5,7 +5,7 @@ import type { Model } from './model/model.ts'
 import type { Balance } from './model/state.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
-/** The limit of pages of a list, which have 100 records each. */
+/** The maximum number of pages to read of one list. Each page has 100 records. */
 const maximumPages = 10_000
 
 /**
@@ -22,7 +22,7 @@ export async function compareEnd(
     const start = situation.start[party]
     if (start === undefined) continue
     const { records, strangers, wallet, balance } = await readParty(caller, party, situation)
-    // A shared database has more records than those of this run.
+    // A shared database also contains records from outside this run.
     if (target.isolated && strangers > 0)
       return difference('There are records that no action created.', '0', String(strangers))
     const wrong =

@@ -3,7 +3,7 @@ import type { Balance } from './model/state.ts'
 
 type Broken = [what: string, expected: string, actual: string]
 
-/** Returns the first invariant that the service's own records of a party break, independently of the model. */
+/** Checks a party's records in the service against each other, without the model. Returns the first violation. */
 export function brokenInvariant(
   records: ReadonlyMap<string, Facts>,
   balance: Balance,

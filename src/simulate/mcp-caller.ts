@@ -9,13 +9,13 @@ import type { Caller } from './world.ts'
 interface ServerProcess {
   command: string
   args: readonly string[]
-  /** The environment variables in addition to the usual ones (PATH and so on). */
+  /** Environment variables in addition to the usual ones (PATH and so on). */
   env: Record<string, string>
 }
 
 /**
- * Starts an MCP server process and connects to it like an AI host. The caller's `close`, and a failure to connect, wait
- * until the process has ended, since it writes to its database until then.
+ * Starts an MCP server process and connects to it like an AI host. Both the caller's `close` and a failure to connect
+ * wait until the process has ended, because it writes to its database until then.
  * @param begun called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(
@@ -25,7 +25,7 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // The transport's own `close` waits only the first time, and not after killing the process.
+  // The transport's own `close` waits only on its first call, and never after the process was killed.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
@@ -80,7 +80,7 @@ function withoutNotes(content: unknown): unknown {
 function errorContent(content: readonly { type: string; text?: unknown }[]): Pick<ToolAnswer, 'content' | 'repeatKey'> {
   const text = String(content[0]?.text)
   try {
-    // The fields are on the last line, after a sentence.
+    // The error's fields are JSON on the last line, after a sentence.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
     const { next: _, idempotencyKey: repeatKey, ...refusal } = error
     return { content: { error: refusal }, repeatKey }

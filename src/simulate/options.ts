@@ -1,4 +1,4 @@
-/** The options of the command besides the common ones: flags, meaning, default. */
+/** The command's options in addition to the common ones. Each entry has the flags, the meaning and the default. */
 export const simulateOptions = [
   ['--agents <number>', 'Number of simulated agents, each with its own MCP connection', '4'],
   ['--purchases <number>', 'Purchases per agent', '25'],

@@ -33,7 +33,7 @@ export function planHistory(options: PlanOptions): Action[] {
   return history
 }
 
-/** Returns what one purchase may cost on average, so that the money lasts for all of them. */
+/** Returns the average cost of a purchase with which the money lasts for all purchases. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
   // Refunds and reversals return money. If agents take turns, it therefore lasts for three times as many purchases.
   const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
@@ -43,8 +43,8 @@ function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundin
 type Take = (agent: AgentState, choice: Choice) => Action
 
 /**
- * The limit of calls between two clock jumps. The model ignores real time, so a five-minute card must not expire
- * between jumps. This many calls take only seconds, and agents stop using such cards at each jump.
+ * The maximum number of calls between two clock jumps. The model ignores real time, so a five-minute card must not
+ * expire between jumps. This many calls take only seconds, and agents stop using such cards at each jump.
  */
 const maxStepsBetweenJumps = 400
 
@@ -83,7 +83,10 @@ function newAgent(number: number): AgentState {
   return { number, issued: 0, open: [], closed: [], keyed: [] }
 }
 
-/** How many calls are kept to be repeated later, recent ones and old ones alike. */
+/**
+ * The maximum number of calls that are kept for later repeats. Beyond it, an arbitrary call is dropped, so that old
+ * calls are repeated too.
+ */
 const maxKeyed = 50
 
 function remember(agent: AgentState, action: Action): void {

@@ -1,6 +1,6 @@
 import { sha256 } from '../core/system.ts'
 
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudorandom numbers. The same seed always gives the same numbers. */
 export interface Random {
   /** Returns an integer from `min` to `max`, both included. */
   int(min: number, max: number): number
@@ -11,8 +11,8 @@ export interface Random {
 }
 
 /**
- * Creates numbers with Chris Doty-Humphrey's sfc32, seeded from a hash, because `System.randomBytes` cannot be
- * repeated.
+ * Creates numbers with Chris Doty-Humphrey's sfc32, seeded from a hash, because the bytes of `System.randomBytes`
+ * cannot be reproduced.
  */
 export function randomFrom(seed: string): Random {
   const hash = Buffer.from(sha256(seed), 'hex')

@@ -5,7 +5,7 @@ import { clockStepSeconds, type Facts } from './facts.ts'
 /** A tool call's answer. */
 export interface ToolAnswer {
   isError: boolean
-  /** The structured content, or the JSON in the text of an error. */
+  /** The structured content, or the JSON in an error's text. */
   content: unknown
   /** The key under which a refused call can be repeated. */
   repeatKey?: string | undefined
@@ -94,7 +94,7 @@ const readers: Readonly<Record<string, (state: State, wire: Wire) => Facts>> = {
     state.cardNumber ??= number
     const expiry = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
     const ownMs = state.expiryMs.get(wire.id ?? '') ?? Number.NaN
-    // The month that holds the card's expiry begins at most 31 days before it.
+    // The card's expiry is less than 31 days after the beginning of its month.
     const ownExpiration = ownMs >= expiry && ownMs - expiry < 31 * 24 * 60 * 60 * 1000
     return {
       type: 'agentCardDetails',

@@ -8,7 +8,7 @@ interface ReportOptions {
   seed: string
   /** How many agents called at the same time; 1 means that they took turns. */
   concurrency: number
-  /** A description of the place of the run. */
+  /** A description of the database or server that the run used. */
   where: string
   logSha256: string
 }
@@ -45,7 +45,7 @@ export interface Failure {
   actual: string
   again: Shrunk['again']
   tries: number
-  /** Whether the final check found it, after the last action. */
+  /** Whether the final check, after the last action, found the mismatch. */
   atTheEnd: boolean
   history: readonly Action[]
 }

@@ -12,11 +12,11 @@ export interface RunResult {
   mismatch: Mismatch | undefined
   /** The actions that were carried out, in the order of the history. */
   done: Action[]
-  /** One line for each of these actions: the same in every run of the same history. */
+  /** One line for each of these actions. Every run of the same history has the same lines. */
   log: string[]
-  /** How often each tool had each outcome: `tool`, then `outcome`. */
+  /** How often each tool had each outcome. The outer key is the tool, the inner key the outcome. */
   outcomes: Map<string, Map<string, number>>
-  /** Milliseconds of each call. */
+  /** How long each call took, in milliseconds. */
   latenciesMs: number[]
   durations: Durations
   interrupted: boolean
@@ -34,7 +34,7 @@ interface Durations {
   finalCheckMs: number
 }
 
-/** Plans a history for a situation, because the history may depend on the available money. */
+/** A function that plans a history for a situation. The history may depend on the available money. */
 export type Plan = (situation: Situation) => readonly Action[]
 
 /** Carries out a history on a world, and compares every answer, and finally every record, with the model. */
@@ -91,7 +91,7 @@ async function closeAll(callers: Map<number, Caller>): Promise<void> {
 /** How long an interrupted run waits for pending answers. */
 const graceMs = 1_000
 
-/** Closes all connections some time after an interruption, which ends calls to a server that no longer answers. */
+/** Closes all connections shortly after an interruption. This ends calls to a server that no longer answers. */
 function leaveWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
   const over = new AbortController()
   const leave = () => {
@@ -133,7 +133,9 @@ export function emptyResult(mismatch?: Mismatch): RunResult {
   }
 }
 
-/** The number of processes that start at the same time, since the machine may have few cores. */
+/**
+ * The maximum number of server processes that start at the same time. It is low because the machine may have few cores.
+ */
 const connectedAtOnce = 4
 
 async function connectAll(
@@ -165,7 +167,7 @@ interface Connected {
 interface Progress extends RunResult {
   model: Model
   keyPrefix: string
-  /** The first answer to each key, unchanged. */
+  /** The unchanged first answer for each key. */
   answers: Map<string, string>
   lines: Map<number, string>
 }

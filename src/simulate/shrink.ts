@@ -7,7 +7,7 @@ export interface Attempt<F> {
 }
 
 interface ShrinkLimits {
-  /** The limit of runs with a shortened history. */
+  /** The maximum number of runs with a shortened history. */
   tries: number
   /** Returns false once no time is left. */
   mayGoOn: () => boolean
@@ -56,7 +56,7 @@ async function leaveOutOne(
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,
 ): Promise<boolean> {
-  // Actions are left out from the front, since the last one failed.
+  // Actions are left out from the front, because the last action is the one that failed.
   for (let from = 0; from < history.length; from += size) {
     if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
   }

@@ -14,7 +14,7 @@ export interface SimulationOptions {
   where: string
   system: System
   agents: number
-  /** Cards that each agent issues; each makes one purchase at the most. */
+  /** The number of cards that each agent issues. Each card makes at most one purchase. */
   purchases: number
   seed: string
   clockJumps: boolean
@@ -33,7 +33,7 @@ export interface SimulationResult {
    */
   exitCode: 0 | 1 | 130
   summary: Summary
-  /** The summary, for people. */
+  /** The summary as text. */
   report: string
   log: readonly string[]
   mismatch: Mismatch | undefined
@@ -66,7 +66,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   return { exitCode: 1, summary: failed, report, log, mismatch: shrunk.mismatch, history: shrunk.history }
 }
 
-/** Returns the result for a server that could not be started or reached. Errors in the settings are thrown instead. */
+/** Returns the result for a server that could not be started or reached. Throws errors in the settings again. */
 function failedStart(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return emptyResult({ ...unansweredMismatch(error), what: 'The agents could not be connected.' })
@@ -92,7 +92,7 @@ function planFor(
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
 }
 
-/** Shortens the history, unless no further run is possible: the disk may be full, or the service gone. */
+/** Shortens the history. Returns it unchanged if no further run is possible, for example because the disk is full. */
 async function shortenIfPossible(options: SimulationOptions, result: RunResult, mismatch: Mismatch): Promise<Shrunk> {
   try {
     return await shorten(options, result, mismatch)

@@ -11,15 +11,16 @@ export interface Caller {
   close(): Promise<void>
 }
 
-/** A payments service to simulate on, and the way to connect to it. */
+/** A payments service on which a simulation runs. */
 export interface World {
   /** Connects an agent. @param agent the number of the agent, from 1 */
   connect(agent: number): Promise<Caller>
   /**
-   * Returns the instance id of the agent's requests, so that faults only affect them. Absent if no faults can be set.
+   * Returns the instance id of the agent's requests, so that faults can be limited to them. Absent if no faults can be
+   * set.
    */
   instanceIdOf?(agent: number): string
-  /** Closes the world, after every caller was closed. */
+  /** Closes the world. Close every caller first. */
   close(): Promise<void>
 }
 
@@ -33,8 +34,8 @@ export interface RunOptions {
   target: Target
   system: System
   /**
-   * The number of agents that may have a pending call. With more than 1, the history must be planned for calls in any
-   * order.
+   * The number of agents that may have a pending call at the same time. If it is more than 1, the history must be
+   * planned for calls in any order.
    */
   concurrency: number
   /** The seed of the injected failures; undefined for none. */

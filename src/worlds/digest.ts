@@ -6,16 +6,16 @@ function digestOf(world: World): string {
   return `${world.name ?? 'a world without a name'} (${sha256(canonical(world)).slice(0, 16)})`
 }
 
-/** The digest of the package's own world, in every version of the package. */
+/** The digest of the package's own world. It is the same in every version of the package. */
 const ownDigest = 'the world of the package'
 
-/** Returns the digests of both worlds if the database holds another world than the one given at startup. */
+/** Returns the digests of both worlds if the database holds a different world from the one given at startup. */
 export function otherWorld(
   held: string | null,
   world: World | undefined,
 ): { held: string; requested: string } | undefined {
   const requested = digestOfSeeding(world)
-  // Databases filled before the world was recorded hold the package's own.
+  // A database without a recorded world is from an early version, and holds the package's own world.
   return (held ?? ownDigest) === requested ? undefined : { held: held ?? ownDigest, requested }
 }
 

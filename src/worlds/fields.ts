@@ -31,8 +31,8 @@ export const Moment = z
   )
 
 /**
- * Accepts several objects of a kind, as a list or as a map by name. The parsed value is always a list, so paths of
- * errors have indexes; `pathInFile` converts them back to names.
+ * Accepts several objects of a kind, as a list or as a map by name. The parsed value is always a list, so error paths
+ * have indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
   return z.preprocess((value) => listItems(value, keyField), z.array(item).max(10_000)).meta({ keyField })
@@ -42,7 +42,7 @@ export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & 
 export function listItems(input: unknown, keyField: string): unknown {
   if (!isObject(input)) return input
   return Object.entries(input).map(([name, value]) => {
-    // An empty entry of YAML is null.
+    // YAML parses an empty entry as null.
     const fields = value ?? {}
     return isObject(fields) ? { [keyField]: name, ...fields } : fields
   })
@@ -61,7 +61,7 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 const derived =
   "derived from the database's root key. Startup prints it for the first party's first API key and the first agent's first key"
 
-/** Accepts the secret of a key, with or without its prefix. */
+/** Accepts a key's secret, with or without the key's prefix. */
 export const KeySecret = (letters: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
     .optional()

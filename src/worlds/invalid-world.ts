@@ -1,4 +1,4 @@
-/** A world that is impossible. `path` is in the parsed value (`pathInFile` converts it). */
+/** The error for an impossible world. `path` is a path in the parsed value; `pathInFile` converts it for the file. */
 export class InvalidWorldError extends Error {
   readonly path: readonly PropertyKey[]
   readonly reason: string

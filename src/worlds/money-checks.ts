@@ -131,7 +131,7 @@ function needWallet({ names, party, report }: CheckContext, name: string | undef
   report(path, `names no wallet of the party: ${names.namesIn(party.wallets)}`)
 }
 
-/** Checks that a name is of an agent of the party, or of another party's agent with a grant from it. */
+/** Checks that a name belongs to the party's own agent, or to another party's agent with a grant from this party. */
 function needAgent(
   { names, world, party, index, report }: CheckContext,
   name: string | undefined,

@@ -6,8 +6,8 @@ import { type ShopDefinition, ShopRef } from './shops.ts'
 type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /**
- * The shops of a world: the package's by name, and custom ones. Their names must differ, since a card names its
- * merchant.
+ * The shops of a world: names of package shops, and definitions of custom shops. Shop names must be unique, because a
+ * card refers to its merchant by name.
  */
 export const OpenShops = z
   .array(ShopRef)

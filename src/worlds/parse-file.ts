@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Place, parseText } from './parse-text.ts'
 import { type Mistake, mistakeAt, mistakesOf } from './schema-mistakes.ts'
 
-/** An invalid world file, or another invalid file of the sandbox. It has a line for each mistake, with its place. */
+/** The error for an invalid file of the sandbox, such as a world file. It has a line for each mistake and its place. */
 export class WorldFileError extends Error {
   override readonly name = 'WorldFileError'
   readonly lines: readonly string[]
@@ -13,14 +13,14 @@ export class WorldFileError extends Error {
   }
 }
 
-/** The size limit, which is enough for more than a thousand parties. */
+/** The maximum size of a file, which is enough for more than a thousand parties. */
 export const maxBytes = 1_048_576
-/** The limit of mistakes listed at once; nobody reads more. */
+/** The maximum number of mistakes listed at once. Nobody reads more. */
 const maxListed = 20
-/** The limit of a line, which may list many fields. */
+/** The maximum length of a line, since a mistake may list many fields. */
 const longestLine = 600
 
-/** A parsed file, with a way to report mistakes that show only when its value is used. */
+/** A parsed file, with a way to report mistakes that are found only when its value is used. */
 export interface ParsedFile<Value> {
   value: Value
   /** Returns the error for a mistake. @param path the path in the value */
@@ -28,7 +28,7 @@ export interface ParsedFile<Value> {
 }
 
 /**
- * Parses a file of YAML or JSON by its schema. `source` may also be the object that such a file would hold.
+ * Parses a YAML or JSON file and checks it against the schema. `source` is the file's text, or an equivalent object.
  * @param name the name of the file in errors
  * @throws WorldFileError
  */
@@ -40,7 +40,7 @@ export function parseFile<Schema extends z.ZodType>(
   return parsedFile(source, name, schema).value
 }
 
-/** Parses a file, and lets the caller report further mistakes by their place. @throws WorldFileError */
+/** Parses a file. The result lets the caller report further mistakes with their places. @throws WorldFileError */
 export function parsedFile<Schema extends z.ZodType>(
   source: string | object,
   name: string,

@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, typ
 import { show } from '../core/errors.ts'
 import { type Misplaced, readYaml } from './yaml.ts'
 
-/** A line and a column of a text, both counted from 1. */
+/** A line and a column in a text, both counted from 1. */
 export interface Place {
   line: number
   column: number
@@ -17,7 +17,7 @@ export interface ParsedText {
   placeOf(path: readonly PropertyKey[]): Place
 }
 
-/** Parses a text of YAML or JSON. */
+/** Parses YAML or JSON text. */
 export function parseText(text: string): ParsedText {
   const lines = new LineCounter()
   const place = (offset: number): Place => {
@@ -35,10 +35,10 @@ export function parseText(text: string): ParsedText {
   }
 }
 
-/** The limit of values. With a few aliases, a short text could expand to more than fits in memory. */
+/** The maximum number of values. With a few aliases, a short text could expand to more than fits in memory. */
 const maxValues = 100_000
 
-/** A value, and the number of values in it after expanding its aliases. */
+/** A value, and the number of values in it after its aliases are expanded. */
 interface Counted {
   value: unknown
   count: number
@@ -48,11 +48,11 @@ const nothing: Counted = { value: null, count: 1 }
 
 type Entries = Record<PropertyKey, unknown>
 
-/** Converts nodes to values. An alias refers to the object of its anchor, and to the anchor's place. */
+/** Converts nodes to values. An alias becomes the same object as its anchor, so its parts have the anchor's places. */
 class Reader {
   readonly mistakes: Misplaced[] = []
   readonly #anchors = new Map<string, Counted>()
-  /** The offset of each entry, by object or list. */
+  /** The offsets of each object's or list's entries. */
   readonly #offsets = new WeakMap<object, Map<PropertyKey, number>>()
 
   read(node: Node | null | undefined): Counted {
@@ -62,7 +62,7 @@ class Reader {
       : isSeq(node)
         ? this.#list(node)
         : { value: isScalar(node) ? node.value : null, count: 1 }
-    // The anchor is only registered now, so that no value can contain itself.
+    // The anchor is registered only after its value was read, so that no value can contain itself.
     if (node !== null && node !== undefined && 'anchor' in node && node.anchor !== undefined) {
       this.#anchors.set(node.anchor, read)
     }
@@ -116,7 +116,7 @@ class Reader {
     return this.#countNodes(Object.assign(value, entries), parts, offsets, node)
   }
 
-  /** Merges `<<: *base`, or a list of such aliases, in which earlier ones win. */
+  /** Merges `<<: *base`, or a list of aliases. In a list, earlier aliases take precedence. */
   #merge(source: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
     for (const base of Array.isArray(source) ? source : [source]) {
       if (!isHolder(base) || Array.isArray(base)) {

@@ -10,10 +10,7 @@ export function parseWorld(source: string | object, name: string): World {
   return parseWorldFile(source, name).value
 }
 
-/**
- * Parses a world with which a database is filled. Filling it can reveal further mistakes, such as an impossible
- * history.
- */
+/** Parses a world for filling a database. Filling it can reveal further mistakes, such as an impossible history. */
 export function parseWorldFile(source: string | object, name: string): ParsedFile<World> {
   return parsedFile(source, name, worldSchema)
 }

@@ -29,7 +29,7 @@ export const Profile = z.strictObject({
   addressCountry: profileText.describe('Country'),
 })
 
-/** The balance of a wallet in cents, small enough that sums of many stay exact. */
+/** A wallet's balance in cents. Its limit keeps the sum of many balances exact. */
 const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 
 export const Wallet = z.strictObject({

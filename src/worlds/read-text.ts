@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { maxBytes } from './parse-file.ts'
 
 interface Reading {
-  /** The reason if the file does not exist. */
+  /** The reason to give if the file does not exist. */
   missing: string
   /** Creates the error. @param reason continues the sentence after “which” */
   refused: (reason: string) => Error

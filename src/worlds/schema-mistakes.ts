@@ -53,7 +53,9 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return isInPlaceOfSecret ? { ...found, isSecret: true } : found
 }
 
-/** Returns whether one of the schemas has a secret field. A text in place of such an object may be a secret itself. */
+/**
+ * Returns whether one of the schemas has a secret field. A string in place of such an object may itself be a secret.
+ */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
@@ -72,7 +74,9 @@ function unknownFields(
   })
 }
 
-/** Creates a mistake that was found outside the schema. The message continues the sentence after the field's name. */
+/**
+ * Creates a mistake that a check outside the schema found. The message continues the sentence after the field's name.
+ */
 export function mistakeAt(steps: readonly PropertyKey[], message: string, root: unknown, schema: z.ZodType): Mistake {
   const found = find(root, schema, steps)
   const { path, value } = found
@@ -90,7 +94,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
   const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
   if (isText && expectsStructure(issue)) {
-    // The file may be a wrong one, such as a file of passwords, so none of it is shown.
+    // The user may have named the wrong file, such as a password file, so none of its text is shown.
     const instead = path.length === 0 ? 'is a single text without fields, not a world' : `got ${hiddenValue(value)}`
     return { path, says: `${name} ${instead}; it accepts ${words}.` }
   }

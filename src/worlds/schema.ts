@@ -4,7 +4,7 @@ import { worldShape } from './shape.ts'
 
 /**
  * A world file (docs/sandbox.md#worlds): the initial state of the service. It lists past events, which the service
- * replays by its usual rules.
+ * replays under its usual rules.
  */
 export const worldSchema = worldShape.superRefine(checkWorld)
 

@@ -34,10 +34,7 @@ const Extra = z.strictObject({
     .describe('The recurring charge'),
 })
 
-/**
- * A shop of the sandbox as data (docs/shops.md): what it sells, how it prices, when it captures the money, and how it
- * cheats.
- */
+/** A sandbox shop as data (docs/shops.md): its products and prices, when it captures the money, and how it cheats. */
 export const ShopDefinition = z.strictObject({
   id: Slug.describe('Its id, which is part of addresses'),
   name: Text(100).describe('Its name, which is also the merchant name on cards'),

@@ -11,7 +11,7 @@ interface Part {
 /**
  * Renders the commented world file that `payments-mcp init` writes. The compiler requires a section for every field of
  * a party.
- * @param whole whether examples are active, for a test that loads all sections
+ * @param whole whether the examples are not commented out, for a test that loads all sections
  */
 export function worldTemplate(file: string, whole = false): string {
   const world = Object.values(head).map((part) => partText(part, '', whole))

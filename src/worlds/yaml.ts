@@ -4,7 +4,8 @@ import { Composer, type ErrorCode, Lexer, type LineCounter, type ParsedNode, Par
 export interface Misplaced {
   offset: number
   /**
-   * The message after the place, “world.yaml:3:5 …”. It quotes only punctuation, since any other text may be a secret.
+   * The message that follows the place, as in “world.yaml:3:5 …”. It quotes only punctuation, since any other text may
+   * be a secret.
    */
   says: string
 }
@@ -12,7 +13,7 @@ export interface Misplaced {
 /** The nodes of a text's only document, or the mistakes that make it unreadable. */
 type Yaml = { contents: ParsedNode | null } | { mistakes: readonly Misplaced[] }
 
-/** The limit of nesting. A few thousand levels would crash the process. */
+/** The maximum nesting depth. A few thousand levels would crash the process. */
 const deepest = 100
 
 const options = {
@@ -20,7 +21,7 @@ const options = {
   prettyErrors: false,
   stringKeys: true,
   merge: false,
-  // The library compares every pair of keys; the reader of the nodes finds duplicates faster.
+  // The library compares every pair of keys. The `Reader` in parse-text.ts finds duplicates faster.
   uniqueKeys: false,
   resolveKnownTags: false,
 } as const

@@ -6,19 +6,19 @@ import type { Random } from '../random.ts'
 export interface PlanOptions {
   seed: string
   agents: number
-  /** Cards that each agent issues. */
+  /** The number of cards that each agent issues. */
   purchases: number
   clockJumps: boolean
   /**
    * true: agents take turns, in an order drawn from the seed, and may affect each other's answers. false: calls of
    * different agents may arrive in any order. To keep answers predictable, each agent then uses only its own records
-   * and keys, all purchases together stay within the available money, and the clock stands still.
+   * and keys, the total of all purchases stays within the available money, and the clock is never moved.
    */
   ordered: boolean
   start: Start
 }
 
-/** An action without its place in the history. */
+/** An action that has no agent and no number in the history yet. */
 export type Choice = Omit<Action, 'step' | 'agent'>
 
 /** A simulated agent's memory and plans. */
@@ -38,7 +38,7 @@ export type NamedKind = 'card' | 'purchase' | 'refund' | 'key'
 
 export interface Surroundings {
   model: Model
-  /** The next name of a kind: `card-1`, `card-2`, … */
+  /** Returns the next name of a kind: `card-1`, `card-2`, … */
   names: (kind: NamedKind) => string
   options: PlanOptions
   /** The cost of an average purchase, in cents. */
@@ -61,18 +61,18 @@ export function balanceOf({ start }: PlanOptions, party: PartyName): number {
   return Math.max(1, start[party]?.total ?? 0)
 }
 
-/** An amount below the limit of a request, but more than a run ever has. */
+/** An amount that a request may have, but that is larger than any balance in a run. */
 const farTooMuch = 80_000_000
 
 /**
- * Returns an amount that the wallet cannot have in any order of calls, so that a purchase is declined. Undefined if the
- * wallet has too much money for that.
+ * Returns an amount that exceeds the wallet's balance in any order of calls, so that the purchase is declined.
+ * Undefined if the balance is too large for this.
  */
 export function unaffordableAmount(options: PlanOptions, party: PartyName): number | undefined {
   return balanceOf(options, party) < farTooMuch / 2 ? farTooMuch : undefined
 }
 
-/** Picks the party that pays: mostly the agent's own. */
+/** Picks the party that pays, usually the agent's own. */
 export function payingParty({ options, random }: Context, percentCustomer: number): PartyName {
   return options.start.customer !== undefined && random.chance(percentCustomer) ? 'customer' : 'own'
 }

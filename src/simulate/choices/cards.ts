@@ -15,8 +15,8 @@ type Open = AgentState['open'][number]
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
- * The second card, and then one card in this many, buys at the unresolved merchant. There are few such cards, because
- * the MCP server waits a second before it repeats such a call.
+ * One card in this many, beginning with the second card, buys at the unresolved merchant. There are few of these cards,
+ * because the MCP server waits a second before it repeats an unresolved call.
  */
 const unresolvedEvery = 250
 /** The number of calls after which a card is no longer used, whatever its state. */
@@ -29,7 +29,7 @@ export function issue(context: Context): Choice {
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // A huge maximum is more than the wallet has, so that an authorization can be declined for insufficient funds.
+  // A huge maximum exceeds the wallet's balance, so that an authorization can be declined for insufficient funds.
   const amount = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && amount !== undefined
   const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
@@ -109,7 +109,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
-    // A purchase of nearly all the money is not captured. Otherwise the other agents could no longer buy anything.
+    // A large purchase is never captured in full, because the other agents could then no longer buy anything.
     const large = amount > context.budget[party] * 2
     const picked = random.weighted({
       all: large ? 0 : 30,
@@ -128,7 +128,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
     if (picked === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
     if (picked === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
     if (picked === 'wait') {
-      // The hold stays until the clock lets it lapse.
+      // The hold stays until a clock jump makes it lapse.
       close(agent, open)
       return { tool: 'get_card_transaction', party, subject }
     }
@@ -158,7 +158,7 @@ const moves = [
   'simulate_card_refund',
 ] as const
 
-/** Chooses one of the four simulations regardless of the card's state. Most of them are refused. */
+/** Simulates a merchant's action regardless of the card's state. The service refuses most of these calls. */
 export function wrongMove(context: Context, transaction: ModelTransaction): Choice {
   const { random } = context
   const tool = random.pick(moves)

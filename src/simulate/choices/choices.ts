@@ -3,10 +3,10 @@ import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
 import { issue, proceed } from './cards.ts'
 import { chooseSideAction } from './side-actions.ts'
 
-/** The limit of open cards for each agent. */
+/** The maximum number of open cards for each agent. */
 const maxOpen = 4
 
-/** Chooses an agent's next action: mostly with an open card, sometimes a repeat, a mistake or a read. */
+/** Chooses an agent's next action. Most actions use an open card; some are repeats, mistakes or reads. */
 export function chooseAction(
   agent: AgentState,
   random: Random,

@@ -36,7 +36,7 @@ function repeatedChoice({ names }: Context, earlier: Choice): Choice {
   return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
 }
 
-/** Another tool for the same record, to be tried under the same key. */
+/** For each tool, another tool to try on the same record with the same key. */
 const oppositeTools: Partial<Record<Tool, Tool>> = {
   simulate_card_reversal: 'simulate_card_expiration',
   simulate_card_expiration: 'simulate_card_reversal',
@@ -44,7 +44,9 @@ const oppositeTools: Partial<Record<Tool, Tool>> = {
   unfreeze_agent_card: 'freeze_agent_card',
 }
 
-/** Changes a request under the same key, or sends it to the other party; undefined if there is no such change. */
+/**
+ * Returns the call with the same key but with one change, such as another amount; undefined if nothing can be changed.
+ */
 function alteredChoice(context: Context, earlier: Choice): Choice | undefined {
   const { random, options } = context
   const again = repeatedChoice(context, earlier)

@@ -138,7 +138,7 @@ function toggleFreeze(state: State, card: ModelCard, from: 'active' | 'frozen'):
   return cardFacts(state, card)
 }
 
-/** Lets expired holds lapse (docs/service.md#holds). */
+/** Releases expired holds (docs/service.md#holds). */
 export function lapseHolds(state: State): void {
   for (const purchase of state.onHold) {
     if (purchase.holdExpiresAtMs !== null && purchase.holdExpiresAtMs <= state.nowMs) release(state, purchase)
@@ -147,7 +147,7 @@ export function lapseHolds(state: State): void {
 
 function onCard(state: State, { subject, party }: Action, rule: (card: ModelCard) => Facts): Facts {
   const card = state.cards.get(subject ?? '')
-  // A resource of another party answers like one that does not exist.
+  // A request for another party's resource gets the same answer as one for a resource that does not exist.
   return card === undefined || card.party !== party ? notFound : rule(card)
 }
 

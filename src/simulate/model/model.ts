@@ -22,8 +22,8 @@ export interface Prediction {
 }
 
 /**
- * The specification's rules of card purchases, written from its text alone and without code of the service. The model's
- * time only moves in clock jumps, which are so long that a run's real time never matters.
+ * The specification's rules for card purchases, written from its text alone, without any of the service's code. The
+ * model's time only moves in clock jumps, which are so long that a run's real time never matters.
  */
 export interface Model {
   /** Predicts the answer and applies the change; undefined if the subject does not exist in this history. */
@@ -70,7 +70,7 @@ export function createModel(start: Start, ordered = true): Model {
 function apply(state: State, action: Action): Prediction | undefined {
   const { subject, amount, key, party } = action
   if (subject !== undefined && !state.cards.has(subject) && !state.transactions.has(subject)) return undefined
-  // An amount is a positive integer: the MCP server sends no other.
+  // An amount must be a positive integer. The MCP server itself refuses any other.
   if (amount !== undefined && amount <= 0) return { facts: wrongValue('amount'), replayed: false, recorded: false }
   // A key belongs to the party acted on (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`

@@ -30,7 +30,7 @@ export interface ModelTransaction extends Omit<TransactionFacts, 'type' | 'walle
 }
 
 export interface State {
-  /** Time since the start. */
+  /** Milliseconds since the start. */
   nowMs: number
   wallets: Record<PartyName, Balance>
   cards: Map<string, ModelCard>
