@@ -17,7 +17,7 @@ interface ServedDecisions {
   turns: NamedTurns
 }
 
-/** Creates decisions on the pages of this service, where people sign in. */
+/** Creates the `Decisions` of a server on whose pages people sign in and decide. */
 export function servedDecisions({ store, system, publicUrl, waits, owner, turns }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {

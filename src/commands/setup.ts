@@ -125,7 +125,7 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
   const { title } = hostSetups[name]
   const folder = hostFiles[name].skills?.(userMachine())
   if (folder === undefined) {
-    if (skills === true) say(`${title} reads no folder of skills. It gets them over MCP if it knows the extension.`)
+    if (skills === true) say(`${title} has no folder for skills. It gets them over MCP if it knows the extension.`)
     return
   }
   const count = (await skillNames()).length

@@ -5,20 +5,20 @@ import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { commandLine } from './start-command.ts'
 
-/** The facts that `serve` prints at its start. */
+/** The facts that `serve` prints when it starts. */
 export interface Welcome {
   config: Config
   url: string
   publicUrl: string
   credentials: SeededCredentials
   owner: { email: string | null; password: string | null }
-  /** A one-time link for signing in, for a terminal only. */
+  /** A one-time sign-in link, shown only on a terminal. */
   link: string | undefined
   /** The identity provider at the next port, with the command that makes a party trust it. */
   company: { url: string; trust: string } | undefined
 }
 
-/** Returns the text for a person at a terminal, with the keys at every start, and the next step. */
+/** Returns the text for a person at a terminal. It shows the keys on every start, if known, and says what to do next. */
 export function welcomeText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link, company } = welcome
   if (credentials.isEmpty) return productionText(welcome)
@@ -35,7 +35,7 @@ Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).
 
 and ask: “${firstQuestion}”
 
-A host that speaks MCP over HTTP connects to ${publicUrl}/mcp and signs in, for example in ~/.cursor/mcp.json:
+A host that speaks MCP over HTTP connects to ${publicUrl}/mcp and signs in. For Cursor, put this in ~/.cursor/mcp.json:
 
 ${hostBlock('cursor', { url: `${publicUrl}/mcp` })}
 
@@ -44,7 +44,7 @@ ${commandLine('doctor')} finds problems. Calls appear below. Stop with Ctrl+C.
 `
 }
 
-/** Returns the text for a start of production on an empty database. It explains how to create the first party. */
+/** Returns the text for a production start on an empty database. It explains how to create the first party. */
 function productionText({ config, url }: Welcome): string {
   const file = /^sqlite:/.test(config.databaseUrl) ? absoluteDatabase(config.databaseUrl) : undefined
   const database = file === undefined ? [] : ['--database-url', file]
@@ -73,15 +73,15 @@ export function shortText(welcome: Welcome): string {
   const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
   return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
 Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
-Keys and the password are not printed to a pipe or a file: start on a terminal or with --json to see them, or set ${chosen.join(', ')}
+Keys and the password are not printed to a pipe or a file. To see them, start on a terminal (or with --json, for the keys only), or set ${chosen.join(', ')}
 ${companyWords(company)}`
 }
 
 function companyWords(company: Welcome['company']): string {
   if (company === undefined) return ''
   return `
-The identity provider is at ${company.url}. To trust it for a host, with the API key in PAYMENTS_KEY (the answer has the host's
-client id and secret, there and here):
+The identity provider is at ${company.url}. To make a party trust it for a host, put the API key in PAYMENTS_KEY and
+run this. The answer has the client id and secret that the host uses at the identity provider and here:
 
   ${company.trust}
 `
@@ -93,10 +93,10 @@ function signInLines({ publicUrl, owner: { email, password } }: Welcome): string
 }
 
 function storedSecretText(setting: SettingKey): string {
-  return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
+  return `(set on an earlier start and stored only as a hash; set ${names(setting).variable} to replace it)`
 }
 
-const noKey = (tool: string) => `(startup creates no such key; ${tool} creates one)`
+const noKey = (tool: string) => `(startup does not create this key; use ${tool})`
 
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 

@@ -175,7 +175,7 @@ const statusOf = (trouble: string | null) =>
 
 const masked = (text: string) => withoutSecrets(text).toWellFormed()
 
-/** Converts the sandbox's time to nanoseconds, which keep the order of steps in the same millisecond. */
+/** Converts the sandbox's time to nanoseconds. Adding the step keeps steps of the same millisecond in order. */
 const nanos = (atMs: number, step: number) => String(BigInt(Math.round(atMs)) * 1_000_000n + BigInt(step))
 
 const idOf = (of: object, bytes: number) => sha256(JSON.stringify(of)).slice(0, 2 * bytes)

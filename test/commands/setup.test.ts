@@ -77,7 +77,7 @@ test.runIf(isDeep)('each host has its own file and format, and a second run chan
     expect(read(path)).toBe(before)
     expect(readdirSync(dirname(path))).not.toContain(`${path}.payments-mcp`)
   }
-  // Both hosts wait for the tools before their first turn.
+  // Claude Code and Codex are told to wait for the tools before their first turn.
   const claude = { type: 'stdio', ...start, alwaysLoad: true }
   expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual(claude)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })
@@ -90,7 +90,7 @@ test.runIf(isDeep)('over HTTP no host waits for the tools, because the server ma
   expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
 })
 
-test.runIf(isDeep)("a person's setting whether the host waits for the server is kept", () => {
+test.runIf(isDeep)("the person's setting for whether the host waits for the server is kept", () => {
   put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
   expect(setup('codex', '--yes').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
@@ -112,7 +112,7 @@ test.runIf(isDeep)(
   },
 )
 
-test.runIf(isDeep)('an entry with an input in VS Code is reported as unavailable to Copilot sessions', () => {
+test.runIf(isDeep)('a VS Code entry that uses an input variable is reported as unavailable to Copilot sessions', () => {
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
   expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
   const written = read(path)
@@ -134,7 +134,7 @@ test.runIf(isDeep)('opencode is configured in its existing file, with or without
   expect(mcp.payments).toEqual({ type: 'local', command: [process.execPath, cli], environment })
 })
 
-describe('the list of servers of Continue', () => {
+describe("Continue's list of servers", () => {
   const path = () => join(home, '.continue/config.yaml')
   const needs = { name: 'Local Assistant', version: '1.0.0', schema: 'v1' }
   const mine = 'name: Mine # me\nversion: 1.0.0\n\n# the best\nmodels:\n  - {name: a,   provider: x, model: y}\n'
@@ -202,7 +202,7 @@ describe('all other content of the file is kept unchanged:', () => {
   })
 
   test.runIf(isDeep).each([
-    ['a new member', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
+    ['the rest of the line after a new member', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
     [
       'lines that end with CR LF',
       '{\r\n    "a": 1\r\n}\r\n',
@@ -264,12 +264,12 @@ test.each(
   sampleOf(
     [
       [
-        'no JSON',
+        'invalid JSON',
         '{\n  "mcpServers": {\n',
         /mcp\.json: line \d is not valid JSON \(\w+\)\. Nothing was written; fix it/,
       ],
-      ['no object', '[]', /mcp\.json: it does not contain an object/],
-      ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a table of servers/],
+      ['an array instead of an object', '[]', /mcp\.json: it does not contain an object/],
+      ['an mcpServers that is not an object', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a table of servers/],
     ] as const,
     3,
   ),
@@ -298,7 +298,7 @@ test('no secret is written into a file or shown', () => {
   expect(read(cursor())).toMatch(/0123456789abcdef01.*foreign-secret/s)
 })
 
-test.runIf(isDeep)('with --http it writes the address of serve, and another address afterwards', () => {
+test.runIf(isDeep)('with --http it writes the address of serve, and without it the command again', () => {
   const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
   expect(stdout).toContain('The server must be running')
   const path = join(home, '.gemini/settings.json')
@@ -311,7 +311,7 @@ test.runIf(isDeep)('with --http it writes the address of serve, and another addr
   })
 })
 
-test.runIf(isDeep)('an unknown host gets the nearest name, and without a host all are listed', () => {
+test.runIf(isDeep)('an unknown host is refused with the nearest name, and without a host all hosts are listed', () => {
   expect(setup('cursr')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(
@@ -346,7 +346,7 @@ test("--skills copies the skills into the host's folder, and keeps a copy of eac
   )
   expect(read(`${changed}.payments-mcp-backup`)).toBe('mine')
   expect(setup('claude-code', '--skills').stdout).toContain(`The skills in ${folder} are up to date.`)
-  expect(setup('claude-desktop', '--yes', '--skills').stdout).toContain('Claude Desktop reads no folder of skills.')
+  expect(setup('claude-desktop', '--yes', '--skills').stdout).toContain('Claude Desktop has no folder for skills.')
 })
 
 describe.runIf(isDeep && hasTerminal)('on a terminal', () => {

@@ -45,7 +45,9 @@ describe('serve', () => {
       const [first = '', second = '', third = '', ...rest] = text.split('\n')
       expect(first).toBe(`payments-mcp sandbox is listening on ${url} (AI hosts: ${url}/mcp; data: ${sandbox})`)
       expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it signed in\\)$`))
-      expect(third).toContain('start on a terminal or with --json to see them, or set PAYMENTS_SANDBOX_API_KEY')
+      expect(third).toContain(
+        'start on a terminal (or with --json, for the keys only), or set PAYMENTS_SANDBOX_API_KEY',
+      )
       expect(rest).toEqual([''])
       expect(text).not.toMatch(/_ntl_|secret-/)
     }

@@ -6,7 +6,7 @@ import { startBearerProxy } from './bearer-proxy.ts'
 import { createEverythingServer } from './everything-server.ts'
 import { conformance, expectedFailures } from './run.ts'
 
-// In this scenario, the server must hang up during a call, and the host come back. Our server never hangs up.
+// This scenario requires the server to hang up during a call and the host to reconnect. Our server never hangs up.
 const polling = 'server-sse-polling'
 // The server does not offer the tasks extension.
 const tasks = 'tasks-status-notifications'
@@ -17,7 +17,7 @@ const runs = [
   { release: '0.2.0-alpha.12', options: ['--requirements', '2026-07-28'], count: 50, silent: [tasks] },
 ] as const
 
-/** The scenarios of the Skills extension. They belong to no version of the protocol, so the tool runs them by force. */
+/** The scenarios of the Skills extension. They belong to no protocol version, so the tool runs them only with `--force`. */
 const skills = ['2025-11-25', '2026-07-28'].flatMap((version) =>
   ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest'].map((scenario) => ({
     release: '0.2.0-alpha.12' as const,
@@ -73,7 +73,7 @@ let hosting: Hosting
 describeConformance(
   'the fixtures on the same transport',
   './expected-everything.yml',
-  // The newest release alone uses all fixtures.
+  // Only the run for the newest protocol version uses all fixtures.
   isDeep ? runs : runs.slice(-1),
   async () => {
     hosting = await createHosting({

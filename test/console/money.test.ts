@@ -43,7 +43,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(opened).toContain(`href="${site.runPath('shopping')}"`)
   })
 
-  test('an effect of the party that failed, until it happens', async () => {
+  test('a failed due effect of the party, until it succeeds', async () => {
     const { store, system } = site.world
     const id = await purchase('Ill', 100)
     const move = (walletId: string) =>

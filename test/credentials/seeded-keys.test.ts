@@ -28,7 +28,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     return (await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status === 200
   }
 
-  it("are shown at each start in each process, even after a rotation of the database's keys", async () => {
+  it('are shown at every start, by every process, even after the root key is rotated', async () => {
     const first = await start()
     expect(first.seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
@@ -44,7 +44,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const { seeded } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
-    // The databases of tests are copies of one, with the same root key.
+    // All test databases are copies of one database, so they start with the same root key.
     await service.rotateKeys()
     const elsewhere = await service.seed(nothing)
     await other.drop()
@@ -52,14 +52,14 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
-  it('do not replace keys that are already in the database, whether random or given', async () => {
+  it('do not replace keys from an earlier start', async () => {
     const before = await start(fixedKeys)
     expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${fixedKeys.apiKey}`, isFirst: true })
     expect((await start()).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
     expect([await works(before.seeded.apiKey), await works(before.seeded.agentKey)]).toEqual([true, true])
   })
 
-  it('are the keys given at a start, if any', async () => {
+  it('are replaced by keys that are given at a later start', async () => {
     const { seeded } = await start()
     const again = await start(fixedKeys)
     expect(again.seeded).toMatchObject({
@@ -70,7 +70,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect([await works(seeded.apiKey), await works(again.seeded.apiKey)]).toEqual([false, true])
   })
 
-  it('are not shown once they have ended', async () => {
+  it('are not shown once they are revoked', async () => {
     const { service, seeded } = await start()
     const call = async (method: string, path: string) => {
       const headers = { Authorization: `Bearer ${seeded.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
@@ -81,7 +81,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect((await start()).seeded).toMatchObject({ apiKey: seeded.apiKey, agentKey: null, isFirst: false })
   })
 
-  it('are random in production if none are set, and no later start shows them', async () => {
+  it('are random in production unless they are set, and no later start shows them', async () => {
     const fixedKeys = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(fixedKeys, 'production')
     expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)

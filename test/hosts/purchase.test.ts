@@ -6,7 +6,8 @@ import { ask, bearer, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
-// Only arguments that the tools list, because some hosts reject others. A currency may be left out.
+// Uses only arguments in the tools' schemas, because some hosts reject any others. Authorization and capture omit the
+// optional currency.
 const card = () => ({ merchant, maximumAmount: 5000, currency: 'USD' })
 const authorization = (results: readonly string[]) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant })
 const capture = (amount: number) => (results: readonly string[]) => ({

@@ -48,7 +48,7 @@ afterAll(async () => {
   await drop()
 })
 
-test('the image has the Node.js version of the project, and runs what the bundle contains', () => {
+test("the image uses the project's Node.js version and starts the bundle", () => {
   const { node } = JSON.parse(read('package.json')).devDependencies
   const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name)
   expect(images).toEqual([`node:${node}-slim`, `node:${node}-slim`])
@@ -103,7 +103,7 @@ test('the systemd unit is valid', async ({ skip }) => {
   if (!hasSystemd) skip('systemd-analyze is not installed')
   const { stdout, stderr } = await run('sh', [
     '-c',
-    // `systemd-analyze` checks that the program exists, so the unit names this Node.js.
+    // `systemd-analyze` checks that the program exists, so this copy of the unit names the running Node.js.
     `sed 's#^ExecStart=.*#ExecStart=${process.execPath}#' "$1" > "$2/payments-mcp.service" && systemd-analyze verify "$2/payments-mcp.service"`,
     'sh',
     join(root, 'deploy/payments-mcp.service'),

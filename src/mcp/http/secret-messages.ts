@@ -6,8 +6,8 @@ import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kin
 const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
 
 /**
- * Returns whether a message to the host must not be stored: an answer with a secret of its operation, or a question
- * that leads a person to a private page.
+ * Returns whether a message to the host must not be stored: a response that contains a secret field of the
+ * operation, or an elicitation that sends a person to a private page.
  * @param request The request that the message answers or belongs to; undefined if there is none.
  */
 export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest | undefined): boolean {

@@ -11,13 +11,16 @@ type Dependencies = Pick<AllDependencies, 'choice'>
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
-/** Returns the noun for records with such ids, such as `a card`, from the title of the tool that reads one. */
+/**
+ * Returns the noun, such as `a card`, for records whose ids have this prefix. It comes from the title of the tool that
+ * reads one.
+ */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
 }
 
-/** Returns the tool of this connection that lists the records with such ids. */
+/** Returns the tool of this connection that lists the records whose ids have this prefix. */
 export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
   const isList = (operation: OperationDefinition) =>
@@ -48,7 +51,7 @@ export function argumentPrefix(operation: OperationDefinition, name: string): st
   return schema === undefined ? undefined : prefixOf(schema)
 }
 
-/** Returns whether the operation reads the state of one record, which excludes a card's number. */
+/** Returns whether the operation reads the state of one record. Showing a card's number does not count. */
 export const readsOne = (operation: OperationDefinition) => onlyReads(operation) && !answersList(operation)
 
 export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
@@ -57,7 +60,7 @@ const idPrefix = memoize((schema: z.ZodType) =>
   idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),
 )
 
-/** Returns the prefix of all ids of the schema; undefined if it is not for ids. */
+/** Returns the id prefix that this schema requires; undefined if it is not a schema of ids. */
 export function prefixOf(schema: unknown): string | undefined {
   return schema instanceof z.ZodType ? idPrefix(schema) : undefined
 }

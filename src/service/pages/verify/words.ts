@@ -4,7 +4,7 @@ import { maxRefused, triesWindowMs } from '../../rules/second-factor.ts'
 import { dollars } from '../frame/texts.ts'
 import type { CodeResult, Verification } from './second-factor.ts'
 
-/** The texts of a check, for its user. Plain text, not HTML. */
+/** The texts that the page of the second factor shows to the user, as plain text, not HTML. */
 export interface VerifyWords {
   title: string
   heading: string
@@ -35,7 +35,7 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
     }
   }
   if (verification.expired) {
-    const text = `This address worked for ${mfaChallengeLifetimeMs / 60_000} minutes. Approve again to get a new one.`
+    const text = `This link expired after ${mfaChallengeLifetimeMs / 60_000} minutes. Approve again to get a new one.`
     return { title: 'Expired', heading: 'Expired', lines: [text], asks: false, problem: null }
   }
   const heading = 'Confirm that it is you'
@@ -63,7 +63,7 @@ const problems = {
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is wrong. Enter the code that the app shows now.',
   expired: 'This code has expired. Enter the code that the app shows now.',
-  used: 'This code was used already. Each code counts once: wait for the next one.',
+  used: 'This code was used already. Each code works only once. Wait for the next one.',
 } as const satisfies Record<Exclude<CodeResult['verdict'], 'too_many'>, string | null>
 
 function momentOf(ms: number): string {

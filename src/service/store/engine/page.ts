@@ -13,7 +13,7 @@ export interface PageOf<Row> {
   lastId: string | null
 }
 
-/** Reads a page of a query's rows. If the query joins tables, `idColumn` names the id among them. */
+/** Reads a page of a query's rows. If the query joins tables, `idColumn` is the qualified name of the id column. */
 export async function readPage<Table extends keyof Tables, Row extends { id: string }>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   { limit, beforeId }: PageRequest,

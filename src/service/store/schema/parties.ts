@@ -7,7 +7,7 @@ export const parties = table({
   email: nullable(text),
   issuedCardsEnabled: flag,
   createdAtMs: bigint,
-  /** A phone number in the format E.164. */
+  /** A phone number in E.164 format. */
   phone: nullable(text),
   /** JSON of `Limits` on all money that leaves its wallets. */
   limits: nullable(text),

@@ -183,7 +183,7 @@ ${form(
 <label>Delay (ms) <input name="afterMs" inputmode="numeric" maxlength="6"></label>
 <label>Only the nth request <input name="nth" inputmode="numeric" maxlength="7"></label>
 <label>Every nth request <input name="every" inputmode="numeric" maxlength="7"></label>
-<label>At most this often <input name="times" inputmode="numeric" maxlength="7"></label>
+<label>At most this many times <input name="times" inputmode="numeric" maxlength="7"></label>
 <label>Probability <input name="probability" inputmode="decimal" maxlength="8" placeholder="0.1"></label>
 <label>Only in the run with the instance id <input name="instanceId" maxlength="1024" autocomplete="off" spellcheck="false"></label>
 <label>Name <input name="id" maxlength="64" placeholder="generated" autocomplete="off" spellcheck="false"></label>
