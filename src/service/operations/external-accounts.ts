@@ -54,7 +54,7 @@ export const externalAccountHandlers = {
   /** Unlinks an account. An account that is already unlinked is returned unchanged. */
   deleteExternalAccount: async ({ externalAccountId }, context) => {
     const { tx, partyId, nowMs } = context
-    // Requests with an idempotency key already hold the party's lock, but this request may have no key.
+    // Only requests with an idempotency key already hold the party's lock, and this request may have no key.
     await tx.lockParty(partyId)
     const before = await loadExternalAccount(context, externalAccountId)
     const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const

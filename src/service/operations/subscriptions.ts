@@ -74,7 +74,7 @@ export const subscriptionHandlers = {
     return page(rows, list, await viewer(context, rows.rows))
   },
 
-  /** Lists payments newest first, as other lists do. The cursor encodes a payment's number in the form of an id. */
+  /** Lists payments newest first, like all lists. The cursor encodes a payment's number in the form of an id. */
   listSubscriptionPayments: async (input, context) => {
     const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
     const list = { list: 'subscriptionPayments', subscriptionId: id }
@@ -155,9 +155,9 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 }
 
 /**
- * Returns a function that renders subscriptions in their current state. A pending one includes its checkout address,
- * but only for callers who could have requested the payment. Otherwise read-only callers would get the secrets a payer
- * pays with.
+ * Returns a function that renders subscriptions in their current state. A pending subscription includes its checkout
+ * address, but only for callers who may request payments. Otherwise read-only callers would get the secrets that a
+ * payer pays with.
  */
 async function viewer(context: Context, records: readonly SubscriptionRecord[]) {
   const { tx, publicUrl } = context

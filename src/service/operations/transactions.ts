@@ -24,7 +24,7 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // Money paid by the party's card or bank did not come from a wallet, so the permission on the default wallet
+    // Money from the party's bank account or card did not leave a wallet, so the permission on the default wallet
     // decides.
     if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
     else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
@@ -32,7 +32,7 @@ export const transactionHandlers = {
   },
 } satisfies HandlersOf<typeof transactions>
 
-/** Returns the party's wallet that the money left or reached; null if a card or a bank paid. */
+/** Returns the party's wallet that the money left or reached; null if a card or bank account paid. */
 function walletOf({ sourcePartyId, sourceWalletId, destinationWalletId }: TransactionRow, partyId: string) {
   return sourcePartyId === partyId ? sourceWalletId : destinationWalletId
 }

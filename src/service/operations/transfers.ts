@@ -27,8 +27,8 @@ export interface Beneficiary extends BankAccount {
 export const transferHandlers = {
   createWire: async (input, context) => {
     const { name, accountNumber, routingNumber, address } = input.beneficiary
-    // This is checked first, and the failure is never recorded. So the caller can add the address and retry with the
-    // same key (docs/service.md#wires).
+    // This is checked first, and the failure is not recorded under the key. So the caller can add the address and retry
+    // with the same key (docs/service.md#wires).
     if (address === undefined) {
       fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
     }
@@ -184,8 +184,8 @@ function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal'
 }
 
 /**
- * Returns the method and rail of a transfer and the mask of its account. A transfer stores only the last digits of a
- * linked account.
+ * Returns a transfer's method, its rail and its masked account number. A transfer stores only the last digits of a
+ * linked account's number.
  */
 function methodAndRail({ kind, method, beneficiary }: PaymentRow) {
   const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)

@@ -85,7 +85,7 @@ export const trustedIssuerHandlers = {
     return issuerView({ ...before, ...change }, context)
   },
 
-  /** Ends the trust. One that has already ended is returned unchanged. */
+  /** Ends the trust in an issuer. If it has already ended, the issuer is returned unchanged. */
   revokeTrustedIssuer: async ({ trustedIssuerId }, context) => {
     const { tx, partyId, nowMs } = context
     await tx.lockParty(partyId)
@@ -97,7 +97,7 @@ export const trustedIssuerHandlers = {
   },
 } satisfies HandlersOf<typeof trustedIssuers>
 
-/** Refuses an address that the service would not fetch from (src/service/request/webhook-addresses.ts). */
+/** Refuses an address from which the service would not fetch (src/service/request/webhook-addresses.ts). */
 function requireAddress(field: string, address: string, { environment, publicUrl }: Context): void {
   const mayStayHere = mayBeHere(environment, publicUrl())
   const problem = addressProblem(address, mayStayHere)

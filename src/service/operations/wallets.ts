@@ -66,11 +66,11 @@ export const walletHandlers = {
 } satisfies HandlersOf<typeof wallets>
 
 /**
- * Freezes or unfreezes a wallet. Existing holds can still be captured, claimed and released. Setting the current status
- * changes nothing.
+ * Freezes or unfreezes a wallet. Money that is already held can still be captured, claimed and released. Setting the
+ * current status changes nothing.
  */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
-  // Requests with an idempotency key already hold the party's lock; these requests have none.
+  // Only requests with an idempotency key already hold the party's lock, and this request has no key.
   await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
@@ -84,7 +84,7 @@ export async function loadWallet({ tx, partyId }: Context, walletId: string): Pr
   return wallet
 }
 
-/** Returns deposit instructions derived from the wallet's id, because no real bank knows the sandbox. */
+/** Returns deposit instructions derived from the wallet's id, because no real bank stands behind the sandbox. */
 function depositInstructions(walletId: string) {
   const digits = BigInt(`0x${sha256(walletId).slice(0, 12)}`) % 10n ** 10n
   return { bankName, accountNumber: digits.toString().padStart(10, '0'), routingNumber: '000000000' }

@@ -67,7 +67,7 @@ export const webhookHandlers = {
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
   /**
-   * Updates a webhook. A webhook that is enabled again delivers what was queued, but no events from the time when it
+   * Updates a webhook. A webhook that is enabled again sends its queued deliveries, but no events from the time when it
    * was disabled.
    */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
@@ -102,7 +102,10 @@ export const webhookHandlers = {
     return { data: webhookView(webhook), meta: { deleted: true } as const }
   },
 
-  /** Rotates the secret. At most two secrets are valid, so one that an earlier rotation replaced ends at once. */
+  /**
+   * Rotates the secret. At most two secrets are valid, so a secret that an earlier rotation replaced becomes invalid at
+   * once.
+   */
   rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
     const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)

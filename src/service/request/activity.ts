@@ -21,12 +21,12 @@ import type { Context } from './handler.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Values } from './request-parsing.ts'
 
-/** The previous hash recorded in the first row of a chain. */
+/** The previous hash in the first row of a chain. */
 const noHash = '0'.repeat(64)
-/** The most ids that are recorded for a request. No request names more. */
+/** The maximum number of ids recorded for a request. No request names more. */
 const maxIds = 100
 
-/** An action, done or refused, and its actor. It contains only ids, never a secret. */
+/** An action, carried out or refused, and its actor. It contains only ids, never a secret. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
   agentId?: string | null
   userId?: string | null
@@ -40,7 +40,7 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
 interface RecordedWith {
   /** The end of the chain, if it was read under a lock that excludes other writers. */
   end?: ChainEnd | undefined
-  /** The idempotency record of the request. One statement writes it together with the act. */
+  /** The request's idempotency record. One statement writes it together with the act. */
   record?: IdempotencyRecordRow | undefined
 }
 
@@ -78,7 +78,7 @@ export async function recordAct(
   sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
-/** Records the request, done or refused, in the activity, unless it is a read. */
+/** Records the request in the activity, whether carried out or refused. Reads are not recorded. */
 export async function recordActivity(
   context: Context,
   values: Values,
@@ -115,8 +115,8 @@ export function actOfUser(
 }
 
 /**
- * Returns the act of a visitor on a page that a link opened. `keyId` is the id of the record behind the link, because
- * the visitor has no credential.
+ * Returns the act of a visitor on a page opened by a link. `keyId` is the id of the link's record, because the visitor
+ * has no credential.
  */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },
@@ -130,7 +130,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of a connected application. Its user need not be present. */
+/** Returns the act of a connected application, whose user may be absent. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -169,8 +169,8 @@ export const hashedColumns = [
 
 /**
  * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted; null if the chain
- * is intact. This also detects rows deleted at the end, but not a database restored from an older backup: for that,
- * compare the last hash with a copy that is kept elsewhere.
+ * is intact. It also finds rows deleted at the end. It cannot detect that the database was restored from an older
+ * backup. To find this out, compare the last hash with a copy that is kept elsewhere.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500

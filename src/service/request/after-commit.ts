@@ -7,23 +7,23 @@ import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
-/** The work that a handler leaves until its transaction is committed. */
+/** The work that a handler leaves for after the commit of its transaction. */
 export interface AfterCommit {
   /**
-   * Whether the handler moved the clock. If so, the request is answered after the effects that became due are applied.
+   * Whether the handler moved the clock. If so, the effects that became due are applied before the request is answered.
    */
   timeMoved: boolean
   /** A shop's late or failed answer; undefined to send the recorded answer at once. */
   otherAnswer: OtherAnswer | undefined
-  /** Entries for runs other than the request's own. */
+  /** Entries for the runs that the request concerns, such as the run that requested the approved payment. */
   reportedEntries: ReportedEntry[]
   /** Whether the wallet's balance covers the issued card. Only a client in this process reads it (`ApiAnswer`). */
   isCovered: boolean | undefined
 }
 
-/** The answer of a shop that is slow, or that fails after charging the card (docs/shops.md#answers). */
+/** The answer of a shop that is slow or that fails after charging the card (docs/shops.md#answers). */
 export interface OtherAnswer {
-  /** Milliseconds of real time that the answer takes. */
+  /** The delay of the answer, in milliseconds of real time. */
   afterMs: number
   /** The failure that replaces the recorded answer. A repeat with the same key still gets the recorded answer. */
   instead?: Failure | undefined
@@ -45,8 +45,8 @@ export async function applyOtherAnswer(
 }
 
 /**
- * Applies the effects that became due when the clock was moved. If the database is busy, the upkeep or the next request
- * applies them later.
+ * Applies the effects that became due because the clock was moved. If the database is busy, the upkeep or the next
+ * request applies them later.
  */
 export async function settleAfterwards(
   {

@@ -17,15 +17,15 @@ import type { Actor } from './permission-checks.ts'
 export interface Authority {
   environment: Environment
   local: LocalCredentials
-  /** The service's time, for the expiry of keys, and real time, for the expiry of tokens. */
+  /** The service's time, by which keys expire, and real time, by which tokens expire. */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
-  /** The claims of the credential if it is a signed token that is valid now. */
+  /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
   /** The rows that were read ahead. They include the key that `keyIn` describes. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
-/** Returns how to look up the API or agent key of an Authorization header; undefined if it contains no such key. */
+/** Returns how to look up the API or agent key in an Authorization header; undefined if the header contains none. */
 export function keyIn(authorization: string | null, { environment, local }: Pick<Authority, 'environment' | 'local'>) {
   const credential = authorization === null ? undefined : bearerOf(authorization)
   if (credential === undefined || looksSigned(credential)) return undefined
@@ -38,12 +38,12 @@ function keyBy(secretHash: string, local: LocalCredentials): CredentialBy {
   return id === undefined ? { secretHash } : { id }
 }
 
-/** Credentials that only this process knows: the hash of each, and the id of its key. */
+/** Credentials that only this process knows. Each credential's hash maps to the id of its key. */
 export type LocalCredentials = ReadonlyMap<string, string>
 
 /**
  * Resolves the credential of a request.
- * @throws 401 `unauthenticated` when it is missing, unknown, revoked, expired or of another environment.
+ * @throws 401 `unauthenticated` if the credential is missing, unknown, revoked, expired or for another environment.
  */
 export async function authenticate(
   tx: Transaction,
@@ -104,8 +104,8 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
 }
 
 /**
- * Returns the actor of a grant, with only those scopes that the grant still has. So removing a scope takes effect at
- * once.
+ * Returns the actor of a grant, limited to the scopes that the grant still has. So the removal of a scope takes effect
+ * at once.
  */
 async function actorOfGrant(
   tx: Transaction,

@@ -17,8 +17,8 @@ interface Dependencies {
 }
 
 /**
- * Admits requests whose bodies are within the limits. It refuses the others as soon as their headers are parsed. It
- * allocates and reads nothing for them before that, because hundreds may arrive at once.
+ * Admits requests whose bodies are within the limits. Refuses all others as soon as their headers are parsed, and reads
+ * and allocates nothing for them before that, because hundreds may arrive at once.
  */
 export class BodyAdmission {
   readonly #dependencies: Dependencies
@@ -28,7 +28,7 @@ export class BodyAdmission {
     this.#dependencies = dependencies
   }
 
-  /** Returns false if the request was answered with a refusal. */
+  /** Returns whether the request was admitted. Otherwise it was already refused. */
   admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
     const { bodies, addressOf } = this.#dependencies
     const announced = announcedLength(incoming)
@@ -36,7 +36,7 @@ export class BodyAdmission {
     const { authorization } = incoming.headers
     const credential = authorization && sha256(authorization)
     try {
-      // Keeps the connection open for the answer if the body is not read to its end.
+      // If the body is not read to its end, this keeps the connection open for the answer.
       const parts = () => incoming.iterator({ destroyOnReturn: false })
       const body = bodies.arrive({ address: addressOf(incoming), announced, credential, parts })
       this.#arriving.set(incoming, body)

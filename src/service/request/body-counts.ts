@@ -7,8 +7,7 @@ import { callerOf } from './client-address.ts'
 const maxBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests against the client's address, because they are read before
- * authentication.
+ * Counts the bodies of forms and OAuth requests by client address, because they are read before authentication.
  * @param refuse Answers a request whose body exceeds the budget. If omitted, the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

@@ -2,11 +2,11 @@ import { maskedNumber } from '../../core/card-numbers.ts'
 import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
-/** The most characters of a body that are stored. Nobody reads more. */
+/** The maximum number of a body's characters to store. Nobody reads more. */
 export const longestKept = 16_384
 /** How far masking reads beyond the stored part, so that it recognizes a secret that crosses the end. */
 const longestSecret = 2048
-/** No request or answer of the API is nested deeper or has more parts. */
+/** The bounds on nesting and parts. No request or answer of the API exceeds them. */
 const deepest = 64
 const maxParts = 4096
 
@@ -29,8 +29,8 @@ export function cutText(text: string): CutText {
 }
 
 /**
- * Masks JSON for storage: the values of secret fields, and everything that looks like a secret.
- * @param secretFields Further fields of this JSON that are secret.
+ * Masks the values of secret fields, and everything else that looks like a secret, before JSON is stored.
+ * @param secretFields Additional secret fields of this JSON.
  * @param value Returns the parsed JSON; called only if something may have to be masked.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {
@@ -38,7 +38,7 @@ export function maskJson(text: string, secretFields: readonly string[], value: (
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
   const masking = { secret: new Set(secretFields), left: maxParts, characters: longestKept + longestSecret }
   const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // `cut` is approximate, because masking may omit parts of unknown length.
+  // `cut` is approximate, because it is unknown how much the masking left out.
   return { text: masked.slice(0, longestKept), cut: Math.max(0, Math.max(masked.length, text.length) - longestKept) }
 }
 

@@ -2,13 +2,10 @@ import { type BodyCount, smallBodyBytes } from '../../core/body-budget.ts'
 import { boundedText } from '../../core/bounded-text.ts'
 import { Failure, fail } from '../../core/errors.ts'
 
-/** More bytes than the attributes of any operation need. */
+/** The size limit of a request body. No operation needs as many bytes. */
 export const maxBodyBytes = 1024 * 1024
 
-/**
- * Returns whether reading the body costs less than looking up its sender. A body of unknown length does not count as
- * small.
- */
+/** Returns whether reading the body costs less than looking up its sender. A body of unknown length counts as large. */
 export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }
@@ -25,8 +22,8 @@ export function isReadable(body: string): boolean {
 
 /**
  * Reads the body as text.
- * @throws Failure 400 if it is too long or the client disconnected before its end, 429 or 503 if too many bytes are
- * arriving.
+ * @throws Failure 400 if the body is too long or the client disconnected before its end; 429 or 503 if too many bytes
+ * are arriving.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
   const text = await boundedText(request, maxBodyBytes, count).catch((error: unknown) => {
@@ -46,7 +43,8 @@ function brokenOff(): never {
 }
 
 /**
- * Returns whether the client has disconnected. If it did so before the end of its body, every read of the body fails.
+ * Returns whether the client has disconnected. If it disconnected before the end of its body, every read of the body
+ * fails.
  */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted

@@ -19,7 +19,7 @@ import { type Note, type RunLog, toolCallName } from './run-log.ts'
 const repeatHeader = 'x-mcp-repeat'
 /** The MCP server sets this header on a request that carries out a tool call. */
 const toolHeader = 'x-mcp-tool-call'
-/** The MCP server sets this header, with an id of the tool call, on all requests that it makes for that call. */
+/** The MCP server sets this header to the id of a tool call on all requests that it makes for the call. */
 const toolCallHeader = 'x-mcp-tool-call-id'
 
 /** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
@@ -31,19 +31,20 @@ export function noteCall(
 ): void {
   if (!('actor' in request)) return
   if (request.pageActor !== undefined && !request.incoming.headers.has('x-instance-id')) return
-  // If the request was refused before the time was read, the present time is close enough.
+  // If the request was refused before the transaction read the time, the present time is close enough.
   const atMs = request.at?.nowMs ?? system.now() + store.clock.sandbox.offsetMs
   try {
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
-    // The change is committed and its answer is sent anyway.
+    // The change is already committed, so its answer is sent anyway.
     log.error({ supportId: request.supportId, err: error }, 'a call could not be recorded in its run')
   }
 }
 
 /**
- * Returns the entries that a request adds to other runs, each with the request's postings for the party of that run. An
- * entry for the request's own run has no postings, because the call's entry already has them.
+ * Returns the entries that a request adds to runs in addition to the call's own entry. Each gets the request's postings
+ * for the records of that run's party. An entry in the request's own run gets none, because the call's entry already
+ * has them.
  */
 export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
@@ -116,8 +117,8 @@ function noteOfCall(
 }
 
 /**
- * Returns the name of the tool call that the request was made for. Anybody can send the header, so only a read that
- * succeeded and shows no secret may be shown within a call. Everything else has its own row in the timeline.
+ * Returns the name of the tool call that the request was made for. Any client can send the header, so only a successful
+ * read without secrets may be shown within a call. Everything else has its own row in the timeline.
  */
 function toolCallOf({ operation, incoming: { headers }, actor, plan }: Known | Parsed | Done, outcome: RunOutcome) {
   const id = headers.get(toolCallHeader)
@@ -138,8 +139,8 @@ function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): R
 }
 
 /**
- * Returns the decline code of a purchase or a shop's answer; null if nothing was declined. A read that shows an earlier
- * decline does not count.
+ * Returns the decline code in the answer to a purchase; null if this request was not declined. A read that shows an
+ * earlier decline does not count.
  */
 function declineIn({ operation }: Phase, answer: unknown): string | null {
   const { status, decline } = attributesIn(answer) ?? {}
@@ -147,12 +148,12 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
   return (decline as { code: string } | null | undefined)?.code ?? null
 }
 
-/** Ten times the stored part of an answer. A longer answer is not parsed. */
+/** The longest answer to parse: ten times the length that is stored. */
 const longestLookedAt = 163_840
 
 /**
- * Returns the parsed answer if the entry needs it. Lists are not parsed: they are long, and contain no amount that the
- * call moved.
+ * Returns the parsed answer if the entry needs it. Lists are not parsed, because they are long and the call moved none
+ * of their amounts.
  */
 function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestLookedAt) return undefined
@@ -194,7 +195,9 @@ function keptOfQuery(name: string, value: string): string {
   return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
 
-/** Returns the path. If its percent-encoding hides a secret, the path is decoded, so that the secret can be masked. */
+/**
+ * Returns the path. If percent-encoding hides a secret in it, the path is decoded, so that the secret can be masked.
+ */
 function readablePath(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)
@@ -210,8 +213,8 @@ function instanceIdIn(headers: ReadableHeaders): string | null {
 }
 
 /**
- * Returns the program's self-reported name. The MCP server puts its host's name in parentheses; for other programs it
- * is the first product in the User-Agent header.
+ * Returns the program's self-reported name from the User-Agent header. The MCP server puts its host's name in
+ * parentheses; for other programs, the first product is the name.
  */
 function hostIn(headers: ReadableHeaders): string | null {
   const userAgent = headers.get('user-agent')?.slice(0, longestPath)
@@ -242,7 +245,7 @@ function amountIn(value: unknown): number | null {
 
 const longestCounterparty = 200
 
-/** Returns the merchant, payee or payer in an answer or a request. */
+/** Returns the merchant, payee or payer that an answer or request names. */
 function counterpartyIn(value: unknown): string | null {
   const { merchant, beneficiary, payerName, payerIdentifier, payer, counterparty } = attributesIn(value) ?? {}
   const names = [merchant, beneficiary].map((one) => (one as { name?: unknown } | null | undefined)?.name)

@@ -6,32 +6,28 @@ import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addres
 export interface Caller {
   /** Whether the request came from this machine and through no proxy, so that its sender is a local user. */
   local: boolean
-  /**
-   * The key under which unauthenticated requests are counted: an IPv4 address, or the /64 network of an IPv6 address.
-   */
+  /** The IPv4 address, or the /64 network of the IPv6 address, by which unauthenticated requests are counted. */
   address: string
   /** The arriving body; undefined if there is none, or if it is already in this process's memory. */
   body?: ArrivingBody | undefined
 }
 
-/**
- * Returns the sender of the request that a page or an endpoint answers; undefined if it came from within this process.
- */
+/** Returns the sender of a request; undefined if the request came from within this process. */
 export function callerOf(c: Context): Caller | undefined {
   const caller = c.env as Partial<Caller> | undefined
   return caller?.address === undefined ? undefined : (caller as Caller)
 }
 
-/** The facts of a connection. Node joins several X-Forwarded-For headers with commas. */
+/** A connection's address and proxy header. Node joins several X-Forwarded-For headers with commas. */
 export interface Connection {
   socket: { readonly remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 /**
- * Creates the function that finds the address of the client behind a connection. Usually this is the connection's own
- * address. Behind a trusted proxy, it is the rightmost address in X-Forwarded-For that does not belong to a trusted
- * proxy. Addresses further left may be forged.
+ * Creates the function that finds the client's address. Usually this is the connection's own address. Behind a trusted
+ * proxy, it is the rightmost address in X-Forwarded-For that does not belong to a trusted proxy. Addresses further left
+ * may be forged.
  */
 export function clientAddress(trustedProxies: readonly string[]): (connection: Connection) => string {
   const isTrusted = inRanges(trustedProxies)
@@ -49,7 +45,7 @@ export function clientAddress(trustedProxies: readonly string[]): (connection: C
   }
 }
 
-/** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add, as in `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   return text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
 }

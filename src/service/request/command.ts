@@ -24,14 +24,17 @@ import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopp
  */
 
 /**
- * The party and the idempotency key that a request probably has. Authentication and parsing later show whether it does.
+ * The party and idempotency key that a request probably has. Authentication and parsing later confirm or correct this.
  */
 export interface Expected {
   partyId: string
   key: string
 }
 
-/** The most credentials whose party is remembered. For other credentials, the transaction looks the party up. */
+/**
+ * The maximum number of credentials whose party is remembered. For any other credential, the transaction looks up the
+ * party.
+ */
 const maxParties = 10_000
 
 /** Opens a command's transaction. It expects the party that the credential last acted on. */
@@ -49,7 +52,7 @@ export async function transact(
   const committed = await store.transaction((tx) => work(tx, expected), {
     alone,
     partyId: alone ? undefined : partyId,
-    // A transaction that applies due effects must see its own writes, so it cannot be shared.
+    // A transaction that applies due effects must see its own writes, so it cannot be shared with other requests.
     kind: isInOwnTransaction ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
@@ -57,7 +60,7 @@ export async function transact(
   return committed
 }
 
-/** The reads that every command needs besides those of its handler. They happen under the party's lock. */
+/** The reads that every command needs in addition to those of its handler. They happen under the party's lock. */
 export interface Ahead {
   partyId: string
   locked: Promise<void>
@@ -66,8 +69,8 @@ export interface Ahead {
 }
 
 /**
- * Locks the party and reads ahead, so that no other request can meanwhile add to the party's idempotency keys or
- * activity.
+ * Locks the party and reads its rows ahead. Because of the lock, no other request can meanwhile add to the party's
+ * idempotency keys or activity.
  */
 export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): Ahead {
   const { partyId, key } = expected
@@ -92,14 +95,18 @@ export function readFirst(
 }
 
 /**
- * Ignores failures of reads that a refused request no longer needs. Code that awaits such a read still gets its error.
+ * Keeps failed reads from becoming unhandled rejections if a refused request no longer awaits them. Code that does
+ * await a read still gets its error.
  */
 function ignoreFailures(ahead: Ahead): Ahead {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
 }
 
-/** Handles the request unless its key already has an answer, and records the answer with the effect. */
+/**
+ * Replays the answer recorded under the request's key. If there is none, handles the request and records its answer
+ * with the effect.
+ */
 export async function handleOnce(
   parsed: Parsed,
   { ownClaim, earliestMs, ahead }: { ownClaim: Claim; earliestMs: number; ahead: Ahead },
@@ -130,7 +137,7 @@ export async function handleOnce(
   }
 }
 
-/** Handles a request without a key: a read, or a command whose repeat changes nothing. */
+/** Handles a request without a key. It is a read, or a command that changes nothing when repeated. */
 export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Done, 'reply' | 'at'>> {
   const { operation, context, values, plan } = parsed
   const carryOut = (where: Context) => handle(parsed, where)
@@ -143,7 +150,7 @@ export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Don
 }
 
 /**
- * Handles a request. It sees the party's present records or, if a fault makes it stale, the records before the last
+ * Handles a request. It reads the party's current records or, if a fault makes it stale, the records before the last
  * change.
  */
 async function handle(
@@ -156,7 +163,7 @@ async function handle(
   if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, status)
   const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
   if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
-  // A reset is not a change of a party, so no earlier state is kept for it.
+  // Managing the sandbox, such as a reset, does not change a party, so no earlier state is kept.
   if (operation.effect === 'read' || operation.permission === 'sandbox.manage') return carriedOut()
   return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
 }
@@ -171,7 +178,10 @@ async function requireAllStanding(
   if (acting !== undefined) requireNotStopped(await acting, actor.partyId, operation.name)
 }
 
-/** Returns the parties whose records the request may change, including all parties that it names. */
+/**
+ * Returns the parties whose records the request may change: the acting party, the party acted on, and all parties that
+ * it names.
+ */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
   const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
   return [...new Set([partyId, actor.partyId, ...named])].slice(0, maxListed)
@@ -180,7 +190,7 @@ function partiesOf(input: object, { partyId, actor }: Context): string[] {
 /** The most parties that a request can name. */
 const maxListed = 20
 
-/** Records an unexpected failure of the command under its key, in a separate transaction. */
+/** Records a command's unexpected failure under its key, in a separate transaction. */
 export async function recordFailure(
   { store, system }: { store: Store; system: System },
   { context, values }: Parsed,

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
-/** A body that is built once and served often, plain and as gzip. */
+/** A body that is built once and served often, uncompressed or as gzip. */
 export interface CompressedBody {
   plain: Uint8Array<ArrayBuffer>
   gzipped: Uint8Array<ArrayBuffer>

@@ -10,8 +10,8 @@ interface Discovery {
 }
 
 /**
- * Mounts the routes by which hosts and models find this deployment. Their content is public: it comes from the
- * catalogue and the settings only.
+ * Mounts the routes where hosts and models find out about this deployment. Their content is public, because it comes
+ * only from the catalogue and the settings.
  */
 export function mountDiscovery(app: Hono, discovery: Discovery): void {
   const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
@@ -31,7 +31,7 @@ export function mountDiscovery(app: Hono, discovery: Discovery): void {
   })
 }
 
-/** The headers that let pages of other sites read the server card, as its specification requires, and the catalogue. */
+/** The headers that let other sites' pages read the catalogue and, as its specification requires, the server card. */
 const readable = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET',

@@ -165,7 +165,7 @@ async function admit(dependencies: Dependencies, progress: Progress): Promise<Ac
 /** One attempt to answer a request whose body has arrived. */
 interface Attempt {
   arrived: Arrived & { incoming: Incoming }
-  /** The claims of its credential if that is a signed token that is valid now. */
+  /** The claims of the request's credential if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
   settling: Settling
   expected?: Expected | undefined

@@ -104,7 +104,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
 
   const steps = [() => lastUses.write(store), keepTime, settleAll]
 
-  /** Runs the work. If the database is busy, the next turn tries again. */
+  /** Runs the work. If the database is busy, the next round tries again. */
   const unlessBusy = async (work: () => Promise<void>) => {
     try {
       await work()

@@ -13,7 +13,7 @@ import { newChallenge } from '../../tokens/mfa-challenges.ts'
 import { accountMask } from '../transfers.ts'
 import type { BankAccount } from './bank-transfers.ts'
 
-/** A payment waiting for a decision, as the deciding person sees it. */
+/** A payment that waits for a decision, with the facts that the deciding person sees. */
 export interface ApprovalReview {
   id: string
   status: ApprovalRow['status']
@@ -24,14 +24,16 @@ export interface ApprovalReview {
   initiator: {
     kind: PaymentRow['actorType']
     agent: string | null
-    /** The party that owns the agent, if it is another one. */
+    /** The party that owns the agent, if that is not the paying party. */
     owner: string | null
   }
   reasons: LimitReason[]
   createdAtMs: number
   resolvedAtMs: number | null
   denialReason: string | null
-  /** The user's verification with a second factor, if the amount requires it. `untilMs` is null until they verify. */
+  /**
+   * The user's second-factor verification; null if the amount requires none. `untilMs` is null until the user verifies.
+   */
   check: { untilMs: number | null } | null
 }
 
@@ -39,7 +41,7 @@ export type Payee =
   | { kind: 'party' | 'claimant'; name: string }
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
-  /** A linked bank account of the party itself, which is credited or debited. */
+  /** The party's own linked bank account, which is credited or debited. */
   | { kind: 'deposit' | 'withdrawal'; name: string; account: string }
 
 /** Access to approvals for users of the paying party. */
@@ -47,7 +49,7 @@ export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
   /** Returns the newest pending approvals of the user's party, up to `limit`. */
   waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
-  /** Returns the last part of the address where the user verifies. */
+  /** Returns the last part of the address of the page where the user verifies. */
   challenge(user: UserRow): Promise<string>
 }
 

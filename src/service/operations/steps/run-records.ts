@@ -23,7 +23,7 @@ type Reads = Pick<Store, 'read'>
 const batch = 500
 
 /**
- * The changes that a run made, from the activity log: record ids, the first and the last row, and changes made for
+ * The changes that a run made, from the activity log: the record ids, the first and last row, and the changes made for
  * customers.
  */
 export interface Changes {
@@ -111,15 +111,15 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   }
 }
 
-/** Masks the merchant's name, because reports are handed out, and a typed name may contain a card number. */
+/** Masks the merchant's name, because reports are given to others, and a typed name may contain a card number. */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
   merchantName: maskForeignText(row.merchantName),
 })
 
 /**
- * Summarizes the changes made for each customer: how many there were, and the cards and payments that this party's
- * agents requested. The results belong to the customer and are left out.
+ * Summarizes the changes made for each customer: their number, and the cards and payments that this party's agents
+ * requested. The outcomes belong to the customer and are left out.
  */
 export async function changesForCustomers(
   store: Reads,

@@ -22,21 +22,21 @@ import { findUser } from '../../store/users.ts'
 import { byId, changesForCustomers, changesOfRun, recordsOfRun } from './run-records.ts'
 import { tally } from './run-tally.ts'
 
-/** The most entries and changes of a run that go into its report. */
+/** The maximum number of a run's entries and changes that its report covers. */
 export interface Bounds {
   entries: number
   changes: number
 }
 
 /**
- * Bounds by use: a page must render quickly, a download may block the service only briefly, and a command may take
- * longer.
+ * Each use has its own bounds. A page must render quickly, a download may block the service only briefly, and a command
+ * may take longer.
  */
 export const boundsOfPage: Bounds = { entries: 2000, changes: 2000 }
 export const boundsOfDownload: Bounds = { entries: 50_000, changes: 5_000 }
 export const boundsOfCommand: Bounds = { entries: 1_000_000, changes: 100_000 }
 
-/** Builds the report of a run. It reads in small steps and writes nothing. */
+/** Builds the report of a run. Reads in small steps and writes nothing. */
 export async function runReport(
   store: Pick<Store, 'read'>,
   run: RunRow,
@@ -92,13 +92,14 @@ export async function runReport(
 
 type ReportedPayment = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
 
-/** Renders a payment or request with its status and whether it belongs to this run. */
+/** Renders a payment or payment request with its status and whether this run created it. */
 function reportedPayment({ id, status, amountCents, description, isOwn }: ReportedPayment) {
   return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 
 /**
- * Returns the party's hash chain from the run's first change to its last, including changes of other runs in between.
+ * Returns the section of the party's hash chain from the run's first change to its last, including other runs' changes
+ * in between.
  */
 function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined): RunReport['chain'] {
   if (first === undefined || last === undefined) return { rows: 0, first: null, last: null }

@@ -6,7 +6,7 @@ import { runEntriesAfter } from '../../store/runs.ts'
 import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
 
 const batch = 500
-/** The most questions listed in a report, because people read them all. */
+/** The most questions listed in a report. People read all of them. */
 const maxQuestions = 500
 
 class Tally {

@@ -19,10 +19,10 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
 import { addressOf } from './mail-people.ts'
 
-/** The most invitations that one request may create, which bounds its work. */
+/** The most invitations that one request may create. This limits the work of a request. */
 const maxInvitations = 100
 
-/** An agent, and the permissions and limits requested for it. */
+/** An agent, and the permissions and limits to request for it. */
 export interface AgentRequest {
   agent: AgentRow
   permissions: readonly string[]
@@ -36,14 +36,14 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** One recipient, and the address for the message. Without an address, no message is sent. */
+/** A recipient, and the address to notify. If there is no address, no message is sent. */
 interface Invited {
   recipient: Recipient
   to: string | undefined
 }
 
 /**
- * Refuses to request permissions that the caller lacks. Otherwise the party could reach more than the caller's
+ * Refuses to request permissions that the caller lacks. Otherwise an agent of the party could do more than the caller's
  * credential allows.
  * @throws 403.
  */
@@ -103,7 +103,7 @@ export function expiry(requestedExpiry: string | undefined, nowMs: number, defau
 }
 
 /**
- * Loads the agents for which customers are invited. An agent may invite only for itself.
+ * Loads the agents that customers are invited to connect. An agent may invite only for itself.
  * @throws 403, 404, 409, 422 naming the wrong agent.
  */
 export async function loadAgents(
@@ -180,7 +180,7 @@ export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
   return [...recipients.values()]
 }
 
-/** Returns the reason a recipient cannot be invited; null if it can. */
+/** Returns the reason why a recipient cannot be invited; null if there is none. */
 function unreachableReason(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
   if (party?.id === ownPartyId) return 'The recipient is your own account.'
   if (recipient.type === 'party_id' && party === undefined) return 'There is no party with this id.'

@@ -14,7 +14,10 @@ import { requestText } from '../../tokens/record-texts.ts'
 
 type RequestResource = z.output<typeof PaymentRequest>
 
-/** Returns the hash of the token in the address of a new request's page. The token is derived, not stored. */
+/**
+ * Returns the hash of the token in the address of a new request's page. The token itself is derived from a key, not
+ * stored.
+ */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
   return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
 }

@@ -13,8 +13,8 @@ const maxHeld = 10
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle for a party or its agent if it belongs to another party or is reserved for another party. If `@name`
- * is such a handle, `@name-agent` is refused too, because the handles of that party's agents have this form.
+ * Refuses a handle that belongs to another party or is reserved for another party. If that party has `@name`,
+ * `@name-agent` is refused too, because its agents' handles have this form.
  * @throws 409 `conflict`.
  */
 export async function requireFreeHandle(
@@ -31,7 +31,7 @@ export async function requireFreeHandle(
 }
 
 /**
- * Changes the handles of a party and its agents. The old handle is reserved for the party, which may take it back.
+ * Changes the handles of a party and its agents. The old handle stays reserved for the party, which may take it back.
  * @throws 409 `conflict` if the new handle of the party or of one of its agents belongs to another party.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {

@@ -5,7 +5,7 @@ import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
- * Returns the address of a webhook as it is stored, without its fragment.
+ * Returns a webhook's address without its fragment, as it is stored.
  * @throws 422 naming `url` if nothing could ever be delivered to it.
  */
 export function webhookUrl(
@@ -21,7 +21,7 @@ export function webhookUrl(
   )
 }
 
-/** Returns the address without its credentials and query, so that no error shows a password. */
+/** Returns the address without its credentials and query, so that an error never shows a password. */
 function withoutSecrets(rawUrl: string): string {
   const url = URL.parse(rawUrl)
   return url === null ? rawUrl : `${url.protocol}//${url.host}${url.pathname}`

@@ -8,21 +8,21 @@ import { type DueWebhook, dueWebhooks, type WebhookKey, webhooksWithNewEvents } 
 import { fanOut } from './fan-out.ts'
 import { type TurnDependencies, takeTurn } from './turn.ts'
 
-/** How often events are polled for if no signal arrives. */
+/** How often to poll for events if no signal arrives. */
 const lookEveryMs = 500
-/** Events within this interval are handled together. */
+/** Events that occur within this interval are handled together. */
 const gatherMs = 50
 /** How long the delivering process holds its lease. If it is killed, another process takes over after this time. */
 const leaseMs = 3_000
 const renewEveryMs = 1_000
-/** The most turns at a time, which bounds sockets and memory. */
+/** The maximum number of turns at a time. It limits sockets and memory. */
 const maxTurns = 200
-/** The most turns of failing receivers, half of all turns. Each may take many seconds. */
+/** The maximum number of turns for failing receivers: half of all turns, because each may take many seconds. */
 const maxFailing = 100
 const maxWithNewEvents = 100
-/** How long a webhook pauses after a failure of this service, such as a bug or a broken disk. */
+/** How long a webhook pauses after this service failed, such as through a bug or a broken disk. */
 const restAfterFailureMs = 5_000
-/** How much longer an attempt in progress may take once the process ends. */
+/** How much longer an attempt in progress may take once the process is shutting down. */
 const graceMs = 3_000
 
 interface Dependencies extends TurnDependencies {
@@ -30,9 +30,9 @@ interface Dependencies extends TurnDependencies {
 }
 
 /**
- * Delivers events to webhooks (docs/webhooks.md) in the background. Of several processes, only the one with the lease
- * delivers. Each webhook has its own turns, and sends its deliveries in sequence within a turn. So no webhook waits for
- * another's receiver.
+ * Delivers events to webhooks in the background (docs/webhooks.md). If there are several processes, only the one that
+ * holds the lease delivers. Each webhook has its own turns, in which its deliveries are sent in sequence. So no webhook
+ * waits for another's receiver.
  */
 export class Deliveries {
   readonly #dependencies: Dependencies
@@ -58,12 +58,12 @@ export class Deliveries {
     this.#running = this.#run()
   }
 
-  /** Listens for changes by other processes. Without this, the next poll finds them. */
+  /** Listens for changes by other processes. Without this, only the next poll finds them. */
   connect(signals: Signals): void {
     this.#unsubscribe = signals.subscribe(changesTopic, () => this.wake())
   }
 
-  /** Wakes the deliveries after a change, because webhooks may subscribe to its events. */
+  /** Checks for new events at once, because a change was made. */
   wake(): void {
     this.#woken.resolve()
   }
@@ -73,7 +73,10 @@ export class Deliveries {
     while (await this.#beginDue()) await this.#allTurns()
   }
 
-  /** Stops delivering. Waits a moment for attempts in flight; the next process resends those still unanswered. */
+  /**
+   * Stops delivering. Waits a moment for attempts in progress. Those that stay unanswered are sent again by another
+   * process or after the next start.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopping.resolve()
@@ -98,7 +101,7 @@ export class Deliveries {
     }
   }
 
-  /** Starts all pending work. Returns whether there was any. */
+  /** Starts all pending work. Returns whether there was any work. */
   async #beginDue(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
@@ -116,7 +119,7 @@ export class Deliveries {
   }
 
   /**
-   * Returns whether this process holds the lease. Takes or renews the lease if possible. An idle process does not try.
+   * Takes or renews the lease if possible. Returns whether this process holds it. An idle process does not call this.
    */
   async #holdsLease(): Promise<boolean> {
     const { store, system } = this.#dependencies
@@ -145,7 +148,7 @@ export class Deliveries {
     }
   }
 
-  /** Begins a webhook's turn. Returns false if it already has one or there are too many. */
+  /** Begins a webhook's turn. Returns false if the webhook already has a turn or there are too many turns. */
   #begin({ failingSinceMs, ...webhook }: DueWebhook): boolean {
     const isFailing = failingSinceMs !== null
     const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0
@@ -170,7 +173,7 @@ export class Deliveries {
     await Promise.all([...this.#busy.values()].map(({ done }) => done))
   }
 
-  /** Runs the work. If the database is busy, the next turn tries again. */
+  /** Runs the work. If the database is busy, the next round tries again. */
   async #unlessBusy(work: () => Promise<unknown>): Promise<void> {
     const { log } = this.#dependencies
     try {

@@ -7,10 +7,10 @@ import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts
 import { findWebhook, markProcessed, type WebhookKey } from '../../store/webhooks.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 
-/** The most events in one transaction, so that other transactions do not wait long. */
+/** The maximum number of events in one transaction, so that other transactions do not wait long. */
 const maxEvents = 200
 
-/** Creates deliveries of the next events for a webhook, in their order. Returns whether there are more. */
+/** Creates deliveries of a webhook's next events, in the events' order. Returns whether there are more events. */
 export async function fanOut(tx: Transaction, system: System, key: WebhookKey): Promise<boolean> {
   const [webhook, last, ids, nowMs] = await Promise.all([
     findWebhook(tx, key),

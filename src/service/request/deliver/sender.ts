@@ -6,7 +6,7 @@ import type { Answer } from '../../rules/webhooks.ts'
 import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing-connections.ts'
 import { addressProblem } from '../webhook-addresses.ts'
 
-/** A webhook request to send, and its address. */
+/** A message to send to a webhook, and the webhook's address. */
 export interface Outgoing {
   url: string
   headers: Record<string, string>
@@ -15,7 +15,7 @@ export interface Outgoing {
   mayStayHere: boolean
 }
 
-/** Sends one message. @throws the signal's reason when it aborts, and nothing else. */
+/** Sends one message. Throws only if the signal aborts, with the signal's reason. */
 export type Send = (outgoing: Outgoing, signal: AbortSignal) => Promise<Answer>
 
 export interface SenderOptions {
@@ -26,18 +26,18 @@ export interface SenderOptions {
   lookup?: LookUp
 }
 
-/** How much of a receiver's answer is read, so that the connection can be reused. It is not stored. */
+/** How much of a receiver's answer is read, so that the connection can be reused. The answer is not stored. */
 const maxAnswerBytes = 4096
 
 /**
- * Creates the sender of webhooks, whose addresses customers choose. It resolves the host name, checks each address
- * found, and connects to one of them. So nothing is sent into the service's own network, even if the name resolves
- * differently a moment later. Redirects are not followed. With a proxy, the proxy resolves names.
+ * Creates the function that sends to webhooks, whose addresses customers choose. It resolves the host name, checks
+ * every resolved address, and connects to one of them. So nothing is sent into the service's own network, even if the
+ * name resolves differently a moment later. Redirects are not followed. With a proxy, only the proxy resolves names.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // The bundle has the members of a CommonJS package on the default export only.
+    // In the bundle, named exports of a CommonJS package exist only on its default export.
     const { default: undici } = await import('undici')
     const { httpsProxy = '', noProxy = '' } = proxy ?? {}
     const outside = { lookup: checkedLookup(lookup, isPublicAddress) }

@@ -19,7 +19,7 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** Builds the bodies of events, by sequence number. A deleted event has no body. */
+/** Builds the bodies of events. The result maps sequence numbers to bodies; a deleted event has none. */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
@@ -35,7 +35,9 @@ export interface TurnDependencies {
 /** A turn ends after this many deliveries, after its time limit, or when the receiver seems to be down. */
 const maxPerTurn = 50
 const turnMs = 1_000
-/** How many failures in a row end a turn. A working receiver may fail occasionally. */
+/**
+ * How many failures in a row end a turn. A single failure does not, because a working receiver may fail occasionally.
+ */
 const maxConsecutiveFailures = 5
 
 interface Loaded {
