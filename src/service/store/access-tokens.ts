@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
-/** The key that was exchanged for a token, with the hash and the expiry of the token. */
+/** The key that was exchanged for a token, with the token's hash and expiry. */
 export type Exchanged = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string
@@ -43,6 +43,6 @@ export const findGrantToken = finderOf('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 
-/** Both functions delete expired tokens, and return the number deleted. */
+/** The two functions below delete expired tokens, and return how many they deleted. */
 export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')
 export const deleteGrantTokens = deletingOldest('grantTokens', ['id'], 'expiresAtMs')

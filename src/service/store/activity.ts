@@ -17,7 +17,7 @@ import type { Tables } from './schema/tables.ts'
  */
 export const faultEntry = 'sandbox_fault'
 
-/** Returns the number of a party's last row; 0 before the first. */
+/** Returns the number of a party's last row; 0 if it has none. */
 async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
@@ -37,7 +37,7 @@ export async function insertActivity(tx: Transaction, row: ActivityRow, record?:
     return insertWithRecord(tx, { ...row, ...rest, recordPartyId, recordStatus })
   }
   if (record !== undefined) await putIdempotencyRecord(tx, record)
-  // A trigger adds the resources.
+  // On SQLite, a trigger adds the resources.
   await insert(tx, row)
 }
 
@@ -120,17 +120,17 @@ export async function listActivity(
 
 type Narrowing = 'agentId' | 'instanceId'
 
-/** Filters by a column, so that the database can use the column's index. */
+/** Filters by a column in a form that lets the database use the column's index. */
 const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters by a column after another index has found the few rows of a resource or run. With this expression, databases
- * do not walk all rows of the agent instead.
+ * Filters by a column after another index has found the few rows of a resource or run. The expression keeps the
+ * database from using the column's index, which would read all rows of the agent.
  */
 const within = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
-/** Restricts rows of a party to those that name a resource. */
+/** Restricts a party's rows to those that name a resource. */
 function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
   return rows
     .innerJoin('activityResources', (join) =>
@@ -142,7 +142,7 @@ function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, pa
     .where('activityResources.resourceId', '=', resourceId)
 }
 
-/** Returns rows of a party's chain in order, after a sequence number. */
+/** Returns the rows of a party's chain after a sequence number, in order. */
 export async function activityAfter(
   tx: Transaction,
   partyId: string,
@@ -221,8 +221,8 @@ export async function chainEndAt(
 }
 
 /**
- * Seals the new end of a chain at the end of the transaction. Access to the database alone does not suffice to make the
- * seal.
+ * Seals the new end of a chain at the end of the transaction. If the root keys are wrapped, access to the database
+ * alone is not enough to forge the seal.
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head
@@ -234,7 +234,7 @@ export async function headIsSealed(tx: Transaction, head: SealedHead): Promise<b
   return await isSignatureOf(tx, sealedText(head), head.seal)
 }
 
-/** The party and run of activity rows. */
+/** The party and the instance id of a run. */
 export interface RunOwner {
   partyId: string
   instanceId: string | null
@@ -254,7 +254,7 @@ export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: 
     .execute()
 }
 
-/** Returns the activity of one resource of a party, in the order of the chain. */
+/** Returns the rows of a party's activity that name a resource, in the order of the chain. */
 export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
   return withResource(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()

@@ -34,7 +34,7 @@ export interface PayableCard {
   isHeld: boolean
 }
 
-/** Finds a card in the scope with everything that decides whether it may be used, in one statement. */
+/** Finds a card in the scope. The same statement reads everything that decides whether the card may be used. */
 export async function findPayableCard(
   tx: Transaction,
   scope: CardScope,
@@ -141,7 +141,7 @@ export async function expireUnusedCardsOfParty(
 
 /**
  * Marks the card as used, because its only purchase was approved.
- * @throws StaleWriteError when the card changed since it was read.
+ * @throws StaleWriteError if the card has changed since it was read.
  */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card
@@ -162,7 +162,7 @@ const markUsed = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** Writes whether the card is frozen. */
+/** Saves a card that was frozen or unfrozen. */
 export async function saveAgentCardFreeze(
   tx: Transaction,
   { id, partyId, version }: AgentCardRow,
@@ -186,7 +186,10 @@ const saveFreeze = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** Filters another table: selects the card that a column refers to, but only if it was issued to the agent. */
+/**
+ * Selects the card that another table's column refers to, but only if the card was issued to the agent. This is for
+ * filtering the other table.
+ */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
     .selectFrom('agentCards')
@@ -196,7 +199,7 @@ export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardT
     .where('agentCards.agentId', '=', agentId)
 }
 
-/** The cards that a merchant may charge: those of one agent on a party's wallets, or of any agent. */
+/** The cards that a merchant may charge: all cards on a party's wallets, or only those of one agent. */
 interface Chargeable {
   partyId: string
   agentId: string | null

@@ -37,7 +37,7 @@ export function listAgents(
 
 const walk = walking('agents', (db) => db.selectFrom('agents').selectAll())
 
-/** Updates an agent. The time of its last use is written separately. */
+/** Updates an agent. `noteAgentUse` updates the time of its last use. */
 export async function updateAgent(
   tx: Transaction,
   { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
@@ -46,7 +46,7 @@ export async function updateAgent(
   await tx.db.updateTable('agents').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
-/** Selects the ids of a party's agents, to filter another table. */
+/** Selects the ids of a party's agents, for filtering another table. */
 export function agentsOf(db: Kysely<Tables>, partyId: string) {
   return db.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)
 }
@@ -58,7 +58,7 @@ export async function slugsOf(tx: Transaction, partyId: string): Promise<string[
   return rows.flatMap(({ slug }) => slug ?? [])
 }
 
-/** Keeps a statement below the databases' limits on parameters. */
+/** The maximum number of handles in one statement, because databases limit the number of parameters. */
 const handlesAtOnce = 200
 
 /** Finds the agents, of any party, that have one of these handles. */
@@ -75,7 +75,7 @@ export async function agentsWithHandles(
   return found
 }
 
-/** Renames the handles of a party's agents after the party's new handle. */
+/** Changes the handles of a party's agents to match the party's new handle. */
 export async function renameAgents(tx: Transaction, partyId: string, handle: string): Promise<void> {
   const agents = tx.db.updateTable('agents').where('partyId', '=', partyId).where('slug', 'is not', null)
   // An agent may get a handle that another agent has now, so all handles are removed first.

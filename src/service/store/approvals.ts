@@ -37,7 +37,7 @@ export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limi
     .limit(by.limit)
 }
 
-/** Finds the approval of a payment that an agent of a party requested for a customer. */
+/** Finds the approval of a payment that one of a party's agents requested for a customer. */
 export async function findDelegatedApproval(
   tx: Transaction,
   by: { id: string; agentPartyId: string },
@@ -87,7 +87,9 @@ interface Resolution {
   nowMs: number
 }
 
-/** Resolves an approval. @throws StaleWriteError when it changed since it was read, so only one decision wins. */
+/**
+ * Resolves an approval. @throws StaleWriteError if it has changed since it was read, so only one decision takes effect.
+ */
 export async function resolveApproval(
   tx: Transaction,
   before: ApprovalRow,

@@ -14,14 +14,14 @@ import type { WalletRow } from './schema/wallets.ts'
 import { recordArrival, returnTransaction } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
-/** The context in which a bank moves money, and the time. */
+/** The transaction and the time of a bank's step. */
 interface At {
   tx: Transaction
   system: System
   nowMs: number
 }
 
-/** A transfer at a bank, with the external account and the wallet. */
+/** A transfer at a bank, with its external account and its wallet. */
 export interface AtBank {
   row: PaymentRow
   account: ExternalAccountRow
@@ -55,14 +55,14 @@ export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBa
   return { row, account, wallet }
 }
 
-/** Finds the wallet that receives the payment of a request. */
+/** Finds the wallet that receives the payment for a payment request. */
 async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentRequestId }: PaymentRow) {
   const partyId = recipientPartyId ?? ''
   const request = await findPaymentRequest(tx, partyId, paymentRequestId ?? '')
   return request && findWallet(tx, partyId, request.walletId)
 }
 
-/** Applies a bank's step. @throws 409 `conflict` if the state of the transfer does not allow it. */
+/** Applies a bank's step. @throws 409 `conflict` if the transfer's state does not allow the step. */
 export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
   const status = nextBankStatus(row.status, step.does)
   const after = await acts[step.does](at, { row, wallet, step })

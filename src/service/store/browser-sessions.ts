@@ -55,7 +55,7 @@ export async function findKnownBrowser(tx: Transaction, idHash: string): Promise
   return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
 }
 
-/** Stores a known browser, and deletes the record that its cookie identified before. */
+/** Stores a known browser, and deletes the record that its previous cookie identified. */
 export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
   if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
   await tx.db.insertInto('knownBrowsers').values(row).execute()

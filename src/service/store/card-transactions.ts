@@ -69,7 +69,7 @@ type Attempt = Pick<
   'id' | 'merchantName' | 'amountCents' | 'declineCode' | 'agentId' | 'instanceId' | 'createdAtMs'
 >
 
-/** Returns the initial state of a merchant's attempt on a card: declined, or authorized with the whole amount held. */
+/** Returns the row of a merchant's new attempt to charge a card: declined, or authorized with the whole amount held. */
 export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransactionRow {
   const { amountCents, declineCode, createdAtMs } = attempt
   const isApproved = declineCode === null
@@ -154,7 +154,7 @@ export const holdLapses: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's authorizations whose hold has lapsed, oldest first. */
+/** Returns a party's authorizations whose holds have lapsed, oldest first. */
 export async function lapsedAuthorizations(tx: Transaction, due: DueOf): Promise<CardTransactionRow[]> {
   return (await lapsed(tx, due)).rows
 }

@@ -12,7 +12,7 @@ const secretsOfText = prepared((db, by: { textHash: string }) =>
   db.selectFrom('carriedSecrets').selectAll().where('textHash', '=', by.textHash).orderBy('keyId', 'desc'),
 )
 
-/** Stores secrets; existing ones stay. */
+/** Stores secrets, but does not overwrite existing ones. */
 export async function keepSecretsOfRetiredKeys(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
   if (rows.length === 0) return
   const insert = tx.db.insertInto('carriedSecrets').values([...rows])

@@ -3,14 +3,14 @@ import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
 /**
- * The limits of one read. `maxParties` limits the parameters of a query, `maxRows` the rows that a process reads at
+ * The limits of one read. `maxParties` limits a query's parameters; `maxRows` limits the rows that a process reads at
  * once.
  */
 const maxParties = 500
 const maxRows = 500
 
 interface FeedRows<Row, Change> {
-  /** The column of a party's head that has the number of its last row. */
+  /** The column of a party's head that contains the number of the party's last row. */
   head: LastNumber
   /** Returns up to `limit` rows of the party in order, with numbers above `sequence` and up to `upTo`. */
   rows(tx: Transaction, by: { partyId: string; sequence: number; upTo: number; limit: number }): Promise<Row[]>
@@ -19,15 +19,16 @@ interface FeedRows<Row, Change> {
 }
 
 /**
- * The range of numbers for one world. No party has as many rows in a world, and the numbers of two million worlds fit
+ * How many numbers each world gets. No party has this many rows in one world, and the numbers of two million worlds fit
  * into a safe integer.
  */
 const rowsOfWorld = 2 ** 32
 
 /**
- * Makes a feed of changes from the numbered rows of parties, whichever process wrote them. The result of `ends` omits
- * parties without rows. When the sandbox is reset or restored, row numbers go back. The feed therefore numbers the rows
- * of each epoch after those of the previous epoch. A reader from an earlier epoch gets the latest rows first.
+ * Makes a feed of changes from the parties' numbered rows, including the rows that other processes wrote. The result of
+ * `ends` omits parties without rows. A reset or restore of the sandbox lowers the row numbers. The feed therefore
+ * numbers the rows of each epoch after those of the previous epoch. A reader whose position is in an earlier epoch gets
+ * only the latest rows.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,

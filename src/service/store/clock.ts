@@ -10,7 +10,7 @@ import type { Tables } from './schema/tables.ts'
 export interface Times {
   /** The service's time, which the sandbox moves. The API's records use it. */
   nowMs: number
-  /** Real time, which no sandbox moves. Tokens, sessions, grants and codes use it. */
+  /** Real time, which the sandbox cannot move. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
    * The service's time according to the slowest known clock. It decides when recorded answers expire, so a clock that
@@ -21,28 +21,30 @@ export interface Times {
   epoch: number
 }
 
-/** Returns the time without applying due effects. Use it only if no record that you read changes by itself. */
+/**
+ * Returns the time without applying due effects. Use it only if due effects cannot change the records that you read.
+ */
 export async function readTimes(tx: Transaction): Promise<Times> {
   return (await readClock(tx)).times
 }
 
 /**
- * Returns real time, from the database's clock if it has one. It is never earlier than a time that any process has
- * seen.
+ * Returns real time, from the database's clock if it has one. It is never earlier than any time that a process has
+ * already seen.
  */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
 /**
- * A query that selects when the next automatic event of each record of a table is due (`atMs`), for one party or all.
+ * A query that selects a table's records with the time of their next automatic event (`atMs`), for one party or all.
  */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
 ) => SelectQueryBuilder<Tables, keyof Tables, { id: string; partyId: string; atMs: number | null }>
 
-/** The limits of a query for a party's due effects, which returns the oldest first. */
+/** Limits a query for a party's due effects. The query returns the oldest effects first. */
 export interface DueOf {
   partyId: string
   nowMs: number
@@ -67,7 +69,10 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
 }
 
-/** Takes the times and the version of the root keys from the row of a query that selects `clockColumns`. */
+/**
+ * Returns the times from the row of a query that selects `clockColumns`. Also stores the version of the root keys in
+ * the transaction's journal.
+ */
 export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow[] }>): Promise<TimesAndNext> {
   tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
   tx.journal.keysVersion.catch(() => {})
@@ -136,7 +141,8 @@ export function nextMoment(
 }
 
 /**
- * Selects the parties with moments at or before `nowMs`, the most overdue first. A party appears once for each moment.
+ * Selects the parties with moments at or before `nowMs`, the most overdue first. A party appears once for each of its
+ * moments.
  */
 export function dueOwners(
   db: Kysely<Tables>,
@@ -151,7 +157,7 @@ export function dueOwners(
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
 
-/** Selects up to `limit` records with their next automatic event, its kind and its time, soonest first. */
+/** Selects up to `limit` records with the kind and the time of their next automatic event, soonest first. */
 export function nextRecords<Kind extends string>(
   db: Kysely<Tables>,
   effects: readonly { kind: Kind; moments: Moments }[],
@@ -180,7 +186,7 @@ export async function noteSettingChanged(tx: Transaction): Promise<void> {
 
 const selectRevision = prepared((db, _none: object) => db.selectFrom('clock').select('settingsRevision'))
 
-/** Returns how often a fault rule or a snapshot was added or removed. */
+/** Returns how many times a fault rule or a snapshot was added or removed. */
 export async function settingsRevision(tx: Transaction): Promise<number> {
   return (await selectRevision(tx, {})).rows[0]?.settingsRevision ?? 0
 }

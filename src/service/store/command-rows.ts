@@ -11,14 +11,14 @@ import type { PartyRow } from './schema/parties.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The rows that every command on a party needs besides its own records. */
+/** The rows that every command on a party needs in addition to the records that the command is about. */
 export interface CommandRows {
   /** The party's status; undefined if there is no such party. */
   status: PartyRow['status'] | undefined
   /** The record of the request's idempotency key, even if another request used the key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
-  /** The requested credential; undefined if there is none. */
+  /** The requested credential; undefined if it does not exist. */
   credential: KnownCredential | undefined
 }
 

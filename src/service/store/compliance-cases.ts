@@ -5,7 +5,7 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
-/** Finds the case of a party; undefined if no review was ever started. */
+/** Finds a party's case; undefined if no review was ever started. */
 export const findComplianceCase = finderOf('complianceCases', 'partyId')
 
 /** Opens a case, and writes an event for its party. */

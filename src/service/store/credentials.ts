@@ -24,7 +24,7 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // Every key of an agent is an agent key of the agent's party, so the agent id alone identifies the keys.
+    // The query below selects by the agent's id alone, so this checks that the agent belongs to the party.
     const agent = await findAgent(tx, partyId, agentId)
     const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
@@ -37,7 +37,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Returns whether a party has or ever had a key. If so, a program acts for it. */
+/** Returns whether a party has or ever had a key. If so, a program acts for the party. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneKeyOf(tx, { partyId })).rows.length > 0
 }
@@ -46,10 +46,10 @@ const oneKeyOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('credentials').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** The end of a key, either now (`revokedAtMs`) or later (`expiresAtMs`). */
+/** When a key stops working: now, because it is revoked (`revokedAtMs`), or later, when it expires (`expiresAtMs`). */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
-/** Ends a key. @throws StaleWriteError when another request ended it since it was read. */
+/** Revokes a key or sets its expiry. @throws StaleWriteError if another request has done so since the key was read. */
 export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending): Promise<void> {
   const result = await tx.db
     .updateTable('credentials')
@@ -133,10 +133,10 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
   return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
-/** The placeholder for the hash of a key whose secret was never shown. It matches no secret. */
+/** A placeholder that is stored instead of the hash of a key whose secret was never shown. It matches no secret. */
 export const unset = 'unset'
 
-/** Gives a credential a new secret; the previous one stops working. */
+/** Gives a credential a new secret. The previous secret stops working. */
 export async function replaceSecret(
   tx: Transaction,
   { partyId, id }: CredentialRow,

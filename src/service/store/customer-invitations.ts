@@ -63,7 +63,9 @@ export function findInvitations(
   return all.where('customerInvitations.id', 'in', ids).execute()
 }
 
-/** Finds the invitation with that page token, whichever party it belongs to. The holder of the token was invited. */
+/**
+ * Finds the invitation by the hash of its page token, regardless of its party. Only the invited person has the token.
+ */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]
 }
@@ -96,7 +98,7 @@ export interface InvitationCause {
   instanceId: string | null
 }
 
-/** Applies an event to an invitation. @throws 409 `conflict` when it is not pending. */
+/** Applies an event to an invitation. @throws 409 `conflict` if the invitation is not pending. */
 export async function changeInvitation<Row extends CustomerInvitationRow>(
   tx: Transaction,
   before: Row,
@@ -161,7 +163,7 @@ const expired = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Cancels the pending invitations of an agent that is deleted. */
+/** Cancels the pending invitations of an agent that is being deleted. */
 export async function cancelInvitationsOfAgent(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -198,7 +200,7 @@ function pendingOf(tx: Transaction) {
   return tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
 }
 
-/** Returns the invitations of a scope, newest first. */
+/** Returns the invitations in a scope, newest first. */
 export async function listInvitations(
   tx: Transaction,
   scope: InvitationScope,
@@ -208,7 +210,7 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // An agent's invitations belong to its party, so the agent id alone identifies them.
+  // The search below selects an agent's invitations by the agent's id alone, so the agent must belong to the party.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
@@ -228,7 +230,7 @@ export async function listInvitations(
 
 const walk = walking('customerInvitations', (db) => records(db))
 
-/** Returns an agent's invitations that led to no grant, newest first. */
+/** Returns an agent's invitations that were not accepted, newest first. */
 export async function listUnacceptedInvitations(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -242,8 +244,8 @@ export async function listUnacceptedInvitations(
 export type InvitationGroup = InvitationRecord[]
 
 /**
- * Returns the pending invitations, grouped by recipient. Groups are sorted by the time of their oldest invitation,
- * latest first.
+ * Returns the pending invitations, grouped by recipient. Groups are sorted by the time of their oldest invitation, the
+ * most recent first.
  */
 export async function listInvitationGroups(
   tx: Transaction,

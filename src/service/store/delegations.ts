@@ -9,7 +9,7 @@ import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
-/** Writes a customer's grant to an agent: a new one, or new terms for the existing one. */
+/** Creates a customer's grant to an agent, or changes the terms of an existing grant. */
 export async function grant(
   tx: Transaction,
   system: System,
@@ -43,8 +43,8 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the active grants to a party's agents, or only those of one customer or to one agent. Also expires the cards
- * issued under these grants.
+ * Revokes the active grants to a party's agents. The filter can select only those of one customer or to one agent. Also
+ * expires the cards issued under these grants.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -72,7 +72,10 @@ export async function revokeDelegations(
   }
 }
 
-/** Returns the recipients that are or were customers in the scope. Callers of that scope may see their names. */
+/**
+ * Returns the recipients' parties, but only those that are or were customers in the scope. A caller with this scope may
+ * see their names.
+ */
 export async function customersAmong(
   tx: Transaction,
   scope: { partyId: string; agentId: string | null },

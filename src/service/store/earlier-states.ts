@@ -36,7 +36,7 @@ const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Tabl
   agents: ['partyId'],
   credentials: ['partyId'],
 
-  // Never read, because a wallet's row has its balances.
+  // No read uses it, because a wallet's row contains the balances.
   ledgerEntries: null,
   // No read shows it. It is only used to check new spending against limits.
   spending: null,
@@ -90,15 +90,15 @@ const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
 })
 
 /**
- * Runs a change of parties' records. If a `stale` rule is set, it also keeps the previous rows of each party whose rows
- * changed. A rollback of the change also removes the kept rows.
+ * Runs `change`. If a `stale` rule is set, also stores the previous rows of each party whose rows changed. A rollback
+ * of the change removes these stored rows too.
  */
 export async function keepingEarlier<T>(
   tx: Transaction,
   partiesOf: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // Every change has already read the time, and with it the number of rules.
+  // Every change has already read the time, which includes the number of rules.
   if (tx.clock.sandbox.staleRules === 0) return change()
   const partyIds = partiesOf()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
@@ -129,7 +129,7 @@ class ReadEarlier extends Error {
 }
 
 /**
- * Runs `read` on the party's rows as they were before its last change. If no earlier rows were kept, it reads the
+ * Runs `read` on the party's rows as they were before its last change. If no earlier rows are stored, `read` gets the
  * current rows.
  */
 export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
@@ -160,7 +160,7 @@ async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
   return Object.fromEntries(await Promise.all(found)) as Rows
 }
 
-/** Keeps a statement below the databases' limits on parameters. */
+/** The maximum number of rows in one statement, because databases limit the number of parameters. */
 const rowsAtOnce = 200
 
 async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
@@ -179,7 +179,7 @@ async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promis
   }
 }
 
-/** Deletes the kept rows of all parties. */
+/** Deletes the stored earlier rows of all parties. */
 export const dropEarlierStates = (tx: Transaction) => drop(tx, {})
 
 const drop = writing((db, _none: object) => db.deleteFrom('earlierStates'))

@@ -9,7 +9,7 @@ import type { WebhookRow } from './schema/webhooks.ts'
 import { findShopOrders } from './shop-orders.ts'
 import { findSubscriptions } from './subscriptions.ts'
 
-/** The records that events of a party concern. */
+/** The ids of the records that a party's events concern. */
 interface RecordIds {
   partyId: string
   ids: readonly string[]
@@ -19,7 +19,7 @@ type OfParties = {
   [Name in keyof Tables]: Tables[Name] extends { id: string; partyId: string } ? Name : never
 }[keyof Tables]
 
-/** Selects rows of a table by their ids. All such tables have the columns used here. */
+/** Selects rows of a table by their ids. All of these tables have the columns used here. */
 function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: readonly string[]) {
   return db
     .selectFrom(table as 'payments')
@@ -27,13 +27,16 @@ function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: re
     .where('id', 'in', ids)
 }
 
-/** Makes a function that finds a table's records that the party owns. */
+/** Makes a function that finds records in a table that belong to the party. */
 function ownedRecordsOf<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, { partyId, ids }: RecordIds) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
 
-/** Makes a function that also finds another party's records whose events go to both parties. */
+/**
+ * Makes a function that finds records in a table even if they belong to another party. Events of these records go to
+ * both parties.
+ */
 function sharedRecordsOf<Name extends OfParties>(table: Name) {
   return async (tx: Transaction, those: RecordIds): Promise<Tables[Name][]> => {
     const found = (await ownedRecordsOf(table)(tx, those)) as { id: string }[]
@@ -63,8 +66,8 @@ async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<
 }
 
 /**
- * Functions that find the current state of the records of a party's events. Deleted records are missing from the
- * results.
+ * Functions that find the current state of the records that a party's events concern. Deleted records are missing from
+ * the results.
  */
 const recordsOf = {
   party: parties,
@@ -91,7 +94,7 @@ const recordsOf = {
 
 export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
 
-/** Finds the records of events by id. */
+/** Finds the records that events concern, keyed by id. */
 export async function findRecords(
   tx: Transaction,
   word: EventWord,

@@ -57,9 +57,9 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * The columns of a record that change over its life, except its version. An event keeps their values at the time of the
- * event. All other columns are read from the record itself, so no event holds secrets or their hashes. A webhook is an
- * exception, because it may already be deleted when the event is read.
+ * The columns of a record that change over its life, except its version. An event stores the values that they had at
+ * the time of the event. All other columns are read from the record itself, so no event holds secrets or their hashes.
+ * A webhook is an exception, because it may already be deleted when the event is read.
  */
 const states = {
   party: [
@@ -132,7 +132,7 @@ export function stateText(word: EventWord, record: object): string {
   return JSON.stringify(state)
 }
 
-/** Returns a record as it was at an event; as it is now, if the event has no state. */
+/** Returns a record as it was at the time of an event, or as it is now if the event has no state. */
 export function atEvent<Row extends object>(
   record: Row,
   { type, state }: { type: EventType; state: string | null },

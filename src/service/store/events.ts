@@ -15,9 +15,9 @@ import type { EventRow } from './schema/events.ts'
 type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**
- * Adds events of a record to its party's outbox. Every function that writes the record calls this function. The events
- * are written with the transaction's last statements, since taking an event's number locks the party's head, which
- * other transactions wait for.
+ * Adds events about a record to its party's outbox. Every function that writes the record calls this function. The
+ * events are written with the transaction's last statements, because giving an event its number locks the party's head,
+ * and other transactions wait for this lock.
  */
 export function recordEvents<Type extends EventType>(
   tx: Transaction,
@@ -101,7 +101,10 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 
 export const findEvent = finderOf('events', 'partyId', 'sequence')
 
-/** A filter for a party's events: numbers from `from` up to, but not including, `before`, with further conditions. */
+/**
+ * A filter for a party's events: the range of their numbers, from `from` up to but not including `before`, and further
+ * conditions.
+ */
 export interface EventFilter {
   partyId: string
   from: number
@@ -146,8 +149,8 @@ export async function lastEvent(tx: Transaction, partyId: string): Promise<numbe
 }
 
 /**
- * Adds an event with its number at once, and returns it. Other transactions that add events for the party wait until
- * this one ends.
+ * Adds an event immediately, not at the end of the transaction, and returns it with its number. Other transactions that
+ * add events for the party wait until this one ends.
  */
 export async function recordEventNow<Type extends EventType>(
   tx: Transaction,
@@ -175,8 +178,8 @@ export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: r
 export const maxEventsSearched = 10_000
 
 /**
- * Returns a party's events of one record with numbers below `before`, newest first. To continue, pass `lastSequence` as
- * `before`.
+ * Returns a party's events about one record with numbers below `before`, newest first. To continue, pass `lastSequence`
+ * as `before`.
  */
 export async function eventsOfRecord(
   tx: Transaction,

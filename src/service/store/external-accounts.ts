@@ -9,10 +9,10 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
-/** Finds an account of the party, including an unlinked one. */
+/** Finds an account of the party, even if it has been unlinked. */
 export const findExternalAccount = finderOf('externalAccounts', 'partyId', 'id')
 
-/** Finds the party's account with that id at its bank, including an unlinked one. */
+/** Finds the party's account by the bank's id for it, even if the account has been unlinked. */
 export async function findAccountAtBank(
   tx: Transaction,
   by: { partyId: string; bankAccountId: string },

@@ -77,7 +77,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
     .where('recordId', '=', recordId),
 )
 
-/** Changes only the time when a record's effect is due. */
+/** Changes only the time at which a record's effect is due. */
 export async function moveDue(
   tx: Transaction,
   { table, column }: DueColumn,

@@ -51,7 +51,7 @@ export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['p
 
 /**
  * Selects the service time at which the last operation with a stored key finished. The query that reads the clock
- * contains it.
+ * includes this selection.
  */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))

@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** Finds the link with that page token, whichever party it belongs to. The holder of the token is invited. */
+/** Finds the link by the hash of its page token, regardless of its party. Anyone who has the token is invited. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')

@@ -10,8 +10,8 @@ import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
 
 /**
- * Enters a posting and moves the wallet's balances with it.
- * @throws StaleWriteError when the wallet changed since it was read.
+ * Enters a posting and changes the wallet's balances accordingly.
+ * @throws StaleWriteError if the wallet has changed since it was read.
  */
 export async function post(
   tx: Transaction,
@@ -23,7 +23,7 @@ export async function post(
   await postAll(tx, system, wallet, [{ ...at, posting }])
 }
 
-/** Enters postings on one wallet with a single change of its balances. */
+/** Enters several postings on one wallet, and changes its balances only once. */
 export async function postAll(
   tx: Transaction,
   system: System,
@@ -87,8 +87,8 @@ const insertEntries = insertingSeveral('ledgerEntries')
 const maxScanned = 20_000
 
 /**
- * Returns the newest entries of a wallet before an id. A page may have fewer entries than requested; the next page
- * continues after it.
+ * Returns a wallet's newest entries before an id. A page may have fewer entries than requested; the next page continues
+ * after it.
  */
 export async function walletEntries(
   { db }: Transaction,
@@ -122,12 +122,12 @@ const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
   db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', by.partyId).orderBy('id', 'desc').limit(by.limit),
 )
 
-/** The maximum number of the ledger's entries that one search reads. */
+/** The maximum number of ledger entries that one search reads. */
 export const maxLedgerSearched = 20_000
 
 /**
  * Returns the ledger entries that these records caused, oldest first. Entries have no index by record, because it would
- * slow down every posting. Instead, the search begins at an id that sorts before them.
+ * slow down every posting. Instead, the search begins after `fromId`, which must sort before the entries.
  */
 export async function ledgerOfRecords(
   { db }: Transaction,

@@ -2,7 +2,9 @@ import { faultEntry } from './activity.ts'
 import { changeFeed } from './change-feed.ts'
 import type { Store } from './engine/store.ts'
 
-/** Makes a feed from the activity, with the actions of all processes and the credentials that performed them. */
+/**
+ * Makes a change feed from the activity that all processes recorded. Each change names the credential that caused it.
+ */
 export function createMcpChanges(store: Store) {
   return changeFeed(store, {
     head: 'activitySequence',

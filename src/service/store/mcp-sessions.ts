@@ -45,7 +45,8 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Usually there is nothing to delete, and a read takes no lock. Each batch is a separate transaction.
+        // Usually there is nothing to delete, so a read, which takes no lock, checks first. Each batch is a separate
+        // transaction.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
@@ -115,7 +116,10 @@ const surplusLimit = 100
 /** The number of rows that one transaction of a sweep removes. */
 const sweepLimit = 500
 
-/** Returns the sessions to end before a new one begins: expired ones, and the longest unused ones beyond a limit. */
+/**
+ * Returns the sessions to end before a new one begins: expired ones, and those beyond a limit that have been unused for
+ * the longest time.
+ */
 async function surplus(
   tx: Transaction,
   { principalId, partyId }: SessionRecord,

@@ -25,7 +25,10 @@ const grantById = prepared((db, by: { id: string }) =>
     .where('oauthGrants.id', '=', by.id),
 )
 
-/** Returns whether a grant still works. @param realNowMs Real time, by which it expires. */
+/**
+ * Returns whether a grant still works. @param realNowMs The current real time, which decides whether the grant has
+ * expired.
+ */
 export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
   const { revokedAtMs, expiresAtMs, agentId, agentStatus } = grant
   return (
@@ -76,7 +79,7 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
 /** The maximum number of grants in a list for a person. The list has the newest grants. */
 const maxGrants = 200
 
-/** Returns a user's working grants, newest first, optionally those of one application. */
+/** Returns a user's working grants, newest first. They can be limited to those of one application. */
 export async function liveGrants(
   tx: Transaction,
   userId: string,
@@ -97,19 +100,22 @@ export async function liveGrants(
   return rows.filter((row) => grantIsLive(row, realNowMs))
 }
 
-/** Selects the grants that a user gave, to filter another table. */
+/** Selects the grants that a user gave, for filtering another table. */
 export function grantsOfUser(userId: string) {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.userId', '=', userId)
 }
 
-/** Filters another table: selects the grants of the application whose client id is in a column. */
+/**
+ * Selects the grants to the application whose client id is in a column of another table. This is for filtering that
+ * table.
+ */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))
 }
 
-/** The prefix of an application's client id. No client can choose its id, so no other client has it. */
+/** The prefix of an application's client id. No client can choose its id, so no other client's id has this prefix. */
 const prefix = 'oap_'
 
 /** Returns whether the client is an application that a party registered to sign in by itself. */

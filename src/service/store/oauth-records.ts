@@ -70,8 +70,8 @@ export async function deleteRecordsOfUser(tx: Transaction, userId: string): Prom
 export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
 /**
- * The kinds of stored clients: registered clients, and clients that describe themselves in a document. `uid` has the
- * client's id.
+ * The kinds of stored clients: registered clients, and clients that describe themselves in a document. `uid` contains
+ * the client's id.
  */
 type ClientModel = 'Client' | 'ClientDocument'
 
@@ -80,7 +80,7 @@ export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
   // A client that was ever connected is kept, because its connection may be renewed. A client with its own grant is an
-  // application, which its party registered.
+  // application that a party registered, so it is kept too.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
 /** Functions that delete the oldest clients that were never connected, and return how many they deleted. */

@@ -22,7 +22,10 @@ export function findParties(tx: Transaction, ids: readonly string[]): Promise<Pa
   return tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
 }
 
-/** Finds the party with that e-mail address (lower case) or phone number (E.164); the oldest of several. */
+/**
+ * Finds the party with that e-mail address (lower case) or phone number (E.164). If there are several, finds the
+ * oldest.
+ */
 export async function findPartyByAddress(
   tx: Transaction,
   type: 'email' | 'phone',

@@ -8,7 +8,7 @@ import type { EventRow } from './schema/events.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** An event before it has its number. */
+/** An event that has no number yet. */
 export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
 
 /** The sealed end of a party's activity chain. */
@@ -16,10 +16,10 @@ export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'has
 
 export const findPartyHead = finderOf('partyHeads', 'partyId')
 
-/** The numbers that a head keeps: those of the last activity row and of the last event. */
+/** The numbers in a head: the number of the last activity row, and the number of the last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Reads the last numbers of the parties that have any, with the current epoch of the clock. */
+/** Reads the parties' last numbers, and the clock's current epoch. Omits parties that have no numbered rows. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of: LastNumber) {
   return db
     .selectFrom('partyHeads')
@@ -29,18 +29,18 @@ export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of
     .execute()
 }
 
-/** Finds the next party with activity after the id `after`. */
+/** Finds the first party with an id above `after` that has activity. */
 export async function nextActiveParty({ db }: Transaction, after: string): Promise<string | undefined> {
   const active = db.selectFrom('partyHeads').select('partyId').where('activitySequence', '>', 0)
   return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
 }
 
-/** Defers an event to the end of the transaction, which gives it the next number of its party. */
+/** Defers an event to the end of the transaction, where it gets its party's next event number. */
 export function deferEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
 
-/** Defers the new end of a party's chain to the end of the transaction. */
+/** Defers writing the new end of a party's chain to the end of the transaction. */
 export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
@@ -97,8 +97,8 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
 }
 
 /**
- * Does the work of `extend` and `insertEvents` in one statement. SQLite does not support such a statement. The first
- * event has the columns of the head.
+ * Does the work of `extend` and `insertEvents` in one statement, which SQLite does not support. The first event also
+ * carries the head's columns.
  */
 const extendAndInsert = insertingSeveral(
   'events',
@@ -129,8 +129,8 @@ const advance = writing((db, { partyId, count }: { partyId: string; count: numbe
 )
 
 /**
- * Takes the number of a party's next event at once. Other transactions that need a number wait until this transaction
- * ends.
+ * Takes the number of a party's next event immediately. Other transactions that need a number for this party wait until
+ * this transaction ends.
  */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
   tx.runAlone()

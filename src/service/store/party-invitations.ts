@@ -25,7 +25,9 @@ const insert = inserting('partyInvitations')
 
 export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 
-/** Finds the invitation with that page token, whichever party it belongs to. The holder of the token was invited. */
+/**
+ * Finds the invitation by the hash of its page token, regardless of its party. Only the invited person has the token.
+ */
 export async function findPartyInvitationByToken(
   tx: Transaction,
   tokenHash: string,

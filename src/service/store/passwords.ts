@@ -17,8 +17,8 @@ export async function savePassword(tx: Transaction, row: PasswordRow): Promise<v
 }
 
 /**
- * Counts an account's wrong passwords since a time, from this source, and from all sources except known browsers. The
- * caller must hold the account's lock.
+ * Counts the wrong passwords for an account since a given time. Returns one count for this source, and one for all
+ * sources except known browsers. The caller must hold the account's lock.
  */
 export async function countRefusedPasswords(
   tx: Transaction,
@@ -42,7 +42,7 @@ export async function countRefusedPasswords(
 
 export const insertRefusedPassword = inserting('refusedPasswords')
 
-/** How long a wrong password counts. */
+/** How long a wrong password counts toward the limit. */
 export const refusalCountsMs = 15 * 60 * 1000
 
 /** Deletes wrong passwords that no longer count and returns how many it deleted. */

@@ -64,7 +64,10 @@ export function listReceivedRequests(
   return walk(tx, combinations({ [column ?? 'payerPartyId']: [id], status: statuses }), page)
 }
 
-/** Writes events of a change for both parties, and an `incoming` event if the payer receives the request now. */
+/**
+ * Writes events about a change for both parties. Also writes an `incoming` event for the payer if the request had no
+ * payer before.
+ */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
@@ -91,7 +94,7 @@ export function changePaymentRequest(
   return write(tx, before, { ...before, ...changes, status, updatedAtMs: atMs })
 }
 
-/** Writes a request's new state. @throws StaleWriteError when it changed since it was read. */
+/** Writes a request's new state. @throws StaleWriteError if it has changed since it was read. */
 async function write(tx: Transaction, before: PaymentRequestRow, after: PaymentRequestRow): Promise<PaymentRequestRow> {
   const { status, payerPartyId, paymentId, transactionId, expiresAtMs, updatedAtMs } = after
   const openUntilMs = status === 'OPEN' ? expiresAtMs : null

@@ -89,7 +89,7 @@ type Bank = Pick<PaymentRow, 'bankDueAtMs' | 'submittedAtMs' | 'settledAtMs' | '
 type PaymentChange = Bank &
   Pick<PaymentRow, 'status' | 'heldCents' | 'recipientPartyId' | 'recipientAgentId' | 'transactionId' | 'updatedAtMs'>
 
-/** Writes a payment's new state. @throws StaleWriteError when it changed since it was read. */
+/** Writes a payment's new state. @throws StaleWriteError if it has changed since it was read. */
 export async function replacePayment(tx: Transaction, before: PaymentRow, after: PaymentRow): Promise<PaymentRow> {
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
   const { bankDueAtMs, submittedAtMs, settledAtMs, failure, returned } = after
@@ -159,7 +159,7 @@ const overdue = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Returns the payments to or from a bank account of a party that still wait for approval. */
+/** Returns the payments to or from a party's bank account that still wait for approval. */
 export async function inReviewOf(
   tx: Transaction,
   by: { partyId: string; externalAccountId: string },

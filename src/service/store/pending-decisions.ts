@@ -17,7 +17,7 @@ import type { Store, Transaction } from './engine/store.ts'
 import { derivedSecret, rootKeys } from './root-keys.ts'
 import type { PendingDecisionRow } from './schema/pending-decisions.ts'
 
-/** The owner of decisions: the party that owns the credential, and the key or grant that called. */
+/** The owner of decisions: the party that owns the credential, and the key or grant that made the calls. */
 export interface DecisionOwner {
   partyId: string
   principalId: string
@@ -128,7 +128,9 @@ export async function countWaiting(
   return (await waitingIds(tx, by)).rows.length
 }
 
-/** Stores the answer to a decision that was read as waiting. Returns false if it was answered meanwhile. */
+/**
+ * Stores the answer to a decision that was waiting when it was read. Returns false if it has been answered since then.
+ */
 export async function storeAnswer(
   tx: Transaction,
   { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,

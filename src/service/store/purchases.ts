@@ -9,7 +9,7 @@ import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 
-/** The context in which the money of a purchase moves, and the time. */
+/** The transaction and the time in which a purchase's money moves. */
 interface At {
   tx: Transaction
   system: System
@@ -25,7 +25,10 @@ export interface Paid {
   wallet: WalletRow
 }
 
-/** Enters a merchant's attempt on a card. If it is approved, the card is used up and the amount is held. */
+/**
+ * Records a merchant's attempt to charge a card. If the attempt is approved, the card is used up and the amount is
+ * held.
+ */
 export async function enterPurchase(
   { tx, system, atMs }: At,
   { card, wallet }: { card: AgentCardRow; wallet: WalletRow },

@@ -4,7 +4,7 @@ import type { Transaction } from './engine/store.ts'
 
 /** The state of a credential's window. */
 export interface Lease {
-  /** How many of the wanted requests are within the limit. */
+  /** How many of the reserved requests are within the limit. */
   granted: number
   /** The rest of the limit, which no process has taken yet. */
   beyond: number
@@ -12,8 +12,7 @@ export interface Lease {
 }
 
 /**
- * Takes a number of requests from the window of each credential. The first call after a window ends begins the next
- * one.
+ * Reserves a number of requests in each credential's window. The first call after a window ends begins the next window.
  */
 export async function takeLeases(
   tx: Transaction,
@@ -25,7 +24,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // If a window ends later than a new window would end, a wrong clock began it. It is replaced.
+  // A window that ends later than a new one would end was begun by a wrong clock, so a new window replaces it.
   const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const lease = await tx.db
     .insertInto('rateLimits')

@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** Returns how many handles are reserved for the party that gave them up. */
+/** Returns how many handles are reserved for a party that gave them up. */
 export async function countHeldHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await heldOf(tx, { partyId, nowMs })).rows.length
 }

@@ -9,18 +9,19 @@ import type { RootKeyRow } from './schema/root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The keys from which the service derives its own secrets and signatures. Each use mixes in its purpose. When a key is
- * retired, it is deleted, and the secrets that it derived are stored (`retireRootKeys`).
+ * The keys from which the service derives its own secrets and signatures. Each purpose has its own kind of text. When a
+ * key is retired, it is deleted, and the secrets that it derived are stored (`retireRootKeys`).
  */
 export interface RootKeys {
   /** Signs a text with the newest key. The signature names its key, so it stays valid when a newer key is added. */
   sign(text: string): string
-  /** Signs as `sign` does, with the key of that id. */
+  /** Signs a text with the key that has this id. */
   signBy(id: number, text: string): string
   /** Returns a text's signatures by every key, newest first. Retired keys sign only lasting texts. */
   signatures(text: string): string[]
   /**
-   * Derives a secret of 64 hexadecimal digits with the key of that id. A retired key does so for lasting texts only.
+   * Derives a secret of 64 hexadecimal digits with the key that has this id. A retired key can derive only the secrets
+   * of lasting texts.
    */
   derive(id: number, text: string): string
   /** Derives the secret of a lasting text. The secret never changes, even if keys are added or retired. */
@@ -32,7 +33,7 @@ export interface RootKeys {
   ids: readonly number[]
 }
 
-/** The few texts whose secrets must outlive the key that derived them. They do not depend on stored records. */
+/** The few texts whose secrets must outlive the key that derived them. These texts do not depend on stored records. */
 export const lastingTexts = {
   eventIds: 'ids of events',
   recordedAnswers: 'recorded answers',
@@ -92,7 +93,7 @@ export async function isSignatureOf(tx: Transaction, text: string, signature: st
 export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
 
 /**
- * Makes a function that finds signatures for records that are stored with a signature's hash. It loads the keys once.
+ * Makes a function that finds the signatures of records that store only their signature's hash. It loads the keys once.
  */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
@@ -188,7 +189,7 @@ export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   return sql<number>`(select ${total} * 1000000 + ${retired} from ${sql.table('rootKeys')})`
 }
 
-/** Loads the keys, or returns those of the same version that this process has loaded before. */
+/** Returns the keys of the current version. Loads them only if this process has not loaded this version yet. */
 async function loadedKeys(tx: Transaction): Promise<readonly LoadedKey[]> {
   const version = await tx.journal.keysVersion
   const { loaded } = tx.wrapping

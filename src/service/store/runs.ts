@@ -62,7 +62,7 @@ async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Prom
   return entries
 }
 
-/** The maximum number of calls of a run and an operation that are searched for a call with the same key. */
+/** The maximum number of a run's calls to one operation that are searched for a call with the same key. */
 const maxSearched = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
@@ -97,7 +97,7 @@ export interface RecordOfRun {
 /** The tables with records whose due effects move money without a call. */
 const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
 
-/** Returns the records among these ids that came from runs of the party. */
+/** Finds the records that have one of these ids and were created in the party's runs. */
 export async function recordsOfRuns(
   { db }: Transaction,
   partyId: string,
@@ -170,7 +170,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
 
 export const findRun = finderOf('runs', 'partyId', 'id')
 
-/** A filter for the entries of a run. Both ends of a time range, on the service's clock, are included. */
+/** A filter for the entries of a run. A time range is on the service's clock and includes both ends. */
 export interface EntryScope {
   partyId: string
   runId: string
@@ -274,7 +274,7 @@ export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly s
   return ids.length === 0 ? Promise.resolve([]) : entries.where('id', 'in', ids).execute()
 }
 
-/** Finds the entry of a request by the id from an error or the header X-Request-Id. */
+/** Finds a request's entry by the id that appears in errors and in the X-Request-Id header. */
 export const entryOfRequest = finderOf('runEntries', 'partyId', 'supportId')
 
 /** How long an entry is kept, in real time (docs/console.md#what-is-kept). */

@@ -11,7 +11,7 @@ export const sentCallKeptMs = 24 * 60 * 60 * 1000
 /** Returns functions for the calls sent with one party's credentials. Each function runs in a separate transaction. */
 export function createSentCalls(store: Store, partyId: string) {
   return {
-    /** Finds the call of that id, if it was sent within the window. */
+    /** Finds the call with that id, if it was sent within the window. */
     find: (id: string, windowMs: number) =>
       store.transaction(async (tx) => {
         const nowMs = await realNow(tx)

@@ -4,7 +4,7 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
 
-/** The reason why a shop accepted no card. */
+/** The reason why a shop declined a card. */
 export interface ShopDecline {
   code: string
   detail: string
@@ -32,7 +32,7 @@ const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Finds a checkout of any party, for its page. Nobody can guess the address of this page. */
+/** Finds a checkout of any party for the checkout's page. Nobody can guess the address of this page. */
 export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
   const [row] = (await checkoutById(tx, { id })).rows
   return row && parse(row)
@@ -48,7 +48,7 @@ export function insertShopCheckout(tx: Transaction, record: ShopCheckoutRecord):
 
 const insert = inserting('shopCheckouts')
 
-/** Writes the outcome of a payment. @throws StaleWriteError when it changed since it was read. */
+/** Writes the outcome of a payment. @throws StaleWriteError if the checkout has changed since it was read. */
 export async function saveShopCheckout(
   tx: Transaction,
   before: ShopCheckoutRecord,

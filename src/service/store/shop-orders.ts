@@ -76,7 +76,7 @@ const dueOfParty = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Writes an order's new state. @throws StaleWriteError when it changed since it was read. */
+/** Writes an order's new state. @throws StaleWriteError if it has changed since it was read. */
 export async function saveShopOrder(
   tx: Transaction,
   before: ShopOrderRecord,

@@ -22,8 +22,8 @@ interface NewSnapshot {
 }
 
 /**
- * Stores the world, as it is at the end of the transaction, for later resets. It does not contain the secrets that a
- * start sets afterwards.
+ * Stores the world as it is at the end of the transaction, for later resets. The stored world does not contain the
+ * secrets that startup sets afterwards.
  */
 export function keepAsFilled(tx: Transaction, system: System): void {
   tx.atEnd(keepFilled, system)
@@ -57,7 +57,7 @@ export async function saveSnapshot(
 
 /** Replaces the world with a snapshot. Call it in an exclusive transaction. */
 export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
-  // A start may have set the secrets of the world's keys. These secrets stay valid after the restore.
+  // Startup may have set the secrets of the world's keys. These secrets stay valid after the restore.
   const seeded = await seededCredentials(tx)
   await emptyWorld(tx)
   for (const table of tableStatements) await table.restore(tx, { id })
@@ -108,7 +108,7 @@ const tableStatements = worldTables.map((name) => ({
 
 const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })
 
-/** The number of rows in one part, which limits the length of its JSON. */
+/** The maximum number of rows in one part. It limits the length of the part's JSON. */
 const rowsOfPart = 500
 
 function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {

@@ -13,8 +13,8 @@ export interface Spender {
 }
 
 /**
- * Returns the spending in the day and month of a time. An agent's spending is one row; a party's is the sum of all its
- * rows.
+ * Returns the amounts spent on the day and in the month that contain a time. An agent's spending is one row; a party's
+ * is the sum of all its rows.
  */
 export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
@@ -80,7 +80,8 @@ function addition({ cents, atMs }: Difference): Added {
 const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
 /**
- * Adds to the total if it is of the same day, replaces the total of an earlier day, and keeps the total of a later day.
+ * Adds the amount to a total for the same day, replaces a total for an earlier day, and keeps a total for a later day.
+ * Does the same for the month.
  */
 function addToTotals(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]

@@ -18,7 +18,7 @@ interface Charges {
   last: number
 }
 
-/** Returns the charges of a subscription for the payments from `first` to `last`. */
+/** Returns a subscription's charges for the payments numbered from `first` to `last`. */
 export async function chargedPayments(tx: Transaction, of: Charges): Promise<ChargedPayment[]> {
   const { rows: charges } = await chargesBetween(tx, of)
   if (charges.length === 0) return []

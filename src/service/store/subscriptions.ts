@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * Finds a subscription of any party by its id, or by the payment intent of payment 1. This is for pages of the payer,
- * who has no credential.
+ * Finds a subscription of any party by its id, or by the payment intent of payment 1. This is for the payer's pages,
+ * because the payer has no credential.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -210,8 +210,8 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 }
 
 /**
- * Returns whether the payer gets a message that the payments end (docs/service.md#canceling-a-subscription). Only a
- * payer who had agreed to the payments gets it.
+ * Returns whether the payer gets a message that the payments have ended (docs/service.md#canceling-a-subscription).
+ * Only a payer who had agreed to the payments gets it.
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

@@ -49,7 +49,7 @@ export async function recordArrival(
   return id
 }
 
-/** Records that a bank took the money of a payment back, or returned it. */
+/** Records that a bank took back or returned a payment's money. */
 export async function returnTransaction(
   tx: Transaction,
   { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,
@@ -113,7 +113,7 @@ export async function listTransactions(
 
 const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** Returns the transactions that record the arrival of the money of these payments. */
+/** Returns the transactions that record the arrival of these payments' money. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

@@ -59,7 +59,7 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Saves the grant with which an issuer's assertions sign in as one agent. */
+/** Saves the grant that lets an issuer's assertions sign in as one agent. */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,

@@ -12,7 +12,7 @@ export async function findUser(tx: Transaction, id: string): Promise<UserRow | u
 
 const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
-/** Finds the user who signs in with that address (lower case): a member of a party who was not removed. */
+/** Finds the user who signs in with that address (lower case). Removed users are not found. */
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -56,7 +56,7 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
     .executeTakeFirst()
 }
 
-/** Returns the people of all parties who were not removed, oldest first. */
+/** Returns the users of all parties, oldest first, without removed ones. */
 export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> {
   return tx.db.selectFrom('users').selectAll().where('status', '=', 'ACTIVE').orderBy('id').limit(limit).execute()
 }
@@ -114,7 +114,7 @@ const deciders = prepared((db, by: { partyId: string; limit: number }) =>
 )
 
 /**
- * Records when the user last verified with a second factor.
+ * Records when the user last verified a second factor.
  * @param atMs The service's time; if null, the user must verify again.
  */
 export async function markVerified(tx: Transaction, userId: string, atMs: number | null): Promise<void> {

@@ -9,7 +9,7 @@ import { grantOnWallet, revokeEverywhere, revokeOnWallet } from './wallet-permis
 /** An agent with its attachment to one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
 
-/** Attaches an agent to a wallet with the permissions. */
+/** Attaches an agent to a wallet with these permissions. */
 export async function attachAgent(
   tx: Transaction,
   attachment: WalletAgentRow,
@@ -28,7 +28,7 @@ export async function detachAgent(tx: Transaction, at: Place, nowMs: number): Pr
   await attachments.where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
 }
 
-/** Removes an agent's access to every wallet, as a part of deleting the agent. */
+/** Removes an agent's access to every wallet, as part of deleting the agent. */
 export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'partyId' | 'id'>): Promise<void> {
   await revokeEverywhere(tx, agent)
   const attachments = tx.db.deleteFrom('walletAgents').where('partyId', '=', agent.partyId)
@@ -38,7 +38,7 @@ export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'p
 /** An agent and a wallet of its party. */
 type Place = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
 
-/** Makes an attached wallet the only default of the agent. */
+/** Makes a wallet that is attached to the agent its only default wallet. */
 export async function setAgentDefault(tx: Transaction, { partyId, walletId, agentId }: Place): Promise<void> {
   const update = (isDefault: 0 | 1, comparison: '=' | '!=') =>
     tx.db

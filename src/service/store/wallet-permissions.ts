@@ -3,7 +3,7 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
-/** The scope of a list: a party's records; for an agent, only those of wallets on which it has the permission. */
+/** The scope of a list: a party's records; for an agent, only those on wallets for which it has the permission. */
 export interface ListScope {
   partyId: string
   agentId: string | null

@@ -125,7 +125,7 @@ const insert = inserting('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 
-/** Updates a wallet, except its balances. @throws StaleWriteError when it changed since it was read. */
+/** Updates a wallet, except its balances. @throws StaleWriteError if it has changed since it was read. */
 export async function updateWallet(tx: Transaction, before: WalletRow, change: WalletChange): Promise<WalletRow> {
   const { partyId, id, version } = before
   const after = { ...change, version: version + 1 }
@@ -137,10 +137,10 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 }
 
 /**
- * Adds the changes of postings to a wallet's current balances, so that concurrent payments do not overwrite each other
- * and no more is spent than the wallet has. If a bank takes back a deposit that was already spent, the balance may be
- * below zero by that amount, and the wallet can then only receive money.
- * @throws StaleWriteError when the wallet no longer has the money, or when its status changed since it was read.
+ * Adds the changes that postings make to a wallet's current balances, so that concurrent payments do not overwrite each
+ * other and no more is spent than the wallet has. If a bank takes back a deposit that was already spent, the balance
+ * may be below zero by that amount, and the wallet can then only receive money.
+ * @throws StaleWriteError if the wallet no longer has the money, or if its status has changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
   let [availableCents, heldCents, returnedCents] = [0, 0, 0]

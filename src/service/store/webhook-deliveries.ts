@@ -102,7 +102,7 @@ export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
     .where('status', '=', 'pending'),
 )
 
-/** Fails all pending deliveries, because the world that they report on is gone. */
+/** Marks all pending deliveries as failed, because the world that they report on is gone. */
 export const failAll = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')

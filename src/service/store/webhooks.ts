@@ -31,7 +31,7 @@ export function listWebhooks(
 
 const walk = walking('webhooks', (db) => db.selectFrom('webhooks').selectAll())
 
-/** Updates a webhook. @throws StaleWriteError when the webhook was changed since it was read. */
+/** Updates a webhook. @throws StaleWriteError if it has been changed since it was read. */
 export async function changeWebhook(
   tx: Transaction,
   before: WebhookRow,
@@ -54,7 +54,7 @@ export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Returns webhooks whose party has events that were not processed for them yet. */
+/** Returns webhooks whose party has events that have not been processed for the webhook yet. */
 export async function webhooksWithNewEvents(tx: Transaction, limit: number): Promise<WebhookKey[]> {
   return (await withNewEvents(tx, { limit })).rows
 }
