@@ -49,8 +49,8 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
 }
 
 /**
- * Authenticates by a secret in the header (RFC 6749 section 2.3.1). Unlike the library's function, it encodes only the
- * characters that must be encoded, because some servers do not decode the header.
+ * Authenticates with a secret in the header (RFC 6749 section 2.3.1). Unlike the library's function, it encodes only
+ * the characters that must be encoded, because some servers do not decode the header.
  */
 export function secretBasic(secret: string): ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ text }).toString().slice('text='.length)
@@ -58,7 +58,10 @@ export function secretBasic(secret: string): ClientAuth {
     headers.set('authorization', `Basic ${btoa(`${encoded(client_id)}:${encoded(secret)}`)}`)
 }
 
-/** Opens the server after registering this program there (RFC 7591), as a client that cannot keep a secret. */
+/**
+ * Registers this program at the server (RFC 7591), as a client that cannot keep a secret. Returns the configuration for
+ * using the server.
+ */
 export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
   const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
   if (found.registration_endpoint === undefined) {

@@ -8,7 +8,7 @@ import type { Fetch } from './resource-metadata.ts'
 export interface Company {
   /** The issuer of the identity provider. */
   idp: string
-  /** The id of this machine's client there. */
+  /** The client id that this machine uses there. */
   idpClientId: string
   /** The file with that client's secret; undefined if it has none. */
   idpProofFile?: string | undefined

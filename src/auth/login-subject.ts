@@ -9,7 +9,7 @@ export function subjectOf(login: Pick<Login, 'accessToken'> | undefined): string
   try {
     return login && decodeJwt(login.accessToken).sub
   } catch {
-    // It is not a JWT: only its server can read it.
+    // The token is not a JWT: only its server can read it.
     return undefined
   }
 }

@@ -40,7 +40,7 @@ function reasonOf({ message, cause }: Error): string {
   return `${message}${status}`
 }
 
-/** Prepares a text of the server for a terminal: on one line, short, without control characters. */
+/** Prepares a text from the server for a terminal: on one line, short, without control characters. */
 function printableText(text: string): string {
   return maskSecrets(text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200)).replace(/\.$/, '')
 }

@@ -23,7 +23,7 @@ export interface SignIn {
   scope: string
 }
 
-/** Finds out how to sign in at an API, and registers this program at its authorization server the first time. */
+/** Finds out how to sign in to an API. The first time, registers this program at the API's authorization server. */
 export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await clientAt(issuer, store, fetch)
@@ -65,7 +65,7 @@ export async function keepLogin(
  */
 const defaultLifetimeSeconds = 900
 
-/** Returns the access token of an answer, and its expiry by this machine's clock. */
+/** Returns an answer's access token, and when the token expires by this machine's clock. */
 export function accessTokenOf(
   { access_token, expires_in = defaultLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,

@@ -5,8 +5,8 @@ import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
 /**
- * The outcome of a sign-out: nobody was signed in, the login ended everywhere, or only on this machine, with the
- * reason.
+ * The outcome of a sign-out: nobody was signed in, the login was revoked at the server, or it was only deleted on this
+ * machine, with the reason.
  */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 

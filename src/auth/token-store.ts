@@ -16,7 +16,7 @@ const Login = z.object({
   /** Milliseconds since the epoch. */
   obtainedAtMs: z.number(),
   expiresAtMs: z.number(),
-  /** Null if the server issues none: then the login ends with its access token. */
+  /** Null if the server issues no refresh token: the login then expires with its access token. */
   refreshToken: z.string().nullable(),
   /** The file with the secret or private key of an application that signs in by itself. The file itself is not copied. */
   proofFile: z.string().optional(),
@@ -35,7 +35,7 @@ const Content = z.object({
   version: z.literal(1),
   /** The client id of this program at each issuer. */
   clients: z.record(z.string(), z.object({ clientId: z.string() })),
-  /** The logins, by the base address of the payments API. */
+  /** The logins, keyed by the base address of the payments API. */
   logins: z.record(z.string(), Login),
 })
 

@@ -6,7 +6,7 @@ import type { Answer } from './send.ts'
 
 /** The fields of an `ApiError`, besides those of `Error`. */
 export interface ApiErrorFields {
-  /** The error's code (docs/service.md#error-codes), or one that only the deployed service knows. */
+  /** The error's code (docs/service.md#error-codes), or a code that only the deployed service knows. */
   code: string
   /** The HTTP status, or the status of the code if no answer came. */
   status: number
@@ -106,7 +106,7 @@ function settles(answer: Answer): boolean {
   if (answer.replayed) return true
   const error = firstError(answer.json)
   const code = field(error, 'code')
-  // An answer without a code comes from a proxy in front of the API, which knows nothing of the request.
+  // An answer without a code comes from a proxy in front of the API, which does not know what happened to the request.
   if (code === undefined) return false
   if (!unsettledCodes.has(code)) return true
   // The key belongs to another request, so this request was never carried out under it, and never will be.
@@ -245,7 +245,7 @@ function wellFormed(form: RegExp, value: unknown): string | undefined {
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 
-/** Returns a nonempty text of the service, shortened, because any server may answer. */
+/** Returns a nonempty text from the service, shortened, because any server may answer. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 2000) : undefined
 }

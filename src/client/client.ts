@@ -27,7 +27,7 @@ export interface ClientOptions {
   instanceId: string
   /** The User-Agent of the requests, such as `my-shop/1.2.3`. Default: none. */
   program?: string | undefined
-  /** The source of time, randomness and waiting. Default: that of this machine. */
+  /** The source of time, randomness and waiting. Default: this machine's. */
   system?: System | undefined
   /** Gets a warning before each retry. */
   log?: Log | undefined
@@ -85,7 +85,7 @@ export interface Client {
   /**
    * Runs one operation: validates the input, sends the request, and retries with one idempotency key.
    * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
-   * @param input Its path parameters, query parameters and attributes in one object. Amounts are whole cents.
+   * @param input Path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
    * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` says whether the change may
    * have been made, and `next` what to do.

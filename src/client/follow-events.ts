@@ -105,7 +105,7 @@ function tooMany(): Failure {
   return new Failure('conflict', { detail })
 }
 
-/** Ignores an error after the signal aborted. */
+/** Returns a function that ignores an error after the signal has aborted, and rethrows any other error. */
 function ignoreAfter(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []

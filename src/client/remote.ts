@@ -1,4 +1,4 @@
-/** The limit of an answer's size; the API's largest answer, a page of 100 resources, is far below. */
+/** The size limit for an answer. The API's largest answer, a page of 100 resources, is far smaller. */
 const largestAnswerBytes = 8 * 1024 * 1024
 
 /**

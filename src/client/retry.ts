@@ -8,7 +8,8 @@ const firstDelayMs = 250
 const longestDelayMs = 20_000
 
 /**
- * The statuses with which the service or its proxy asks to retry later. Only 429 guarantees that nothing was done.
+ * The statuses with which the service or its proxy asks the client to retry later. Only 429 guarantees that nothing was
+ * done.
  */
 export const transientStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
@@ -16,7 +17,7 @@ export interface AttemptProgress {
   /** The number of the attempt, from 1. It starts now, or after the wait. */
   attempt: number
   maximumAttempts: number
-  /** Milliseconds until it starts; 0 if it starts now. */
+  /** Milliseconds until the attempt starts; 0 if it starts now. */
   waitMs: number
   /** The reason why the previous attempt failed. */
   reason: string | undefined

@@ -8,13 +8,13 @@ export function servedAddress({ host, port }: Pick<Config, 'host' | 'port'>): st
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The health of the service at an address. It has no environment if another program answers there. */
+/** The health of the service at an address. `environment` is undefined if another program answers there. */
 interface Health {
   status?: string
   environment?: string
 }
 
-/** Asks the service at an address for its health. Returns undefined if there is no JSON answer in time. */
+/** Requests the health of the service at an address. Returns undefined if there is no JSON answer in time. */
 export async function healthAt(address: string): Promise<Health | undefined> {
   try {
     const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })

@@ -4,7 +4,7 @@ import { openReadOnly } from '../service/store/engine/read-only.ts'
 import type { Transaction } from '../service/store/engine/store.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 
-/** The most broken chains that are listed; more are only counted. */
+/** The maximum number of broken chains that are listed; any others are only counted. */
 const maxListed = 3
 
 /** The result of checking the chain of one party's activity. */
@@ -12,7 +12,7 @@ interface Chain {
   partyId: string
   /** The number of entries recorded in its sealed end. */
   entries: number
-  /** The place where it breaks; undefined if it is intact. */
+  /** The place where the chain breaks; undefined if it is intact. */
   brokenAt: string | undefined
 }
 

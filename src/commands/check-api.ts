@@ -6,7 +6,7 @@ import { Failure } from '../core/errors.ts'
 import { parseTimestamp, realSystem } from '../core/system.ts'
 import { bad, clockFinding, type Finding, note, ok } from './finding.ts'
 
-/** Checks a deployed API: whether it answers and accepts the credential, and its clock. */
+/** Checks that a deployed API answers and accepts the credential, and that its clock agrees with this machine's. */
 export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   if (baseUrl === undefined) return checkLogins()
   const login = key === undefined ? await loginAt(baseUrl) : undefined

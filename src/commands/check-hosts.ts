@@ -18,7 +18,7 @@ export async function checkHosts(): Promise<Finding[]> {
   return [note('AI hosts', 'none is set up', `${commandLine('setup')} adds this server to one.`)]
 }
 
-/** Checks one host; returns undefined if the host does not know this server. */
+/** Checks one host; returns undefined if the host's file has no entry for this server. */
 async function checkHost(name: HostName, machine: UserMachine): Promise<Finding | undefined> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(machine)

@@ -73,7 +73,7 @@ function schemaOf(name: string, { isWritable }: Inspection): Finding {
   return ok('Database', `${name}: its tables match this version, and it is writable`)
 }
 
-/** Checks that the first start can create the file. */
+/** Checks that the first start can create the database file. */
 async function checkNewFile(path: string): Promise<Finding> {
   let folder = dirname(path)
   while (!(await canAccess(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)

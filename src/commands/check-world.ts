@@ -6,7 +6,8 @@ import { bad, type Finding, ok } from './finding.ts'
 import { openWorldFile, remedyFor } from './setting-file.ts'
 
 /**
- * Checks the world file, and that the database holds its world; `held` is undefined if the database was not filled yet.
+ * Checks the world file, and that the database was filled from it. `held` is the database's world; undefined if the
+ * database is empty.
  */
 export async function checkWorld(config: Config, held: string | null | undefined): Promise<Finding[]> {
   const { world: path, databaseUrl } = config

@@ -17,7 +17,7 @@ export const shells = Object.keys(writers)
 
 /**
  * Returns the script that completes the commands and flags of this program in a shell.
- * @throws ConfigError if there is none for that shell
+ * @throws ConfigError if that shell has no completion script
  */
 export function completionScript(program: Command, shell: string): string {
   const write = Object.hasOwn(writers, shell) ? writers[shell as keyof typeof writers] : undefined

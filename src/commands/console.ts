@@ -11,8 +11,8 @@ import { withoutCredentials } from './welcome.ts'
 type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
 
 /**
- * Opens the console of the deployed API. Without one, serves the console from this process until SIGINT or SIGTERM, on
- * the database of the MCP server over stdio.
+ * Opens the console of the deployed API. If none is configured, serves the console from this process until SIGINT or
+ * SIGTERM, on the database of the MCP server over stdio.
  */
 export async function openConsole(flags: ConsoleFlags): Promise<void> {
   await explainErrors(async () => {
@@ -23,10 +23,10 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Fills an empty database with its world. Secrets of keys and the password are set by the first command that shows
-    // them.
+    // Fills an empty database with its world. The keys' secrets and the password are set by the first command that
+    // shows them.
     await service.localAgentKey()
-    // The configured port is that of serve, which may be running.
+    // The configured port belongs to `serve`, which may be running.
     const port = flags.port === undefined ? 0 : config.port
     const { fetch, readiness } = service
     const listening = { fetch, host: '127.0.0.1', port, isEnding: readiness.isEnding, system: realSystem, log }
@@ -51,7 +51,10 @@ interface Opened {
   more?: string
 }
 
-/** Prints the address and opens it in a browser, by a one-time link if there is one. Only a terminal shows the link. */
+/**
+ * Prints the address and opens it in a browser, using the one-time link if there is one. The link is printed only on a
+ * terminal.
+ */
 function show(url: string, { json, open }: ConsoleFlags, { link, more }: Opened = {}): void {
   const isTerminal = process.stdout.isTTY && json !== true
   const signIn = link === undefined ? '' : `Sign in with this link, once, within 10 minutes: ${link}\n`

@@ -7,7 +7,7 @@ import { readWhole, writeWhole } from './whole-file.ts'
 export interface CopiedSkills {
   /** The names of new and changed skills. */
   copied: string[]
-  /** The copies of files that were replaced. */
+  /** The paths of the copies of replaced files. */
   backups: string[]
 }
 

@@ -35,7 +35,7 @@ export function mergedEntry(before: Table | undefined, entry: Table): Table {
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
 
-/** Optional members of an entry whose values the person may have chosen, so they stay. */
+/** Optional members of an entry whose values the person may have chosen, so an edit keeps them. */
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /**
@@ -77,7 +77,7 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
-/** Returns our server's entry in such a list, without its name. */
+/** Returns our server's entry in a list of named entries, without the name. */
 function entryIn(list: readonly unknown[]): Table | undefined {
   const item = list.find((one) => isTable(one) && one.name === serverName)
   if (!isTable(item)) return undefined

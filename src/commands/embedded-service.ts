@@ -95,7 +95,7 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** Requires a database of the same environment. @throws ConfigError if it belongs to the other one */
+/** Requires a database of the same environment. @throws ConfigError if it belongs to the other environment */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return

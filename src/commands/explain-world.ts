@@ -8,8 +8,8 @@ import type { World } from '../worlds/schema.ts'
 import { refusedFile, remedyFor } from './setting-file.ts'
 
 /**
- * Runs work that fills an empty database with the world of the file. Explains an error of the world by the setting that
- * names the file.
+ * Runs work that fills an empty database with the world of the file. If the world has errors, reports them together
+ * with the setting that names the file.
  * @throws ConfigError, and WorldFileError if no setting names the file.
  */
 export async function explainWorldErrors<Value>(

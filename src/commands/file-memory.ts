@@ -14,7 +14,7 @@ interface FileMemoryOptions {
   log: Log
 }
 
-/** The longest window of PAYMENTS_REPEAT_WINDOW. */
+/** The longest window that PAYMENTS_REPEAT_WINDOW allows. */
 const keptMs = 24 * 60 * 60 * 1000
 
 /** The sent calls by id, with the time of each and its expiry. */
@@ -73,7 +73,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** Reads the file. A damaged file counts as empty, because it only has the calls of the last minutes. */
+/** Reads the file. A damaged file counts as empty, because it contains only recent calls. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)

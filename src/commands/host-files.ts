@@ -7,7 +7,7 @@ import type { HostName } from '../core/host-setups.ts'
 interface HostFile {
   /** Returns the path of the user's file from which the host reads its MCP servers. */
   path(machine: UserMachine): string
-  /** The way to make the host read it again, as a sentence. */
+  /** How to make the host read the file again, as a sentence. */
   reload: string
   /** Returns the folder from which the host reads the user's skills; absent if it reads none. */
   skills?(machine: UserMachine): string

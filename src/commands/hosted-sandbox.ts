@@ -24,7 +24,7 @@ interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
 const closeWithinMs = 250
 
 /**
- * Opens a sandbox in this process with everything that `serve` answers. It listens on no port until `listen` is called.
+ * Opens a sandbox in this process with everything that `serve` offers. It listens on no port until `listen` is called.
  */
 export async function openHostedSandbox({
   config,

@@ -9,7 +9,10 @@ import type { Store } from '../service/store/engine/store.ts'
 import { servedAddress } from './addresses.ts'
 import { listenOrExplain } from './process-lifecycle.ts'
 
-/** Refuses the identity provider where other machines could use it: it asks for no password. @throws ConfigError */
+/**
+ * Refuses to run the identity provider if other machines could use it, because it asks for no password. @throws
+ * ConfigError
+ */
 export function refuseIdentityProvider(config: Config): void {
   const { withIdp, environment, publicUrl = servedAddress(config) } = config
   if (!withIdp || mayBeHere(environment, publicUrl)) return

@@ -20,7 +20,7 @@ type LoginFlags = Flags & {
   idTokenFile?: string
 }
 
-/** Signs in at a payments API, and stores the login for the MCP server. */
+/** Signs in to a payments API, and stores the login for the MCP server. */
 export async function login(flags: LoginFlags): Promise<void> {
   await explainFailures(async () => {
     await withSignInOptions(commandConfig('login', flags), async (options) => {

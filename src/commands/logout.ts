@@ -3,7 +3,7 @@ import { commandConfig, type Flags } from './command-config.ts'
 import { explainFailures } from './explain-failure.ts'
 import { withSignInOptions } from './sign-in-options.ts'
 
-/** Ends the login at a payments API. */
+/** Signs out of a payments API. */
 export async function logout(flags: Flags): Promise<void> {
   await explainFailures(async () => {
     await withSignInOptions(commandConfig('logout', flags), async (options) => {

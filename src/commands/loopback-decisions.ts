@@ -31,7 +31,7 @@ import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
 interface LoopbackOptions {
   environment: 'sandbox' | 'production'
-  /** Opens a page for the person at this machine; false if that fails. */
+  /** Opens a page for the person at this machine; resolves with false if that fails. */
   open(address: URL): Promise<boolean>
   /**
    * How a person without a browser on this machine can decide, such as `connect the host to https://api.example/mcp`.
@@ -57,9 +57,9 @@ interface Entry extends StoredDecision {
 }
 
 /**
- * Decisions on pages that this process serves to its own machine, and opens there itself. The address of a window has a
- * ticket, which the model never sees. Each ticket admits one browser. The address without a ticket only shows the
- * question.
+ * Decisions on pages that this process serves to its own machine, and opens there itself. The address of a window
+ * contains a ticket, which the model never sees. Each ticket admits one browser. The address without a ticket only
+ * shows the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true

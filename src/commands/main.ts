@@ -66,7 +66,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   await program.parseAsync(argv)
 }
 
-/** Adds the commands of a login, which the MCP server then uses. */
+/** Adds the commands that manage the login that the MCP server uses. */
 function withSignIn(program: Command): void {
   withSettings(program.command('login'), 'login')
     .description('Sign in at a payments API in a browser. The MCP server then uses this login.')
@@ -182,10 +182,13 @@ function runAction<Given extends Flags>(load: () => Promise<(flags: Given, argum
   }
 }
 
-/** Parses every setting, so that the command can say which ones it does not read; `help settings` describes them. */
+/**
+ * Adds a flag for every setting, so that the command can name a flag that it does not read. `help settings` describes
+ * them.
+ */
 function withSettings(command: Command, name: CommandName): Command {
   for (const { flag, placeholder } of settings) {
-    // A flag for true or false means true if it stands alone.
+    // A boolean flag without a value means true.
     const value = placeholder === 'boolean' ? '[boolean]' : `<${placeholder}>`
     command.addOption(new Option(`${flag} ${value}`).preset('true').hideHelp())
   }

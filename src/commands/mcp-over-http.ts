@@ -98,7 +98,7 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
   return { id, partyId, actor: actorType, scopes, clientId: grant?.clientId, credential, authority: actor }
 }
 
-/** Notifies a host when its credential allows more or less than when it was last seen. */
+/** Notifies a host when its credential's scopes have changed since the credential was last used. */
 function trackScopes(changed: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
@@ -125,7 +125,8 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 type ClientFor = ReturnType<typeof clientsOf>
 
 /**
- * Returns a function that checks whether a principal can read an address. Only then is the principal's host notified.
+ * Returns a function that checks whether a principal can read an address. The principal's host is notified only if it
+ * can.
  */
 function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
@@ -218,7 +219,7 @@ function waysAt(publicUrl: string): Ways {
 /** The number of credentials whose last known scopes are remembered. */
 const maxRemembered = 10_000
 
-/** Returns the scopes that a message needs; only calls of tools need any. */
+/** Returns the scopes that a message needs; only tool calls need any. */
 function scopesFor(message: unknown): readonly string[] {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []

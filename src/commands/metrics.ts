@@ -10,7 +10,7 @@ interface McpLoad {
   streams: number
 }
 
-/** The buckets, from the time of an answer from memory to the time after which clients give up. */
+/** The histogram's buckets, from the time of an answer from memory to the time after which clients give up. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**

@@ -14,8 +14,8 @@ export function refuse(refusal: string, command: string | undefined): void {
 }
 
 /**
- * The most characters of a line, which is more than any `initialize` has. A longer line does not come from a host, and
- * is not kept.
+ * The most characters of a line, which is more than any `initialize` has. A longer line does not come from a host, so
+ * reading stops.
  */
 const longestLine = 1_000_000
 

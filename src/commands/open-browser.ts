@@ -25,7 +25,7 @@ export function openBrowser(address: URL, failed: () => void): void {
 /** The time within which a program that cannot open the address reports its failure. */
 const failsWithinMs = 2_000
 
-/** Opens a web page; resolves with false if that soon fails. */
+/** Opens a web page; resolves with false if the program soon reports a failure. */
 export async function browserOpens(address: URL): Promise<boolean> {
   const opened = Promise.withResolvers<boolean>()
   openBrowser(address, () => opened.resolve(false))

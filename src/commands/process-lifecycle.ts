@@ -4,7 +4,7 @@ import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 
-/** Starts to listen. `named` describes the settings of the port and the host in errors. @throws ConfigError */
+/** Starts to listen. `named` is how errors refer to the port and host settings. @throws ConfigError */
 export async function listenOrExplain(named: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)

@@ -16,7 +16,7 @@ export interface ModelFlags {
   price?: string
 }
 
-/** The options that only a model has, with their flags. */
+/** The options that apply only to a model, with their flags. */
 const modelOptions = [
   ['--temperature', 'temperature'],
   ['--max-steps', 'maxSteps'],

@@ -77,7 +77,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const concurrency = concurrencyOf(flags)
   const bounds = { ...defaultBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
   const folder = flags.report ?? 'rehearsal'
-  // Comes before anything is created, so that an interruption cleans up everything.
+  // This comes before anything is created, so that an interruption cleans up everything.
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
@@ -128,8 +128,8 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 }
 
 /**
- * Returns why no trial says anything about the agent: each ended before its first call, or its model's provider failed.
- * A scripted agent, a model and a person may choose to do nothing.
+ * Returns why no trial says anything about the agent: each trial ended before the agent's first call, or the model's
+ * provider failed. A scripted agent, a model and a person may choose to do nothing.
  */
 function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((of) => of.trials)
@@ -189,10 +189,10 @@ function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: num
   return of > 0 && passed.passed / of >= required
 }
 
-/** The last line if trials failed, because people may expect a failing exit code. */
+/** The last line of the output if trials failed, because people may expect a failing exit code. */
 const notRequired = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
 
-/** Grades the answers. After an interruption, the remaining answers get no opinion. */
+/** Grades the answers. After an interruption, the remaining answers are not graded. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {
   const { signal, end } = interruptible()
   try {

@@ -14,7 +14,7 @@ import { summaryMarkdown } from '../rehearse/summary.ts'
 import { codeOf } from './explain.ts'
 
 export const resultsFile = 'results.json'
-/** The trials of a rehearsal that is running, or was killed. The report replaces it. */
+/** The file with the trials of a rehearsal that is running or was killed. The report replaces this file. */
 const trialsFile = 'trials.jsonl'
 
 /**
@@ -29,7 +29,7 @@ export async function openReportFolder(flag: string, folder: string): Promise<vo
   }
 }
 
-/** Creates folders one by one: `recursive` never ends below `/proc`, in which nothing can be created. */
+/** Creates folders one by one, because `recursive` never returns below `/proc`, where nothing can be created. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)
@@ -43,7 +43,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Begins the file of the trials so far.
+ * Creates the file to which each finished trial is added.
  * @returns a function that adds a trial
  */
 export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>) {
@@ -69,9 +69,9 @@ export async function readUnfinishedTrials(folder: string): Promise<KeptResults 
   return readTrials(text, path)
 }
 
-/** Writes all files of a report, or none of them: then the previous report stays. */
+/** Writes all files of a report. If one cannot be written, writes none, and the previous report stays. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
-  // Functions, so that only one file's text is in memory at a time.
+  // These are functions, so that only one file's text is in memory at a time.
   const files = {
     [resultsFile]: () => `${JSON.stringify(results, null, 1)}\n`,
     'junit.xml': () => junitXml(results),
@@ -94,7 +94,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
   await rm(join(folder, trialsFile), { force: true })
 }
 
-/** Adds a summary to the file that a step of GitHub Actions shows. A failure to do so does not fail the rehearsal. */
+/** Adds a summary to the file that a GitHub Actions step shows. If that fails, the rehearsal does not fail. */
 export async function appendStepSummary(path: string, results: Results): Promise<void> {
   try {
     await appendFile(path, `${summaryMarkdown(results)}\n`)

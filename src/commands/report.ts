@@ -71,7 +71,7 @@ function formatOf(flags: ReportFlags): ReportFormat {
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
   const found = await store.read((tx) => runsNamed(tx, name, party))
-  // Prefers the run with this id to a run with an equal instance id.
+  // Prefers the run with this id to a run whose instance id is the same text.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {

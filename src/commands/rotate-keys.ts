@@ -5,7 +5,9 @@ import { explainErrors } from './explain.ts'
 
 type RotateFlags = Flags & { retire?: boolean }
 
-/** Creates new keys in the configured database, for the running processes too; with `retire`, removes older ones. */
+/**
+ * Creates new keys in the configured database, which running processes then use too. With `retire`, removes older keys.
+ */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('rotate-keys', flags)

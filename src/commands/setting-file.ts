@@ -43,7 +43,7 @@ export function refusedFile(setting: SettingKey, path: string, reason: string): 
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }
 
-/** Returns advice for a start with another world than the database holds. */
+/** Returns advice for a start with a different world from the one in the database. */
 export function remedyFor(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove = path === undefined ? '' : `, or delete ${resolve(path)} and all its data while no process uses it`

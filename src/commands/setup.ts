@@ -87,7 +87,7 @@ async function chooseHost(): Promise<HostName | undefined> {
   return answer === '' ? undefined : hostNamed(answer)
 }
 
-/** Adds the server to the host's file, and returns whether it is there in the end. */
+/** Adds the server to the host's file, and returns whether the file contains it afterwards. */
 async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<boolean> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(userMachine())
@@ -152,7 +152,9 @@ async function editHostFile(host: HostSetup, path: string, entry: Record<string,
   })
 }
 
-/** Explains with the path why a file could not be read or changed; it then stays as it was. @throws ConfigError */
+/**
+ * Reports, with the path, why a file could not be read or changed. The file then stays as it was. @throws ConfigError
+ */
 async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -33,7 +33,10 @@ export async function openInProcess(env: Record<string, string>, { isolated = fa
   return { connect, close, ...(isolated ? { instanceIdOf } : {}) }
 }
 
-/** Names a run after its agent in an isolated world, so that injected faults hit the same agent each time. */
+/**
+ * Returns the instance id of an agent in an isolated world. It is the same in every simulation, so that injected faults
+ * hit the same agent each time.
+ */
 export const instanceIdOf = (agent: number) => `simulated-agent-${agent}`
 
 interface Api {

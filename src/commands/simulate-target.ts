@@ -20,8 +20,8 @@ export interface Place {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the world that the settings name, by default one on a new database for this run. With `processes`, each agent
- * has its own server process.
+ * Returns the world that the settings name, or by default a world on a new database for this run. With `processes`,
+ * each agent has its own server process.
  */
 export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
@@ -121,7 +121,7 @@ function serverSettings({ key, secret, world, logLevel }: Config): Record<string
     // Thousands of refusals are intended here, and each would be logged at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
-    // Equal calls are intended as well.
+    // The agents also repeat equal calls on purpose.
     PAYMENTS_REPEAT_WINDOW: '0',
   }
 }

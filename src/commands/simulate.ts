@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
-    // Comes before anything is created, so that an interruption cleans up everything.
+    // This comes before anything is created, so that an interruption cleans up everything.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()

@@ -4,7 +4,7 @@ import { changesTopic } from '../service/store/engine/signals.ts'
 import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Everything that `serve` answers: the API, its pages, sign-in, and MCP. */
+/** Everything that `serve` offers: the API, its pages, sign-in, and MCP. */
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
   /**
@@ -66,7 +66,7 @@ function reportChanges(service: Service, changed: () => void): Service {
 
 export const metricsAddress = /^https?:\/\/[^/]+\/metrics(?:\?|$)/
 
-/** The server card, which describes the MCP endpoint and is not part of it. */
+/** The address of the server card, which describes the MCP endpoint but is not part of it. */
 const serverCardAddress = /^https?:\/\/[^/]+\/mcp\/server-card(?:\?|$)/
 
 /** The MCP endpoint and the paths below it. */

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Start } from '../core/host-setups.ts'
 
-/** The real path of the file that this process was started with: a link to it may be gone tomorrow. */
+/** The real path of the file that this process was started with: a link to it may be removed later. */
 const cli = realpathSync(process.argv[1] ?? fileURLToPath(import.meta.url))
 
 /** Returns the command with which an AI host starts this checkout or installation, under the current Node.js. */

@@ -10,7 +10,7 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** How many exchanged tokens are cached; beyond it the oldest is dropped. */
+/** The most exchanged tokens that are cached; beyond this limit, the oldest is dropped. */
 const maxKept = 10_000
 /** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
 const renewedBeforeEndMs = 60_000

@@ -12,7 +12,7 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Recomputes a report. Exits with 1 if it does not match, and with 2 if the file is not a report. */
+/** Verifies a report by recomputing it. Exits with 1 if it does not match, and with 2 if the file is not a report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('verify', flags)

@@ -11,7 +11,7 @@ import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>
 
-/** Shows the actor of the MCP server under this configuration. */
+/** Shows the actor that the MCP server calls the API as, under this configuration. */
 export async function whoami(flags: Flags): Promise<void> {
   await explainFailures(async () => {
     const config = commandConfig('whoami', flags)
@@ -46,7 +46,7 @@ function identityText({ environment, baseUrl }: Config, identity: Identity['attr
     .join('')
 }
 
-// A deployed API may answer words that are unknown here, which are shown unchanged.
+// A deployed API may answer with words that are unknown here. They are shown unchanged.
 const actors: Readonly<Record<string, string>> = { agent: 'an agent', user: 'a user', party: 'the party' }
 
 const origins: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ export async function readWhole(path: string): Promise<string> {
 /**
  * Replaces a file as a whole or not at all, even if the path is a link. Its mode stays; a new file is readable only by
  * the user.
- * @returns the path of a copy of the file as it was; undefined if there was none
+ * @returns the path of a copy of the previous file; undefined if there was no file
  */
 export async function writeWhole(
   path: string,

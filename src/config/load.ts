@@ -13,7 +13,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** The sources of a start's configuration. Tests pass their own; the defaults are this process's. */
+/** The sources of the configuration. Each defaults to this process's own; tests pass others. */
 export interface ConfigSources {
   env?: Readonly<Record<string, string | undefined>>
   /** The flags by the setting's key, as in commander's `opts()`; other properties are ignored. */
@@ -67,7 +67,7 @@ export function foreignEnvironment(env: ConfigSources['env'] = process.env): Rec
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
 
-/** Returns the given settings of the command as texts, by variable. */
+/** Returns the texts of the settings that were given for the command, keyed by variable. */
 export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
   const texts = settings
     .filter(({ readBy }) => readBy.includes(command))
@@ -162,7 +162,7 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
-/** Refuses a file for a deployed API, which has its own world and injects no faults. */
+/** Refuses a world file or a file of faults for a deployed API, which has its own world and injects no faults. */
 function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'

@@ -43,7 +43,7 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   }
 
   function write(severity: Severity, fields: LogFields, message: string) {
-    // The line is cleaned at once, so that it records the state when it was logged.
+    // The line is cleaned at once, so that it records the state at the time of logging.
     const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
     if (pino !== undefined) return pino[severity](line.fields, line.message)
     if (waiting.length < waitingLimit) waiting.push(line)

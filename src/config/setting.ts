@@ -1,6 +1,6 @@
 import type { Environment } from '../core/operation.ts'
 
-/** The commands. `stdio` is the one without a name on the command line. */
+/** The commands. `stdio` is the command that has no name on the command line. */
 export const everyCommand = [
   'stdio',
   'bridge',
@@ -33,8 +33,8 @@ export interface Setting {
   /** Completes "it accepts …". */
   accepts: string
   /**
-   * The text that is used if none is given. If there is no such text, `otherwise` describes the default behavior, and
-   * `value` returns the value that causes it.
+   * The text that is used if the setting is not given. If the setting has no default text, `otherwise` describes the
+   * default behavior, and `value` returns the value that causes it.
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
@@ -44,7 +44,7 @@ export interface Setting {
   parse(text: string, environment: Environment): unknown
 }
 
-/** The facts of the start that a default may depend on. */
+/** The facts about the start that a default may depend on. */
 export interface Start {
   environment: Environment
   /** Undefined if no command is started, as in a test's sandbox. */

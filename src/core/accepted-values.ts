@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { show } from './errors.ts'
 import { money } from './money.ts'
 
-/** The names of types in words, by the names that zod and JSON Schema use. */
+/** The names of types in plain words, keyed by their names in zod and JSON Schema. */
 export const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',

@@ -3,7 +3,7 @@ import { Failure } from './errors.ts'
 
 const mebibyte = 1024 * 1024
 
-/** Bounds on the request bytes that one process reads at one time. */
+/** Bounds on the request bytes that one process reads at a time. */
 export interface BodyBounds {
   /** The bytes for one credential, or for one address while the credential is unknown. */
   each: number
@@ -21,7 +21,7 @@ const readAhead = 64 * 1024
 /** The longest body that is read before its sender is known. */
 export const smallBodyBytes = 32 * 1024
 
-/** One body while it is read. */
+/** One body while it is being read. */
 export interface BodyCount {
   /** The body as it arrives. The reader owns the memory of its parts. */
   readonly parts: () => AsyncIterable<Uint8Array>
@@ -51,14 +51,14 @@ interface Arrival {
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The number of credentials remembered. Any other credential is looked up again before its request is refused. */
+/** The most credentials that are remembered. Any other credential is looked up again before its request is refused. */
 const maxCredentials = 10_000
 
 /** A named counter of bytes, with its limit. */
 type Account = [name: string, max: number]
 
 /**
- * Counts the request bytes that a process holds while bodies arrive, over all endpoints
+ * Counts the request bytes that a process holds while bodies arrive, across all endpoints
  * (docs/service.md#limits-of-request-bodies). If the sender announces a length, all of it is counted at the start. So
  * when many bodies begin at once, some arrive completely, and the others are refused before they take any memory.
  */
@@ -72,7 +72,7 @@ export class BodyBudget {
     this.#bounds = bounds
   }
 
-  /** The bytes held now. */
+  /** The number of bytes that are held now. */
   get held(): number {
     return this.#countOf('all')
   }

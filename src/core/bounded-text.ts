@@ -3,7 +3,8 @@ import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 /**
  * Returns the body of a request as text. Returns undefined if it is longer than `maxBytes`, and drops the rest.
  * @param count Counts the bytes while they arrive; undefined if the body is already in this process's memory.
- * @throws an error if the client disconnected before the end; a Failure if the process already reads too many bytes.
+ * @throws an error if the client disconnected before the end; a Failure if the process is already reading too many
+ * bytes.
  */
 export async function boundedText(request: Request, maxBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request
@@ -11,7 +12,7 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
   const announced = Number(headers.get('content-length') ?? 0)
   if (announced > maxBytes) return undefined
   try {
-    // The length of a body in chunks is known only when it has arrived.
+    // The length of a chunked body is known only after it has arrived.
     if (isChunked) return await readParts(request, maxBytes, count?.parts(), (bytes) => count?.add(bytes))
     count?.add(announced)
     if (count !== undefined && announced > smallBodyBytes) return await readParts(request, maxBytes, count.parts())
@@ -53,7 +54,7 @@ async function readParts(
 
 /**
  * Frees the memory of bytes that are no longer read. The garbage collector would free it much later, because it runs
- * only when JavaScript allocates much. Before that, hundreds of clients can send a hundred megabytes.
+ * only when JavaScript allocates a lot. Before that, hundreds of clients can send a hundred megabytes.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

@@ -8,7 +8,7 @@ export function digitValue(digit: string): number {
 }
 
 /**
- * Returns whether a text ends with a valid Luhn digit. Each card number does (ISO/IEC 7812-1), but most other long
+ * Returns whether a text ends with a valid Luhn digit. Every card number does (ISO/IEC 7812-1), but most other long
  * numbers do not.
  */
 export function isCardNumber(text: string): boolean {
@@ -35,7 +35,10 @@ export function checkedSpans(digits: string): (from: number, to: number) => bool
   }
 }
 
-/** The escapes that JSON uses for invisible characters in a quoted text, and a JSON Pointer for slashes (RFC 6901). */
+/**
+ * The escapes that JSON uses for invisible characters in a quoted text, and those that a JSON Pointer uses for tildes
+ * and slashes (RFC 6901).
+ */
 const quotedSign = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
 const quotedSigns = new RegExp(quotedSign, 'g')
 
@@ -152,8 +155,8 @@ function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
 }
 
 /**
- * Returns whether several groups form a card number. Their lengths must be equal and at least four, except that the
- * last group may be shorter, or the groups must be those of American Express or Diners Club.
+ * Returns whether several groups form a card number. All must have the same length of at least four, except that the
+ * last may be shorter; or they must be grouped like the numbers of American Express or Diners Club.
  */
 function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0

@@ -2,9 +2,12 @@ import { deadline, type System } from './system.ts'
 
 /** The stored changes of parties, from all processes. */
 export interface Feed<Change> {
-  /** Returns the number of the last change of each party. */
+  /** Returns the sequence number of each party's last change. */
   ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Returns the party's changes after `sequence`, up to `upTo`, in order, and the number of the last one read. */
+  /**
+   * Returns the party's changes after `sequence`, up to `upTo`, in order, and the sequence number of the last change
+   * read.
+   */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
   /**
    * Calls `changed` when another process may have changed something. A notification may be lost, so the feed is also
@@ -13,7 +16,7 @@ export interface Feed<Change> {
   onChange(changed: () => void): () => void
 }
 
-/** A listener to the changes that a watch finds. */
+/** A listener for the changes that a watcher finds. */
 export interface Follower<Change> {
   /** Returns the parties whose changes the follower wants. */
   watched(): Iterable<string>
@@ -49,11 +52,11 @@ interface WatchLimits {
 /** How long a party is watched before it has a follower. */
 const openingMs = 10_000
 
-/** Looks for changes while this process has followers: soon after a notification, and at regular intervals. */
+/** Checks for changes while this process has followers: soon after a notification, and at regular intervals. */
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #unsubscribe: () => void
-  /** The last change of each party that was reported, and when `begin` was last called for the party. */
+  /** The last reported change of each party, and when `begin` was last called for the party. */
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY

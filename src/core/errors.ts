@@ -91,11 +91,11 @@ export interface FailureOptions {
   detail?: string
   source?: ErrorSource
   /**
-   * The HTTP status, which only `invalid_value` chooses: 400 for the request's form, 422 for an attribute that breaks
-   * its rule.
+   * The HTTP status, set only for `invalid_value`: 400 for a malformed request, 422 for an attribute that breaks its
+   * rule.
    */
   status?: 400 | 422
-  /** The values that would be accepted, for callers that do not read the detail. */
+  /** The accepted bounds, for programs that do not read the detail. */
   accepts?: Bounds
   /**
    * Whether the caller should repeat the request with the same key, because the outcome is not known yet or the request

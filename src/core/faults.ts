@@ -46,8 +46,8 @@ export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Fa
 }
 
 /**
- * The error when a fault cuts the connection instead of answering. A client in this process gets the same error as one
- * over a network.
+ * The error when a fault cuts the connection instead of answering. A client in this process gets the same error as a
+ * client over a network.
  */
 export class ConnectionCutError extends Error {
   readonly code = 'ECONNRESET'

@@ -1,7 +1,7 @@
 /**
  * Makes an untrusted text safe to show to a person or a model. The result is one line without characters that reverse
- * the text around them, and has at most three marks on a letter. Invisible characters become a replacement mark.
- * Returns an empty text if nothing of it is visible; the caller then shows a description instead.
+ * the text around them, and with at most three combining marks in a row. Invisible characters become a replacement
+ * mark. Returns an empty text if nothing of it is visible; the caller then shows a description instead.
  */
 export function foreignText(text: string): string {
   const line = text
@@ -52,7 +52,7 @@ export function shortForeignText(text: string, maxLength = maxNameLength): strin
   return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 
-/** Cuts a text to at most `maxLength` whole characters. If any are missing, the last character is an ellipsis. */
+/** Cuts a text to at most `maxLength` whole characters. If it cuts anything, the last character is an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   const characters = [...text]
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`

@@ -1,4 +1,4 @@
-/** A tool call, in the state in which a person was asked about it. */
+/** A tool call as it was when a person was asked about it. */
 export interface HeldCall {
   tool: string
   /** The arguments as the host sent them. */

@@ -20,11 +20,13 @@ export interface HostSetup {
   /** The location of the user's own configuration, in words. */
   file: string
   format: 'json' | 'toml' | 'yaml'
-  /** The key under which the file has its servers, as an object or table by server name, or in YAML as a list. */
+  /**
+   * The key under which the file lists its servers: as an object or table keyed by server name, or in YAML as a list.
+   */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
-  /** Instructions for a server at a URL. They replace the entry, or follow it. */
+  /** Instructions for a server at a URL. They follow the entry, or replace it if there is none. */
   remotely?: string
   /** Members that a new file needs, because the host would not read it without them. */
   needs?: Readonly<Record<string, string>>

@@ -7,7 +7,7 @@ interface InProcess {
   serve(request: Request): Promise<Response>
   /** The base address, without a trailing slash. Nothing leaves the process, whatever address is requested. */
   base: string
-  /** Aborts when the server has stopped; requests then reject with its reason. */
+  /** Aborts when the server has stopped; requests then reject with the signal's reason. */
   ended: AbortSignal
 }
 

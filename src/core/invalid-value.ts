@@ -6,7 +6,7 @@ import { amountNames } from './schema-fields.ts'
 
 export type Issue = z.core.$ZodIssue
 
-/** An invalid value, described in words: the field, the values that it accepts, and the value that it got. */
+/** An invalid value, described in words: the field, the values that it accepts, and the value that was sent. */
 export interface InvalidValue {
   /** The path from the root of the parsed value to the field. */
   path: string[]
@@ -32,7 +32,7 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
   return [first, ...rest]
 }
 
-/** Replaces an issue of a union by the issues of the only member that fits the value's type, if exactly one does. */
+/** Replaces a union's issue with the issues of the member that fits the value's type, if exactly one member does. */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const ofOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0

@@ -5,8 +5,8 @@ const net = builtin<typeof import('node:net')>('node:net')
 const isIP = (text: string) => net().isIP(text)
 
 /**
- * Returns an address in the form in which it is compared and counted; undefined if the text is not an address. An IPv6
- * address gets its canonical form without zone (RFC 5952). An IPv4 address that is mapped into IPv6
+ * Returns an address in the form used to compare and count addresses; undefined if the text is not an address. An IPv6
+ * address gets its canonical form (RFC 5952), without a zone. An IPv4 address that is mapped into IPv6
  * (`::ffff:192.0.2.1`) becomes the IPv4 address.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -22,8 +22,8 @@ export function canonicalAddress(text: string): string | undefined {
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Returns whether an address is on the public internet, and not of this machine, a private network or a special purpose
- * (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
+ * Returns whether an address is on the public internet, not on this machine, in a private network or reserved (IANA:
+ * IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
  * address.
  */
 export function isPublicAddress(text: string): boolean {

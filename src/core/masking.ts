@@ -39,7 +39,7 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in a text from any author, in linear time. It masks card numbers, even within longer rows of
+ * Masks the secrets in a text from any author, in linear time. It masks card numbers, even within longer runs of
  * digits, in groups or in base64; card codes, keys, tokens and passwords in addresses; and values assigned to a
  * secret's name.
  */
@@ -102,7 +102,7 @@ export function maskKeptText(text: string): string {
 const harmless = /(?<=["/])(?:[a-z]{3}_[0-9a-f]{32}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?=["/]|$)/g
 
 /**
- * Patterns of escapes, of every kind of secret, and of every part of a secret's name that a value follows. Any
+ * Patterns that match escapes, every kind of secret, and every part of a secret's name that is followed by a value. Any
  * character beyond ASCII is suspicious too, because it may be a digit or separate two digits.
  */
 const suspicious = [

@@ -1,5 +1,5 @@
 /**
- * Parses the path of an address of the MCP endpoint: `/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents` or
+ * Parses the path of an MCP endpoint's address: `/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents` or
  * `/mcp/x/payments/readonly`. The resource server and the authorization server both use this, because an MCP client has
  * to sign in.
  */

@@ -6,7 +6,7 @@ function amounts(): Intl.NumberFormat {
   return formatter
 }
 
-/** Formats cents for a person: `$1,234.50`, and in another currency `EUR 1,234.50`. */
+/** Formats cents for a person: `$1,234.50`, or in another currency `EUR 1,234.50`. */
 export function money(cents: number, currency = 'USD'): string {
   const amount = amounts().format(Math.abs(cents) / 100)
   const sign = cents < 0 ? '-' : ''

@@ -47,7 +47,7 @@ export interface OperationDefinition {
   unlisted?: readonly string[]
   /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject
-  /** The status of a success: 200, unless the service answers 201 for a created resource. */
+  /** Set to 201 if the service answers a success with that status, for a created resource. The default is 200. */
   answers?: 201
   /**
    * The shape of the answer: one resource, one or null, a page of a list, or as many resources as the request created.
@@ -68,23 +68,23 @@ export interface OperationDefinition {
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
   agentHeader?: true
-  /** Whether it reads or replaces the whole world. No other change may run meanwhile. */
+  /** Whether the operation reads or replaces the whole world. No other change may run meanwhile. */
   alone?: true
-  /** Whether it only reads, changes something, or changes something irreversibly. */
+  /** Whether the operation only reads, changes something, or changes something irreversibly. */
   effect: 'read' | 'write' | 'destructive'
   /**
    * True for a POST that sets a state: its repetition changes nothing or is refused. PATCH and DELETE always set a
    * state.
    */
   setsState?: true
-  /** The sets of tools that include it. */
+  /** The toolsets that include the operation. */
   toolsets: readonly Toolset[]
   /**
-   * The error codes that it can answer with, besides the common ones. `invalid_value` is listed if a request without a
-   * body may be refused with 422 because of a value in the stored record.
+   * The error codes that the operation can answer with, besides the common ones. `invalid_value` is listed if a request
+   * without a body may be refused with 422 because of a value in the stored record.
    */
   errors: readonly ErrorCode[]
-  /** Whether it is an extension, which the service's specification and its published client lack. */
+  /** Whether the operation is an extension that the service's specification and its published client lack. */
   extension: boolean
   /** The values of the example answer that are specific to this operation; src/openapi/examples.ts has the others. */
   example?: { attributes?: object; relationships?: object }

@@ -5,8 +5,8 @@ import { builtin } from './builtin.ts'
 const files = builtin<typeof import('node:fs')>('node:fs')
 
 /**
- * Returns the path of a file or folder of the package; undefined if there is none. It is the nearest one above this
- * code, whether that is source, compiled or bundled. A bundle has only what a host needs.
+ * Returns the path of a file or folder of the package; undefined if there is none. It is the nearest one in a folder
+ * above this code, whether the code is source, compiled or bundled. A bundle contains only the files that a host needs.
  */
 export function packagePath(path: 'skills' | `schemas/${string}`): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))

@@ -15,7 +15,7 @@ export interface SessionStore {
   remove(idHash: string): Promise<void>
   /** Changes the addresses that the session's host subscribed to. */
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
-  /** Returns the addresses that each session subscribed to. Sessions without any may be left out. */
+  /** Returns the addresses that each session subscribed to. Sessions without subscriptions may be left out. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Stores an event. If its stream or session then exceeds the bounds, the oldest events are dropped. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
@@ -39,7 +39,7 @@ export interface SessionRecord {
   /** SHA-256 of the session's id, hexadecimal. */
   idHash: string
   principalId: string
-  /** The party of the credential. If there are too many sessions, the party that has the most loses one. */
+  /** The party of the credential. If there are too many sessions, the party with the most sessions loses one. */
   partyId: string
   /** The state that a process needs to continue the session, as JSON. The store does not look into it. */
   state: string
@@ -72,7 +72,7 @@ export interface Ages {
 export interface StoredEvent {
   idHash: string
   streamId: string
-  /** The number of the event in its stream, beginning with 1. */
+  /** The event's number in its stream, beginning with 1. */
   sequence: number
   /** A JSON-RPC message as JSON. */
   message: string

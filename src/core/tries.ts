@@ -1,7 +1,7 @@
 import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
-/** The number of keys remembered. Beyond that, the key with the oldest try is forgotten first. */
+/** The most keys that are remembered. Beyond this limit, the key with the oldest try is forgotten. */
 const maxKeys = 10_000
 
 interface Window {
@@ -28,7 +28,7 @@ export class Tries {
     return tries + 1
   }
 
-  /** Returns the key's window: the current one, or the one that its next try would begin. */
+  /** Returns the key's current window, or the window that its next try would begin. */
   of(key: string): Readonly<Window> & { leftMs: number } {
     const nowMs = this.#system.elapsed()
     const window = this.#windows.get(key)

@@ -9,7 +9,7 @@ export class Turns {
   }
 }
 
-/** Runs jobs of the same name one after another. */
+/** Runs jobs with the same name one after another. */
 export class NamedTurns {
   readonly #named = new Map<string, { turns: Turns; works: number }>()
 

@@ -39,23 +39,23 @@ export interface SandboxFaults {
   list(): Promise<SandboxFault[]>
   /**
    * Removes one rule, or all of them.
-   * @param id The rule to remove; all if omitted.
+   * @param id The rule to remove; if omitted, all rules are removed.
    */
   clear(id?: string): Promise<void>
 }
 
 /** States that the whole sandbox can return to (docs/sandbox.md#reset-save-restore). */
 export interface SandboxSnapshots {
-  /** Restores the initial state, including the clock. Keys, ids of the world and MCP connections stay valid. */
+  /** Restores the initial state, including the clock. Keys, the world's ids and MCP connections stay valid. */
   reset(): Promise<void>
   /**
    * Saves the current state.
-   * @param name 1 to 64 letters, digits or `._-`. An earlier state of that name is replaced.
+   * @param name 1 to 64 letters, digits or `._-`. An earlier state with that name is replaced.
    */
   save(name: string): Promise<void>
   /**
    * Restores a saved state, including the clock.
-   * @param name The name it was saved under.
+   * @param name The name that the state was saved under.
    * @throws {ApiError} With the code `not_found` if there is no such state.
    */
   restore(name: string): Promise<void>

@@ -12,7 +12,7 @@ export interface SandboxOptions {
    * cents. Default: the package's own world.
    */
   world?: string | z.input<typeof worldSchema> | undefined
-  /** The port on 127.0.0.1; 0 picks any free one. With false, only `fetch` reaches the sandbox. Default: 0. */
+  /** The port on 127.0.0.1; 0 picks any free port. With false, only `fetch` reaches the sandbox. Default: 0. */
   port?: number | false | undefined
   /** `sqlite::memory:`, `sqlite:PATH` or `postgres://…`. Default: `sqlite::memory:`. */
   database?: string | undefined
@@ -40,7 +40,7 @@ export function configOf({ world, port, database, logLevel, ...unknown }: Sandbo
     port: String(port || 0),
     databaseUrl: database ?? 'sqlite::memory:',
     logLevel: logLevel ?? 'silent',
-    // No limit that a test suite could reach. To test the limit, use the fault `error` with the code `rate_limited`.
+    // A limit that no test suite reaches. To test rate limiting, use the fault `error` with the code `rate_limited`.
     rateLimit: '1000000000',
   }
   return loadConfig({ env: {}, flags })

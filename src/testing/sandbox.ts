@@ -44,7 +44,10 @@ export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Bearer credentials of the sandbox. Reading one whose secret is unknown throws an `Error` that names the reason. */
+/**
+ * Bearer credentials of the sandbox. Reading a credential whose secret is unknown throws an `Error` that names the
+ * reason.
+ */
 export interface SandboxKeys {
   /** The API key of the world's first party, `sk_ntl_sandbox_…`. */
   api: string
@@ -129,7 +132,7 @@ async function open(options: SandboxOptions) {
   return { serve, keys: keysOf(credentials), url: publicUrl(), system, ended: ending.signal, close }
 }
 
-/** Returns the keys of the world. Either may be missing; reading a missing one throws an error that says so. */
+/** Returns the keys of the world. Either may be missing; reading a missing key throws an error that says so. */
 function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
   const requireKey = (key: string | null, owner: string) => {
     if (key !== null) return key
