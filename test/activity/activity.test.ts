@@ -85,7 +85,7 @@ onEachDatabase('activity', (database) => {
     expect(await count()).toBe(then)
   })
 
-  test('records users, keys and tokens under the id of their key', async () => {
+  test('names the user or the key of each request; for a token, the key that it was exchanged for', async () => {
     const { token, userId } = await addUserToken(world, partyId)
     await world.post('/api-keys', { name: 'k' }, { key: token })
     expect((await list())[0].attributes).toMatchObject({ actorType: 'user', userId, agentId: null })
@@ -229,7 +229,7 @@ onEachDatabase('activity', (database) => {
   })
 })
 
-/** An error that rolls back the tampering, and has the number of the first tampered row. */
+/** An error that rolls back the tampering. It contains the number of the first tampered row. */
 class Found extends Error {
   constructor(sequence: number | null) {
     super(`found ${sequence}`)

@@ -30,7 +30,7 @@ async function activityAddedBy({ store }: World, act: () => Promise<unknown>) {
   return (await activity()).filter(({ id }) => !before.has(id))
 }
 
-/** Returns the tables that a change touched, except for the records that every request leaves. */
+/** Returns the tables that a change touched, except those that every request writes to. */
 async function tablesChangedBy(world: World, act: () => Promise<unknown>) {
   const { made, gone } = await tracesOf(world, undefined, act)
   const tables = new Set([...made, ...gone].map((row) => row.slice(0, row.indexOf(':'))))
@@ -50,7 +50,7 @@ describe('every operation that changes something', () => {
   }, 60_000)
   afterAll(() => on.world.drop())
 
-  test.each(changing)('%s is listed once', async (key, operation) => {
+  test.each(changing)('%s adds one activity entry', async (key, operation) => {
     const { own, granted } = on.places
     const sample = samples[key]
     const ids = await sample.make(on, sample.reach === 'connected' ? granted : own)
@@ -74,7 +74,7 @@ describe('every operation that changes something', () => {
   })
 })
 
-/** Makes one change. Returns the operation and actor that the activity must have for each record. */
+/** Makes one change. Returns the operation and the actor that each activity entry must show. */
 type Change = (
   on: Grounds,
 ) => Promise<{ act: () => Promise<unknown>; listed: readonly [operation: string, by: string][] }>

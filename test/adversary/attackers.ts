@@ -16,7 +16,7 @@ export interface Attacker {
   partyId?: string
   /** The customer named in requests that can act for one. */
   customerPartyId?: string
-  /** Returns the statuses that may refuse the request by the permissions table; `undefined` if it is allowed. */
+  /** Returns the refusal statuses that the permissions table allows; `undefined` if the request is allowed. */
   refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 

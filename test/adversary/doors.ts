@@ -21,7 +21,7 @@ type Link =
 /** The records of the sandbox's owner and its agent, with the secrets that open them. */
 export interface Grounds {
   site: PersonSite
-  /** The addresses that anyone with the link can open, by page. Each ends with its secret. */
+  /** The links that open a page without signing in, by page. Each ends with its secret. */
   links: Record<Link, string>
   /** The addresses of pages for signed-in users. */
   paths: Record<'approval' | 'connection' | 'decision', string>

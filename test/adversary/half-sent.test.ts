@@ -10,7 +10,7 @@ const key = `ak_ntl_sandbox_${agentSecret}`
 /** A request on its own connection that sends only part of its body. */
 interface HalfSent {
   path: string
-  /** The length that its header announces. */
+  /** The body length that its header announces. */
   length: number
   sent: number
 }
@@ -60,8 +60,9 @@ function resetPeak(pid: number | undefined): void {
 }
 
 /**
- * The most that memory may grow: 16 MiB are one key's share; the rest is for connections, and for the code and heap
- * that the first burst needs.
+ * The most that memory may grow. 16 MiB of it are one key's share. The rest is for connections, and for the code and
+ * heap that the first burst needs.
+--
  */
 const maxMegabytes = 60
 
@@ -70,7 +71,7 @@ const bursts = [
   { count: 300, path: '/mcp', length: 3_100_000, sent: 3_000_000 },
 ]
 
-/** Sends a few ordinary requests, because a process needs more memory once it has served any. */
+/** Sends a few ordinary requests, because the first requests make a process use more memory. */
 async function warmUp(url: URL): Promise<void> {
   for (let count = 0; count < 5; count++) expect(await whoami(url)).toBe(200)
 }

@@ -14,13 +14,13 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns a different text of 900 characters for each number. */
+/** Returns a 900-character text that differs for each number. */
 const textOf = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
-/** Refused requests of strangers, each with the given text. */
+/** Requests from strangers that the service refuses. Each contains the given text. */
 const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
   'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
   'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],

@@ -19,7 +19,7 @@ const tables = [
   { database: postgres, of: /nobody|withdrew|another/ },
 ] as const
 
-/** Returns the party that records a refusal: the caller's own if the resource is looked up first, otherwise none. */
+/** Returns the party whose activity has the refusal: the attacker's if the record was looked up first, else none. */
 const recordingParty = ({ partyId }: Attacker, expected: readonly number[]) =>
   expected.includes(404) ? partyId : undefined
 
@@ -71,7 +71,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         expect(left, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
-      // Every key of the first party may list what manages the sandbox.
+      // Every key of the first party may call the lists that need `sandbox.manage`.
       const isShared = operation.permission === 'sandbox.manage' || isReadByAllAgents(operation)
       if (operation.result !== 'page' || operation.params !== undefined || isShared) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {

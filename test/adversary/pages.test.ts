@@ -11,8 +11,8 @@ import { noTraces, tracesOf } from './traces.ts'
 type Attempt = [path: string, init?: RequestInit]
 
 /**
- * The protection of a route. A `public` route shows nobody's data. A `guessed` one has a secret in its address, and a
- * made-up secret opens nothing. A `signedIn` one is useless without the session of its user.
+ * The protection of a route. A `public` route shows nobody's data. The address of a `guessed` route contains a secret,
+ * and a made-up secret opens nothing. A `signedIn` route is useless without its user's session.
  */
 type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
 
@@ -73,7 +73,7 @@ const doors: Record<string, Door> = {
   'POST /checkout/stop': {
     guessed: ({ clientSecret, links }) => [
       ['/checkout/stop', json({ manageToken: replaceSecret(links.manage).split('/').at(-1) })],
-      // The secret for paying does not end a subscription that somebody else paid.
+      // The client secret does not stop a subscription that somebody else paid for.
       ['/checkout/stop', json({ clientSecret })],
     ],
   },
@@ -142,7 +142,7 @@ const doors: Record<string, Door> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // The sandbox has several parties, so the page cannot tell which one buys.
+  // The sandbox has several parties, so the page cannot tell which one is buying.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
@@ -218,7 +218,7 @@ onEachDatabase('pages requested without access', (database) => {
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test('every route for people is in pageNeeds, with a session if only users may open it', () => {
+  test('pageNeeds lists every route for people except public reads, and requires a session where only users may open it', () => {
     // Applications use these routes, not people.
     const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))

@@ -82,7 +82,7 @@ const actsWithProof: Record<RoutesAt<'proven'>, Prepare> = {
   }),
 }
 
-/** The requests by which a person refuses something. A session without proof may send them. */
+/** Requests with which a person refuses something. A session without proof may send them. */
 const refusals: Record<string, Prepare> = {
   'denying a payment': ({ grounds: { paths } }) => ({
     path: paths.approval,

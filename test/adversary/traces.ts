@@ -51,7 +51,7 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 
 /**
  * Returns the changes that `attack` made in the database, and its log lines above info.
- * @param ownPartyId The party to whose activity and recorded requests the attacker may add; `undefined`: none.
+ * @param ownPartyId The party to whose activity and recorded requests the attacker may add; `undefined` for none.
  */
 export async function tracesOf(
   world: World,

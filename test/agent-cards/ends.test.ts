@@ -36,7 +36,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     expect((await world.authorize(cardId, 100, { key })).json.data.attributes.status).toBe('authorized')
   const walletId = async () => (await world.get('/wallets', owner())).json.data[0].id as string
 
-  test.each(['deleted', 'detached'])("an agent's own cards end when it is %s", async (way) => {
+  test.each(['deleted', 'detached'])("an agent's own cards expire when the agent is %s", async (way) => {
     const wallet = await walletId()
     const other = await addAgent(world, partyId, wallet, ['cards.read'])
     const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]

@@ -94,7 +94,7 @@ onEachDatabase('freezing a card:', (database) => {
     expect(decline.code).toBe('single_use_card_expired')
   })
 
-  test('a repeat gets the recorded answer, whatever the present status of the card', async () => {
+  test("a repeat gets the recorded answer, whatever the card's current status", async () => {
     const cardId = await world.issueCard()
     expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
       status: 400,
@@ -148,7 +148,7 @@ onEachDatabase('freezing a card:', (database) => {
     expectRefusal(await act('unfreeze', cardId, { attributes: { customerPartyId } }), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // A frozen card ends with the agent's permission, like any other (docs/service.md#end-of-a-card).
+    // Like any other card, a frozen card expires when the agent loses its permission (docs/service.md#end-of-a-card).
     expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
   })
 

@@ -42,7 +42,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     return ok(answer).json.data.attributes.status as string
   }
 
-  test('a card above the transaction limit is refused, and the refusal has the limit', async () => {
+  test('a card above the transaction limit is refused, and the refusal names the limit', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 500 })
     const refused = await issue(501)
     expectAboveLimit(refused)
@@ -75,7 +75,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
     expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
-    // The card's own maximum comes before the limits. Its decline is an answer to the merchant, and moves no money.
+    // The card's own maximum is checked before the limits. Exceeding it is a decline, not an error, and moves no money.
     expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })

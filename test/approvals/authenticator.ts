@@ -9,7 +9,7 @@ import { type Answer, addParty, addUserToken, type OtherParty, type World } from
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * Returns the code that an authenticator app shows at that time, by RFC 4226 and RFC 6238, without the service's
+ * Returns the code that an authenticator app shows at that time (RFC 4226, RFC 6238). It does not use the service's
  * library.
  */
 export function codeAt(base32: string, ms: number): string {
@@ -26,7 +26,7 @@ export function keyOf(base32: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** Returns a code that is wrong at all steps near that time. */
+/** Returns a code that is wrong at every time step near that time. */
 export function wrongCode(base32: string, ms: number): string {
   const near = new Set(Array.from({ length: 41 }, (_, index) => codeAt(base32, ms + (index - 20) * 30_000)))
   for (let code = 0; ; code++) {
@@ -45,7 +45,7 @@ export interface Approver {
   userId: string
   key: string
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
-  /** Returns the address that the refusal of a large approval names. */
+  /** Requests a large approval, and returns the address in the refusal. */
   challenge(): Promise<string>
   /** The secret in the user's authenticator app. */
   secret: string
@@ -175,8 +175,8 @@ export function secretIn({ text }: Sheet): string {
 }
 
 /**
- * Sets up an app for the user who is signed in at a headless browser, with the previous code. Returns the
- * app's secret.
+ * Sets up an app for the user who is signed in to a headless browser, using the code of the previous time step.
+ * Returns the app's secret.
  */
 export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
@@ -187,7 +187,7 @@ export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<str
   return secret
 }
 
-/** Returns the address that a 428 names. */
+/** Returns the address in a 428 answer. */
 export function addressIn(answer: Answer): string {
   const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
   if (answer.status !== 428 || address === undefined) throw new Error(answer.text)

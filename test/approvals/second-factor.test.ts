@@ -86,7 +86,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('accepts the codes of the previous and the next step, but none further away', async () => {
+  test('accepts the codes of the previous and the next time step, but no others', async () => {
     for (const [offMs, status] of [
       [-30_000, 303],
       [30_000, 303],
@@ -262,7 +262,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
 
-  test('the key that signs the address is committed although the request is refused', async () => {
+  test('the key that signs the address is stored even though the request is refused', async () => {
     const newWorld = await createWorld(database)
     try {
       const ownChecks = await createApprovalWorld(newWorld)

@@ -69,7 +69,7 @@ describe('the verification page', () => {
       const secret = secretIn(shown)
       expect((await inProduction.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
-      // Each database signs the challenge with its own key, as in its 428. This environment has no user tokens yet.
+      // No user token exists here yet to get a 428 with, so the test creates the challenge directly.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
       const { status, text } = await inProduction.open(url)

@@ -16,13 +16,13 @@ export interface PlainProviderOptions {
   resourceMetadata?: Record<string, unknown>
   /** Replaces parts of the RFC 8414 metadata; `undefined` removes one. */
   serverMetadata?: Record<string, unknown>
-  /** The polling interval of a device; `undefined` sends none, which means five seconds. */
+  /** The polling interval for devices. If undefined, the provider sends none, and devices use five seconds. */
   deviceIntervalSeconds?: number
   /** Called with every request before the provider. Returns true if it answered the request. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** An `oidc-provider` with few changes to its defaults, whose questions to a person are answered by POST. */
+/** An `oidc-provider` with few changes to its defaults. POST requests answer its prompts to a person. */
 export interface PlainProvider {
   issuer: string
   resource: string
@@ -148,8 +148,8 @@ async function configuration(issuer: string, options: PlainProviderOptions): Pro
 }
 
 /**
- * Serves the person's part. GET /interaction/UID returns the prompt (`login` or `consent`); POST …/login signs in,
- * POST …/confirm agrees to everything, and POST …/abort refuses.
+ * Serves the prompts for a person. GET /interaction/UID returns the prompt (`login` or `consent`). POST …/login signs
+ * in, POST …/confirm agrees to everything, and POST …/abort refuses.
  */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const details = await provider.interactionDetails(request, response)

@@ -55,7 +55,7 @@ describe('signing in with a browser', () => {
     await expect(fetch(parameters.redirect_uri ?? '')).rejects.toThrow()
   })
 
-  test('requests all scopes that the server lists, except those for the identity', async () => {
+  test("requests all scopes that the server lists, except those for reading the person's identity", async () => {
     await startWorld({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
     let opened = ''
     await expect(

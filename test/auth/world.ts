@@ -17,7 +17,7 @@ export interface SignInWorld extends SignInOptions {
   directory: string
   /** Called after each short wait of the program. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser. `change` may return another address to open than the callback. */
+  /** Signs in with the browser. `change` may return an address to open instead of the callback. */
   signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>

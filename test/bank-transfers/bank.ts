@@ -6,7 +6,7 @@ export const minute = 60_000
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** Returns functions that move money to and from banks: as the agent, or with its party's key for bank accounts. */
+/** Returns functions that move money as the agent, and manage bank accounts and simulate banks with its party's key. */
 export function bank(world: World) {
   const owner = { key: world.apiKey }
   const created = ({ status, text, json }: Answer) => {

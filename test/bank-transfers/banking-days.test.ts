@@ -21,7 +21,7 @@ const calendars = [
 
 describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingDays }) => {
   test.each(Object.entries(holidays))(
-    'counts as banking days of %s all days from Monday to Friday except holidays',
+    'counts every weekday of %s except the holidays as a banking day',
     (year, kept) => {
       const closed: string[] = []
       for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {

@@ -112,7 +112,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await at.play(ok(wire).json.data.id, 'return'), 'conflict')
   })
 
-  test('a repeat under one key moves nothing twice', async () => {
+  test('a repeat with the same key moves no money again', async () => {
     const idempotencyKey = 'one key for both'
     const first = await at.tryWithdraw(900, account, {}, { idempotencyKey })
     const again = await at.tryWithdraw(900, account, {}, { idempotencyKey })

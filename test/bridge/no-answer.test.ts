@@ -9,7 +9,7 @@ const unknown =
   'It is not known whether the call was carried out. Check the state with a tool that only reads before you call again'
 const certain = 'Nothing was carried out.'
 
-/** Returns a listener that answers each POST with this, and a GET with 405, so that no stream can be resumed. */
+/** Returns a listener that gives each POST this answer, and each GET a 405, so that no stream can be resumed. */
 const answerPosts =
   (status: number, headers: Record<string, string>, body: string): RequestListener =>
   async (request, response) => {
@@ -72,7 +72,7 @@ const withoutAnswer: readonly [string, RequestListener, string][] = [
 ]
 
 describe.each(withoutAnswer)('a host whose endpoint answers with %s', (_, answer, words) => {
-  it('gets an error with the reason, which says that the outcome of its call is unknown', async () => {
+  it('gets an error that gives the reason and says that the outcome of its call is unknown', async () => {
     const { ask } = await startBridge(await startEndpoint(answer))
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error).toMatchObject({ code: -32_000, message: expect.stringContaining(words) })
@@ -168,7 +168,7 @@ describe('an error of the endpoint', () => {
     expect(message.length).toBeLessThan(1_500)
   })
 
-  it('keeps its code, and its data if they are small', async () => {
+  it('keeps its code, and its data if the data is small', async () => {
     const data = { supported: ['2026-07-28'] }
     const url = await startEndpoint(async (request, response) => {
       const { id, params } = await messageOf(request)

@@ -10,7 +10,7 @@ describe.each([
   ['a wait of 5 s', 'retry: 5000\n', 5_000],
   ['nothing', '', 1_000],
 ])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
-  it('gets that wait within limits, and the answer arrives', async () => {
+  it('causes a wait within the limits, and its answer arrives', async () => {
     const resumed: unknown[] = []
     const url = await startEndpoint(async (request, response) => {
       await messageOf(request)
@@ -79,7 +79,7 @@ test('the stream of a cancelled request is not resumed', async () => {
   expect(system.slept).toEqual([])
 })
 
-test('if many streams stay open after their answers, the oldest are closed, but never one of a running call', async () => {
+test('if many streams stay open after their answers, the oldest are closed, but never the stream of a running call', async () => {
   const closed: unknown[] = []
   const url = await startEndpoint(async (request, response) => {
     const { id, method } = await messageOf(request)

@@ -31,7 +31,7 @@ export async function startEndpoint(answer: RequestListener): Promise<string> {
   return `${address}/mcp`
 }
 
-/** Starts a bridge to `url` in this process, with a host. If the test gives `stdout`, it reads the output itself. */
+/** Starts a bridge to `url` in this process, with a host. A test that passes `stdout` reads the output itself. */
 export async function startBridge(url: string, stdout?: Writable): Promise<Bridge> {
   const system = fakeSystem()
   const stdin = new PassThrough()

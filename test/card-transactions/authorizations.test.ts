@@ -155,7 +155,7 @@ onEachDatabase('card authorizations', (database) => {
       await proveBooks(world.store)
     })
 
-    test('20 cards spend no more than the balance, which suffices for 5', async () => {
+    test('with a balance for 5 purchases, exactly 5 of 20 are authorized', async () => {
       const { agentKey: key, walletId } = await addParty(world, { fundsCents: 5999 })
       const cards = await Promise.all(Array.from({ length: 20 }, () => world.issueCard({}, { key })))
       const answers = await Promise.all(cards.map((cardId) => world.authorize(cardId, 1000, { key })))

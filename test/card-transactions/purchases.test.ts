@@ -28,7 +28,7 @@ const states = {
 } as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'lapses' | 'its refund'>
 type State = keyof typeof states
 
-/** An action that the specification allows, the status after it, and the changes of the wallet's balances in cents. */
+/** An action that the specification allows, the status after it, and the changes in the wallet's balances in cents. */
 interface Move {
   amount?: number
   after: Record<string, unknown>
