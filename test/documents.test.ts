@@ -65,11 +65,11 @@ describe('the rules of docs/service.md', () => {
 })
 
 describe('names in documents', () => {
-  it('exists', () => {
+  it('exist', () => {
     expect(documents.flatMap((path) => lost(read(path), path, exists).map((fault) => `${path} ${fault}`))).toEqual([])
   })
 
-  it('is in the package, if README.md links to it', () => {
+  it('are in the package if README.md links to them', () => {
     const { files } = JSON.parse(read('package.json')) as { files: string[] }
     const linked = [...read('README.md').matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, path = '']) => path)
     expect(linked.length).toBeGreaterThan(5)
@@ -84,7 +84,7 @@ describe('names in documents', () => {
     expect(lost('[away](#nowhere)', 'docs/a.md', fileExists)).toEqual(['links to #nowhere'])
   })
 
-  it('is shown in CONTRIBUTING.md as it is in the file', () => {
+  it('CONTRIBUTING.md quotes code exactly as it is in the named files', () => {
     const samples = samplesOf(read('CONTRIBUTING.md'))
     expect(samples.length).toBeGreaterThan(1)
     expect(samples.flatMap((sample) => changed(sample, read))).toEqual([])

@@ -31,7 +31,7 @@ const inside =
 const product = (path: string) => inside('src', 'tools')(path) && path.endsWith('.ts')
 const code = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 
-/** Returns a rule that a pattern does not occur in code; comments and quoted texts don't count. */
+/** Returns a check that the pattern does not occur in code. Comments and quoted texts don't count. */
 const without = (pattern: RegExp) => (text: string) =>
   [...bare(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
@@ -113,7 +113,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/': ['src/commands/'],
 }
 
-/** Returns the rooms below those that compose the parts. */
+/** Returns the rooms that `src/commands/` composes into the program. */
 function composed(): readonly string[] {
   const parts = ['core', 'display', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
     (room) => `src/${room}/`,
@@ -508,7 +508,7 @@ function importsOf(text: string, path: string): Import[] {
   })
 }
 
-/** Returns the folder of the page that the file belongs to, or its name if it belongs to none. */
+/** Returns the name of the folder or file below `src/service/pages/`; undefined for a file elsewhere. */
 function pageOf(path: string): string | undefined {
   return path.match(/^src\/service\/pages\/([^/]+)/)?.[1]
 }

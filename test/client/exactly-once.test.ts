@@ -139,7 +139,7 @@ async function createPlaces(url: string): Promise<Places> {
   return { partyId, payeeId, fromWalletId, toWalletId }
 }
 
-/** Returns the amounts of the effects in the ledger, by tool, and the hits of each rule. */
+/** Returns the amounts that each tool moved according to the ledger, and the number of hits of each rule. */
 async function effectsIn(url: string) {
   const { store, owner } = await openService(url)
   try {

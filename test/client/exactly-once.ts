@@ -59,7 +59,7 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** The numbers of calls. */
+/** The number of calls, and how often their callers had to follow advice. */
 export interface Count {
   calls: number
   /** Calls whose result was unknown when the client gave up, and known after the caller followed its advice. */

@@ -54,7 +54,7 @@ test('a long backlog is read page by page while more events arrive, and each eve
     if (followedIds.length === 400) break
   }
   expect(followedIds).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
-  // The client goes back to the oldest page, and then forward. It reads the pages between again.
+  // The client pages back to the oldest page and then forward again, so it reads the pages in between twice.
   const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
   expect(pages.slice(0, 9)).toEqual([
     ...['read null', 'read 251', 'read 151', 'read 51', 'given'],

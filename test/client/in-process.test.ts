@@ -48,7 +48,7 @@ onEachDatabase("a client in the service's process", (database) => {
     expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBe(true)
     expect(await issueBoth(carried.issueAgentCard, more)).toBe(false)
     expect(await issueBoth(fetched.issueAgentCard, all)).toBeUndefined()
-    // A recorded answer says nothing about the present balance.
+    // A recorded answer says nothing about the current balance.
     expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBeUndefined()
     await drop()
   })

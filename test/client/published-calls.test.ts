@@ -17,7 +17,7 @@ interface Call {
   status: number
   result: 'one' | 'page' | 'several' | 'deleted' | 'none'
   shape: string
-  /** The fields of the answer's `meta` besides a page's pagination. */
+  /** The fields of the answer's `meta`, except for a page's pagination. */
   meta: string
 }
 
@@ -34,7 +34,7 @@ function callOf(line: string): Call {
   }
 }
 
-/** Checks the type of a field. The client warns about nothing else, except a missing field. */
+/** Checks a field's type. The client warns only about fields that are missing or have the wrong type. */
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
   flag: (value) => typeof value === 'boolean',
@@ -64,7 +64,8 @@ describe('a call of the published client', () => {
   afterAll(() => on.world.drop())
 
   /**
-   * Wraps the attributes in a body. The client sends them flat, except for an agent key, and a user's fetch wraps them.
+   * Wraps the attributes in a body. Except for an agent key, the client sends flat attributes, so its users wrap them
+   * in their own `fetch`.
    */
   const wrapAttributes = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },
@@ -116,7 +117,7 @@ describe('a call of the published client', () => {
     await world.drop()
   })
 
-  test('is tested once for each existing call', () => {
+  test('is listed once, and no call is missing', () => {
     expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
     expect(all.length).toBe(96)
     const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => !extension)

@@ -46,7 +46,7 @@ test('an operation whose attributes are all optional still sends them as an obje
   expect(seen[0]?.body).toBe('{"data":{"attributes":{}}}')
 })
 
-test('defaults stay with the service, and reads send no key', async () => {
+test('the client adds no defaults, and sends no idempotency key with reads', async () => {
   const { client, seen } = scriptedClient([json(200, { data: [], meta: {} })])
   await client.operations.listCustomers({})
   await client.operations.listAgentCards({ limit: 5, cursor: 'cur_a&b' })

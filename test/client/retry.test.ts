@@ -100,7 +100,7 @@ describe('limits and waits:', () => {
   })
 
   test.each(['99999999', '3601', new Date(Date.UTC(2036, 0, 1)).toUTCString()])(
-    'an absurd Retry-After of %s causes no such wait, and is left out of the error',
+    'an absurdly long Retry-After of %s is ignored, and left out of the error',
     async (value) => {
       const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value })])
       const error = await thrown(client.operations.issueAgentCard(issue))

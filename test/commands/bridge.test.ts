@@ -42,7 +42,7 @@ type Mode = NonNullable<NonNullable<ClientOptions['versionNegotiation']>['mode']
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-describe.each(['auto', 'legacy'] as const)('a host of the era %s that only starts servers', (mode) => {
+describe.each(['auto', 'legacy'] as const)('a host in %s mode that can only start servers', (mode) => {
   it('gets the tools, texts and answers of the endpoint', async () => {
     const all = async (client: Client) => ({
       version: client.getServerVersion(),

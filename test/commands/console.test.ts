@@ -102,7 +102,7 @@ test.runIf(isDeep)(
     const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
     expect(url, output.stderr).not.toBe('')
     expect(await openPage(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
-    // One process keeps working while the other runs, and both write to the database.
+    // The MCP server still works while the console runs. Both processes write to the database.
     const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
     expect((await call('issue_agent_card', card)).isError).toBeUndefined()
     expect(await openPage(url)).toMatch(/^200 /)

@@ -72,7 +72,7 @@ function put(path: string, text: string): string {
   return whole
 }
 
-test('a machine on which nothing was ever started has no problems, and stays unchanged', () => {
+test('doctor finds no problems on a machine where nothing was ever started, and changes nothing', () => {
   mkdirSync(join(folder, home))
   const { found, stdout } = doctor()
   expect(found).toMatchObject({
@@ -85,7 +85,7 @@ test('a machine on which nothing was ever started has no problems, and stays unc
   expect(readdirSync(join(folder, home))).toEqual([])
 })
 
-test('a running sandbox: its database, its port, its moved clock, its key', async () => {
+test('doctor reports the database, the port, the moved clock and the key of a running sandbox', async () => {
   const headers = {
     Authorization: `Bearer ${apiKey}`,
     'Idempotency-Key': 'later',
@@ -111,7 +111,7 @@ test('a running sandbox: its database, its port, its moved clock, its key', asyn
   expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is not a key of this sandbox' })
 })
 
-test('failed effects: their number, records and reasons', () => {
+test('doctor reports failed effects with their number, records and reasons', () => {
   home = 'served'
   const path = readdirSync(join(folder, home), { recursive: true }).find((one) => /\.sqlite$/.test(String(one)))
   const database = new DatabaseSync(join(folder, home, String(path)), { timeout: 10_000 })
@@ -127,7 +127,7 @@ test('failed effects: their number, records and reasons', () => {
   expect(doctor().found['Due effects']).toBeUndefined()
 })
 
-test('a deployed API: whether it is reachable, accepts the key and has the right time', () => {
+test('doctor reports whether a deployed API is reachable, accepts the key and has the right time', () => {
   expect(doctor(['--base-url', url, '--key', agentKey]).found).toMatchObject({ Key: { is: 'ok' }, Clock: { is: 'ok' } })
   const refused = doctor(['--base-url', url, '--key', `${agentKey}x`])
   expect(refused.found.Key).toMatchObject({ is: 'BAD', says: `not accepted by ${url}` })
@@ -137,7 +137,7 @@ test('a deployed API: whether it is reachable, accepts the key and has the right
   expect(away.API).toMatchObject({ is: 'BAD', says: expect.stringContaining('does not answer') })
 })
 
-test('a port that another program uses', async () => {
+test('doctor reports a port that another program uses', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
   const { port } = other.address() as AddressInfo
@@ -153,7 +153,7 @@ test('a port that another program uses', async () => {
   expect(code).toBe(1)
 })
 
-test('hosts: an unreadable file, one with a missing program, and a good one', () => {
+test('doctor reports a host file that is unreadable, one that names a missing program, and a good one', () => {
   put('.cursor/mcp.json', '{"mcpServers": ')
   const codex = put('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
   put('.gemini/settings.json', JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }))
@@ -168,7 +168,7 @@ test('hosts: an unreadable file, one with a missing program, and a good one', ()
   })
 })
 
-test('an invalid database, one of another version, an encrypted one', () => {
+test('doctor reports a database that is invalid, one of another version, and an encrypted one', () => {
   const database = put('one.sqlite', 'This is no database, and long enough to show that it is none.')
   const found = (path = database) => doctor(['--database-url', `sqlite:${path}`]).found
   expect(found().Database).toMatchObject({ is: 'BAD', says: expect.stringContaining('not a database') })

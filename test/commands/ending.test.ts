@@ -78,7 +78,7 @@ test('serve first reports that it is not ready, then answers accepted requests, 
   expect(await exited).toEqual([0, null])
 })
 
-test('without a poller, serve ends as soon as accepted requests are answered', async () => {
+test('without readiness checks, serve ends as soon as accepted requests are answered', async () => {
   const url = await startServe()
   const accepted = await begin(url)
   const exited = once(child as ChildProcess, 'exit')

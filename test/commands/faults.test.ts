@@ -34,7 +34,7 @@ const environment = (more: Record<string, string> = {}) => ({
 })
 
 test.each(sampleOf([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
-  'mistakes stop the start of %s, with a line for each',
+  'mistakes in the file keep %s from starting, with a line for each',
   async (_command, args) => {
     const path = await writeRules(
       'wrong.yaml',
@@ -67,7 +67,7 @@ faults:
   },
 )
 
-test('over stdio, a file makes a tool answer 503 after its effect, and following its advice returns the answer', async () => {
+test('over stdio, a rule from a file makes a tool return 503 after its effect; following the advice returns the result', async () => {
   const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
   const path = await writeRules('good.json', JSON.stringify({ faults: [rule] }))
   const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })

@@ -14,7 +14,7 @@ function run(...args: string[]) {
 }
 
 test.each(sampleOf(everyCommand, 6))(
-  'the help of %s has its own options first, the settings that it reads, and two examples',
+  'the help of %s shows its own options first, then the settings that it reads and two examples',
   (name) => {
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

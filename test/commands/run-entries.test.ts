@@ -45,7 +45,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   const short = ({ kind, outcome, operation, code }: StoredEntry) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
-    test('are in the run of the calls, with the agent and the host', async () => {
+    test('belong to the run of their calls, and name the agent and the host', async () => {
       const instanceId = `${chosen.host} over HTTP`
       const shop = await addParty(world)
       const answering: Person = {

@@ -95,7 +95,7 @@ describe('serve --json', () => {
     expect(stdout()).toBe(`${JSON.stringify({ url, mcpUrl, keys })}\n`)
   })
 
-  test('prints the keys of a world at each start, and null for an unknown one', async () => {
+  test('prints the keys of a world on every start, and null for a key that it does not know', async () => {
     const file = write('w.yaml', small)
     const first = await startServe(['--world', file])
     expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
@@ -182,7 +182,7 @@ describe('a world file that cannot be used', () => {
   })
 })
 
-describe('a database that holds another world', () => {
+describe('a database with another world', () => {
   test('stops the start, and each suggested way out works', async () => {
     const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
@@ -215,7 +215,7 @@ describe('a database that holds another world', () => {
   })
 })
 
-test('setup writes the file with its whole path', () => {
+test('setup writes the full path of the world file', () => {
   const file = write('my world.yaml', small)
   const { status } = run(['setup', 'cursor', '--yes', '--world', file])
   expect(status).toBe(0)

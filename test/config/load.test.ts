@@ -164,7 +164,7 @@ describe('loadConfig', () => {
     expect(message).not.toMatch(/topsecret/)
   })
 
-  it('accepts a standby of a PostgreSQL', () => {
+  it('accepts a PostgreSQL standby', () => {
     const url = 'postgres://u:p@h/d'
     const env = { PAYMENTS_DATABASE_URL: url, PAYMENTS_DATABASE_READ_URL: 'postgresql://u:p@standby/d' }
     expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
@@ -184,7 +184,7 @@ describe('loadConfig', () => {
     )
   })
 
-  it('recognizes the environment of a key', () => {
+  it('refuses a key of another environment', () => {
     expect(refusal({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
       `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
     )

@@ -33,7 +33,7 @@ test.each([
   expect(loggedPath(path)).toBe(shown)
 })
 
-it('writes each call for a person, and changes and refusals for a program', () => {
+it('logs every call on a terminal, but only changes and refusals otherwise', () => {
   const linesOf = (terminal: boolean) => {
     const script = `import { createLogger } from './src/config/log.ts'
       const log = createLogger({ level: 'info', terminal: ${terminal} })

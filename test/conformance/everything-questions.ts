@@ -30,7 +30,7 @@ const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** Returns a call that asks until every question is answered and its state is returned. */
+/** Returns a call that asks until every question is answered and the host has sent back the call's state. */
 const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
     const state = context.mcpReq.requestState<{ kept: boolean }>()

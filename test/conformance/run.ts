@@ -12,9 +12,9 @@ const releases = {
 } as const
 
 /**
- * The arguments that make the tool wait longer. It hangs up on a stream half a second to two seconds after its request,
- * and has no option for that (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy machine, a
- * correct answer arrives later.
+ * The arguments that make the tool wait longer. The tool also closes some streams half a second to two seconds after
+ * the request, which no option changes (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy
+ * machine, a correct answer arrives later.
  */
 const limit = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
 const patience = new URL('./patience.js', import.meta.url).href
@@ -27,7 +27,7 @@ export interface Run {
 }
 
 export interface Outcome {
-  /** The tool's exit code: 0 if exactly the expected scenarios failed, of those that it counts. */
+  /** The tool's exit code: 0 if, of the scenarios that it counts, exactly the expected ones failed. */
   code: number | null
   printed: string
   /** The number of scenarios. */

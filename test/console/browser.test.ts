@@ -50,7 +50,7 @@ test('events appear without a reload, in the list and in the timeline', async ()
   await context.close()
 })
 
-test('a read moves into the row of its tool call when the call arrives, and a later one is added there', async () => {
+test('a read moves into the row of its tool call when the call arrives, and later reads are added there', async () => {
   const sent = { instanceId: 'reading', headers: { 'X-MCP-Tool-Call-Id': 'one' } }
   await site.world.get('/whoami', { instanceId: 'reading' })
   const [entry] = await entriesOf(site.world, 'reading')

@@ -16,7 +16,7 @@ export const histories = fc.array(
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
-     * A payment's amount. A card's limit and a purchase are half of it. Some purchases exceed their card's limit, and
+     * A payment's amount. Card limits and purchases are half of it. Some purchases exceed their card's limit, and
      * some payments need no approval.
      */
     amount: fc.integer({ min: 100, max: 3000 }),
@@ -224,7 +224,7 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const answer = await call('/payment-requests', input, { key: world.apiKey })
     keep(made, 'requests', answer)
   },
-  /** Requests money from this party, which the run pays from a wallet or by a bank. */
+  /** Requests money from this party. The run pays the request from a wallet or a bank account. */
   billed: async (taking) => {
     const { call, made, amount, pick, on } = taking
     const { partyId: value } = await on.world.whoami()

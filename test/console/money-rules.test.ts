@@ -83,7 +83,7 @@ const wallet = {
 } as const
 const seen = { ...wallet, steps, isCut: false }
 
-test('a wallet shows available, held and total money, whether it is the default one or frozen, and that there are more', () => {
+test('a wallet shows available, held and total money, and whether it is the default or frozen; a note mentions more wallets', () => {
   const text = String(walletsPart({ wallets: [seen], failed: [], nowMs: 100, hasMore: false }))
   expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
   for (const words of ['(default)', 'state bad', 'list_wallets']) expect(text).not.toContain(words)
@@ -93,7 +93,7 @@ test('a wallet shows available, held and total money, whether it is the default 
     expect(other).toContain(words)
 })
 
-test("a movement has a sign, and a link to its run if that is the party's; a note mentions older ones", () => {
+test("a movement has a sign, and a link to its run if the run is the party's; a note mentions older movements", () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
     { ...entry, amountCents: -250, instanceId: 'a run', name: 'Books' },
@@ -170,7 +170,7 @@ test('usable cards come first, each with its limit; empty lists are omitted', ()
   expect(String(askedSection(list()))).toBe('')
 })
 
-test('a subscription shows its interval, next payment and problems, and that there are more', () => {
+test('a subscription shows its interval, next payment and problems; a note mentions more subscriptions', () => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
   const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
   const subscription = {
@@ -204,14 +204,14 @@ test('only a user who signed in with a password gets the approve button', () => 
   expect(shown(false)).toMatch(/Sign in with your password<[\s\S]*value="no"/)
 })
 
-onEachDatabase('the pages of money show only', (database) => {
+onEachDatabase('the money pages show', (database) => {
   let site: ConsoleSite
   beforeAll(async () => {
     site = await createConsoleSite(database)
   })
   afterAll(() => site.world.drop())
 
-  test('the newest of many wallets, subscriptions and movements, and each wallet with its own', async () => {
+  test('only the newest of many wallets, subscriptions and movements, each movement with its own wallet', async () => {
     const { world } = site
     const owner = await site.visitor()
     const [{ id: sourceWalletId }] = ok(await world.get('/wallets')).json.data
@@ -235,7 +235,7 @@ onEachDatabase('the pages of money show only', (database) => {
     expect(new Set(all).size).toBe(51)
   })
 
-  test('a payment request that has ended is still in the list', async () => {
+  test('a payment request in their list even after it has ended', async () => {
     const { world } = site
     const request = { amount: 3100, payer: { type: 'email', value: 'payer@example.com' }, description: 'Withdrawn' }
     const paymentRequest = await world.post('/payment-requests', request)

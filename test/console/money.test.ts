@@ -27,7 +27,7 @@ onEachDatabase('the console shows money', (database) => {
     return ok(await site.world.authorize(card, amount, { instanceId: 'shopping' })).json.data.id as string
   }
 
-  test('wallets with available and held money as in the API, and its history', async () => {
+  test('wallets with their history and the same available and held money as the API', async () => {
     const id = await purchase('Blue Bottle', 1234)
     await purchase('Held Books', 400)
     ok(await site.world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' }))

@@ -43,7 +43,7 @@ afterAll(async () => {
 
 interface ToolResult {
   text: string
-  /** Undefined for an error. */
+  /** The structured content of the result; undefined for an error. */
   structured: { data: { id: string } } | undefined
 }
 

@@ -167,7 +167,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("does not find another party's id, wherever it is in an address", async () => {
+  test("does not find another party's id, wherever the id occurs in an address", async () => {
     let tried = 0
     for (const [ownSite, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {

@@ -14,7 +14,7 @@ onEachDatabase('the console finds records', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   const instanceId = 'a day of shopping'
-  /** A record of each kind, by its kind. */
+  /** The id of one record of each kind, by kind. */
   const ids: Record<string, string> = {}
 
   beforeAll(async () => {
@@ -81,7 +81,7 @@ onEachDatabase('the console finds records', (database) => {
       const { text } = await owner.open(path)
       const [, main = ''] = text.split('<main')
       for (const [, id = ''] of main.matchAll(/href="\/console\/records\/([^"?#]+)/g)) shown.add(id)
-      // Texts that can be copied are no links, and neither is the record's own id at the top of its page.
+      // Copyable texts are not links, nor is the record's own id at the top of its page.
       const plain = main
         .replace(/<a [^>]*>[\s\S]*?<\/a>/g, '')
         .replace(/<code id="(?:record-id|support-|curl-)[\s\S]*?<\/code>/g, '')
@@ -112,7 +112,7 @@ onEachDatabase('the console finds records', (database) => {
     expect(card.text).toMatch(/Hold placed/)
   })
 
-  test("another party's id is not found, in the words for an id that nobody has", async () => {
+  test("another party's id is not found, with the same words as an id that nobody has", async () => {
     const { agentKey } = await addParty(site.world)
     const theirs = ok(
       await site.world.post(
@@ -130,7 +130,7 @@ onEachDatabase('the console finds records', (database) => {
     expect((await owner.open('/console/search?text=Theirs')).text).not.toContain('payment_request')
   })
 
-  test('Find searches requests and answers for any other text, masked, newest first, in either case', async () => {
+  test('Find searches the masked requests and answers for any other text, newest first, ignoring case', async () => {
     const { location } = await owner.open('/console/find?id=stoneware')
     expect(location).toBe('/console/search?text=stoneware')
     const { text } = await owner.open('/console/search?text=STONEWARE')

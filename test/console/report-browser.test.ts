@@ -45,7 +45,7 @@ afterAll(async () => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1200]) {
-    test(`a file of a report can be read in the ${colorScheme}, ${width} wide`, async () => {
+    test(`a report file is readable in ${colorScheme} mode at ${width} pixels`, async () => {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
       const { page, complaints } = await openTab(context, pathToFileURL(join(folder, 'run.html')).href)
       await shoot(page, `run-report-${colorScheme}-${width}`)
@@ -60,7 +60,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test.each(axeLooks)('axe finds nothing on a file of a report: $name', async ({ options }) => {
+test.each(axeLooks)('axe finds no problem in a report file: $name', async ({ options }) => {
   const context = await browser.newContext(options)
   const page = await context.newPage()
   await page.goto(pathToFileURL(join(folder, 'run.html')).href)

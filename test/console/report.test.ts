@@ -244,7 +244,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('gives one line for any input', async () => {
+  test('is verified with one line of output for any input', async () => {
     const { text } = await open('?format=json')
     const changed = (from: string | RegExp, to: string) => text.replace(from, () => to)
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
@@ -310,7 +310,7 @@ onEachDatabase('run reports', (database) => {
     expect(missingParts(cutReport)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
   })
 
-  test('foreign names are text in every format', async () => {
+  test('names from others stay plain text in every format', async () => {
     const [html, md, page] = [(await open('?format=html')).text, (await open('?format=md')).text, (await open()).text]
     for (const text of [html, page]) expect(text).not.toContain('<script>alert')
     for (const text of [html, md, page]) expect(text).not.toContain('\u202e')

@@ -63,7 +63,7 @@ onEachDatabase('the list of runs', (database) => {
     expect((await row())['What went wrong']).toBe('2 failed · Issue a card: refused, invalid_value')
   })
 
-  test('a page that was shown before creates no formatter, because each takes memory that no collector sees', async () => {
+  test('showing a page again creates no formatter, because formatters use memory that the garbage collector cannot see', async () => {
     await site.world.get('/wallets', { instanceId: 'looking' })
     await site.world.service.runLog.flush()
     const path = site.runPath('looking')
@@ -76,7 +76,7 @@ onEachDatabase('the list of runs', (database) => {
     created.mockRestore()
   })
 
-  test('a hold, its end and a payment count as spent while the money is away', async () => {
+  test('a hold counts as spent until it is released; a payment stays counted', async () => {
     const { world } = site
     const instanceId = 'spending'
     const cardId = await world.issueCard({ maximumAmount: 5000 }, { instanceId })
@@ -92,7 +92,7 @@ onEachDatabase('the list of runs', (database) => {
     expect((await runOf(world, instanceId)).spentCents).toBe(700)
   })
 
-  test('a run is listed where it was active in the range, and the chart adds up just that range', async () => {
+  test('a run is listed if it was active in the time range, and the chart adds up only that range', async () => {
     const { world } = site
     const { now } = (await world.get('/simulations/clock', { key: world.apiKey })).json.data.attributes
     const beganMs = Math.ceil(Date.parse(now) / hour + 1) * hour
@@ -157,7 +157,7 @@ test.each([
   expect(spentCents(postings)).toBe(spent)
 })
 
-test('money that goes to another wallet is spent, and money that comes from one is not', () => {
+test('money that goes to another wallet counts as spent, and money that comes from another wallet does not', () => {
   const entries = [
     { account: 'available', walletId: 'wal_1', amountCents: -300 },
     { account: 'available', walletId: 'wal_2', amountCents: 300 },

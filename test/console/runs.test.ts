@@ -227,7 +227,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('the entry names the person who decided on a payment, and never an agent', async () => {
+  test('an entry names the person who decided on a payment, and never an agent', async () => {
     const { world } = site
     const { setLimits, pay } = payer(world)
     const { agentId } = await world.whoami()

@@ -66,7 +66,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await reader.cancel()
   })
 
-  test('money is shown as its page draws it; each page requests its own buttons for pending decisions that changed', async () => {
+  test('money is sent as its page shows it; of pending decisions, only a version is sent, and each page requests its own buttons', async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const reader = await watch('money')

@@ -80,7 +80,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     expect(entriesIn(await textAt(`${path}?until=${behind}`))).toContain(lapsed.id)
   })
 
-  test('earlier entries are not scanned, and late entries of earlier effects are not shown', async () => {
+  test('entries from before the range are not scanned, and not shown even if they were recorded late', async () => {
     const { world } = site
     const instanceId = 'a long time ago'
     await world.get('/wallets', { instanceId })

@@ -71,7 +71,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     expect(await rowsAt(`${run}?tool=get_wallet`)).toEqual(['get_wallet 0', 'get_wallet 0'])
   })
 
-  test('are shown within the question to a person and within their answer, if the call was not sent', async () => {
+  test('are shown in the rows of the question to a person and of the answer if the call was not sent', async () => {
     const { world } = site
     const key = world.apiKey
     const { partyId, agentId, keyId } = await world.whoami(key)
@@ -93,7 +93,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     expect(rows).not.toContain('get_agent 0')
   })
 
-  test('nobody can hide a call among them', async () => {
+  test('cannot be used to hide other calls', async () => {
     const { world } = site
     const sent = (more: Sent = {}): Sent => ({
       instanceId: 'hiding',
@@ -115,10 +115,10 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     const own = ['get_agent_card_details 0', 'get_agent_card 0', 'simulate_card_authorization 0', 'issue_agent_card 0']
     expect(await rows()).toEqual([...own, 'list_wallets 0'])
 
-    // Its own call of a tool, such as anybody can pretend to make, takes in only the plain read.
+    // Any client can pretend that this is a tool call. Only the plain read moves into its row.
     await world.get('/whoami', sent({ headers: { 'X-MCP-Tool-Call': 'true' } }))
     expect(await rows()).toEqual(['whoami 1', ...own])
-    // Neither another credential nor another run reaches it.
+    // Reads with another credential or in another run do not move there.
     await world.get('/wallets', sent({ key: world.apiKey }))
     await world.get('/wallets', sent({ instanceId: 'hiding elsewhere' }))
     expect(await rows()).toEqual(['list_wallets 0', 'whoami 1', ...own])

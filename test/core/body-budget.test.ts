@@ -26,7 +26,7 @@ test('a credential that has used up its share is refused without being looked up
   expect(() => arrive('known', 500_000)).not.toThrow()
 })
 
-test('while credentials are looked up, one takes at most half of the budget, and all of them no more than the budget', () => {
+test('while credentials are looked up, each takes at most half of the budget, and all together no more than the budget', () => {
   const { arrive } = createUsedBudget()
   const first = arrive('one', 500_000)
   expect(() => arrive('one', 500_000)).toThrow(

@@ -26,7 +26,7 @@ const read = (parts: Uint8Array[], maxBytes: number) => {
   return boundedText(requestOf(parts), maxBytes, budget.arrive(arrival).byKey('key_1'))
 }
 
-test('the parts of a body from the network are joined and freed, even if it is too long', async () => {
+test('the parts of a body from the network are joined and freed, even if the body is too long', async () => {
   for (const [limit, expected] of [
     [50_001, text],
     [50_000, undefined],
@@ -37,7 +37,7 @@ test('the parts of a body from the network are joined and freed, even if it is t
   }
 })
 
-test('the parts of a request within this process stay the caller’s, and are limited too', async () => {
+test('the parts of an in-process request stay the caller’s, and their total length is limited too', async () => {
   const parts = sentParts()
   expect(await boundedText(requestOf(parts), 50_001)).toBe(text)
   expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])

@@ -49,7 +49,7 @@ test('a host that calls an address gets the address, in its own format', () => {
   })
 })
 
-test('the one-click link and the block configure a host alike', () => {
+test('the one-click link and the block configure a host identically', () => {
   const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
   const setupUrl = new URL(cursor)
   expect(`${setupUrl.protocol}//${setupUrl.host}${setupUrl.pathname} ${setupUrl.searchParams.get('name')}`).toBe(

@@ -29,7 +29,7 @@ test('masking changes no text in which no secret is suspected', () => {
   )
 })
 
-test('a JSON text with a field that is secret by its name is suspected, however the words of the name are joined', () => {
+test('a JSON text with a secret field name is suspected, however the words of the name are joined', () => {
   const names = fc
     .array(fc.constantFrom(...secretNames, ...harmlessNames, 'card', 'Code', 'security', 'verification', 'value'), {
       minLength: 1,

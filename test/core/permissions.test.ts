@@ -5,7 +5,7 @@ const allowed = (authority: Authority) =>
   (Object.keys(permissions) as Permission[]).filter((permission) => allows(authority, permission))
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
-test('a key may use its scopes, and the operations of every key', () => {
+test('a key may call the operations of its scopes, and those open to every key', () => {
   expect(allowed(key)).toEqual(['identity.read', 'events.read', 'clock.use', 'shops.read', 'sandbox.manage'])
   expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
     'identity.read',

@@ -154,7 +154,7 @@ onEachDatabase('agent keys', (database) => {
     expect((await rotate(id, { expiresInSeconds: 0 })).json.data.attributes.tags).toEqual({ a: 'b' })
   })
 
-  test('end immediately when revoked, even in their grace period', async () => {
+  test('stop working immediately when revoked, even in their grace period', async () => {
     for (const grace of [undefined, 3_600]) {
       const { id, attributes } = await make()
       if (grace !== undefined) await rotate(id, { expiresInSeconds: grace })

@@ -67,7 +67,7 @@ onEachDatabase('agents', (database) => {
     }
   })
 
-  test('are active when their key is used', async () => {
+  test('show when their key was last used', async () => {
     const id = await createdAgentId()
     const { agentKey } = (await postAgentKey(world, id)).json.data.attributes
     expect((await read(id)).lastActiveAt).toBeNull()

@@ -59,7 +59,7 @@ onEachDatabase('API keys', (database) => {
     expect(new Set(ids.map(({ json }) => json.data.id)).size).toBe(2)
   })
 
-  test('have every scope of their creator without a list of scopes, and none with an empty list', async () => {
+  test('get every scope of their creator if the request lists no scopes, and none if its list is empty', async () => {
     const held: Scope[] = ['payments.read', 'api_keys.create']
     const limited = await addKey(world, { partyId, agentId: null, scopes: held })
     expect((await make({ name: 'Same' }, limited)).json.data.attributes.scopes.toSorted()).toEqual(held.toSorted())

@@ -53,7 +53,7 @@ interface Grounds {
   agentId: string
 }
 
-/** An operation that gives authority: the given authority, and a request. */
+/** An operation that gives authority: the scopes that it gives, and a request to it. */
 interface Door {
   gives: readonly Scope[]
   through(on: Grounds, key: string): Promise<Answer>

@@ -34,7 +34,7 @@ describe('the last uses of keys', () => {
     expect(uses.of('agk_1', 20)).toBe(20)
   })
 
-  test('of another world are forgotten, and no longer recorded', async () => {
+  test('of an earlier world are forgotten, and no longer written', async () => {
     const uses = createLastUses()
     const store = createCountingStore()
     uses.note({ ...credential, agentId: 'agt_1' }, at(10))

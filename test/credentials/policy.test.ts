@@ -14,7 +14,7 @@ const governed = Object.values<OperationDefinition>(catalogue).filter(({ permiss
   /^(agents|api_keys)\./.test(permission),
 )
 
-test('these are the operations on agents and keys', () => {
+test('the policy tests cover every operation on agents and keys', () => {
   expect(governed.map(({ name }) => name)).toEqual([
     'list_agents',
     'create_agent',
@@ -72,7 +72,7 @@ onEachDatabase('the policy', (database) => {
   )
 
   test.each(governed.map((operation) => [operation.name, operation] as const))(
-    'opens %s to an API key with its scope only',
+    'allows %s to an API key only with its scope',
     async (_, operation) => {
       const scope = permissions[operation.permission].apiKey as Scope
       const others = scopes.filter((other) => other !== scope)

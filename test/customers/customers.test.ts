@@ -157,7 +157,7 @@ onEachDatabase('customers', (database) => {
     expect(after.agents).toMatchObject([{ permissions: ['payments.read'], limits: { perTransaction: 900 } }])
   })
 
-  test('accepting settles other invitations of the same person for the same agent', async () => {
+  test('accepting cancels other invitations of the same person for the same agent', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient })]
     const other = await us.pending({ recipient, agentId: us.second.agentId })

@@ -57,7 +57,7 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Returns the new grants. Ids of one millisecond have no order, so the last grants need not be the new ones. */
+  /** Returns the new grants. Ids created in one millisecond have no order, so the new grants may not be the last. */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
@@ -287,7 +287,7 @@ onEachDatabase('invitation links', (database) => {
     expect([shown.status, shown.formToken]).toEqual([200, ''])
     expect((await accept(elsewhere, formToken)).status).toBe(403)
     expect(await grants()).toEqual(before)
-    // A forged address does not show somebody as connected, either.
+    // A forged address does not show anybody as connected either.
     for (const joined of [formToken, ...forged]) {
       expect((await open(`${url}?joined=${joined}`)).text).toContain('asks to connect')
     }

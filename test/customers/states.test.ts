@@ -33,7 +33,7 @@ const ends = {
 
 const product = invitationStatuses.flatMap((status) => events.map((event) => [status, event] as const))
 
-test.each(product)('the table: an invitation that is %s, and the event %s', (status, event) => {
+test.each(product)('an invitation that is %s follows the transition table on the event %s', (status, event) => {
   const before = { ...pendingInvitation(2000, 1000), status, ...(status === 'PENDING' ? {} : { pendingUntilMs: null }) }
   if (status !== 'PENDING') {
     expect(invitationTransitions[status]).toStrictEqual({})

@@ -18,7 +18,7 @@ export interface Deciding {
   site: PersonSite
   world: World
   shop: OtherParty
-  /** Returns the total of the shop's received payments in cents, by the ledger. */
+  /** Returns the total that the shop has received according to the ledger, in cents. */
   received(): Promise<number>
   /** Connects a host that cannot ask a person. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>

@@ -193,7 +193,7 @@ test('without a browser, the answer says so, and nothing waits', async () => {
   for (const words of ['payments-mcp serve', 'elicitation', 'PAYMENTS_CONFIRM']) expect(error.next).toContain(words)
 })
 
-test('a host that opens pages opens this one, with the ticket', async () => {
+test('a host that can open pages opens the decision page, with the ticket', async () => {
   const { decide } = createBrowser()
   const who = person([
     async ({ url = '' }) => {
@@ -208,7 +208,7 @@ test('a host that opens pages opens this one, with the ticket', async () => {
   expect(await on.received()).toBe(before + 700)
 })
 
-test('a decision ends after ten minutes, and is unknown to a restarted process', async () => {
+test('a decision expires after ten minutes, and is unknown to a restarted process', async () => {
   const { host, opened, pay } = await startLocalProcess()
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)

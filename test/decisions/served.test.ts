@@ -102,7 +102,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     await other.drop()
   })
 
-  test('is not carried out after the person refuses or its time is over', async () => {
+  test('is not carried out after the person refuses or its time runs out', async () => {
     const before = await on.received()
     const refused = await pay(300)
     expect(await on.decide(refused.decision, 'no')).toBe(303)

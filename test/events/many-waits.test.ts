@@ -45,7 +45,7 @@ test('ten thousand waits share timers and connections, and all of them are answe
   expect(system.sleeping).toBe(0)
 })
 
-test('a wait beyond the limit of a credential is answered immediately with the present state, by REST and by a tool', async () => {
+test('a wait beyond the limit of a credential is answered immediately with the current state, over REST and by a tool', async () => {
   const id = await world.issueCard()
   const [{ open }] = hosts
   const { host, close } = await connectHost(world, open, { system })
@@ -78,7 +78,7 @@ test('the wait of a client that disconnects ends', async () => {
   expect(system.sleeping).toBe(0)
 })
 
-test('waits are answered with the present state when the process ends', async () => {
+test('waits are answered with the current state when the process ends', async () => {
   const id = await world.issueCard()
   const waiting = world.get(path(id))
   await system.sleepers(1)

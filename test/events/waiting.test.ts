@@ -145,7 +145,7 @@ onEachDatabase('waiting', (database) => {
       if (to !== 'active') expect(status(await waits(path(id)))).toBe(to)
     })
 
-    test('is answered with the present state when its time is over', async () => {
+    test('is answered with the current state when its time is over', async () => {
       const id = await open(world)
       const waiting = waits(path(id), 7)
       await system.sleepers(1)

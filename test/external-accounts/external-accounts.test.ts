@@ -165,7 +165,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await read(account.id)).toStrictEqual(account)
     })
 
-    test('is needed after a disconnection, which is what the simulation does by default', async () => {
+    test('is needed after a disconnection, which the simulation causes by default', async () => {
       const [account] = ok(await simulateLink()).json.data
       expect(ok(await disconnect(account.id)).json.data.attributes.connectionStatus).toBe('disconnected')
     })

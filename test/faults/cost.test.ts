@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns the number of statements of a request, and the statements that name tables of faults. */
+/** Returns the number of SQL statements that a request runs, and the statements that name fault tables. */
 async function statementsOf(request: () => Promise<unknown>): Promise<{ count: number; ofFaults: string[] }> {
   const texts: string[] = []
   const prototypes = [StatementSync.prototype, StatementSync.prototype, StatementSync.prototype] as const

@@ -59,7 +59,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
       expect((await host.callTool('list_payments')).isError).not.toBe(true)
       const input = payment()
-      // An error answer, even a server error, would not be `fetch failed`.
+      // An HTTP error, even a 500, would not throw `fetch failed`.
       await expect(host.callTool('create_payment', input)).rejects.toThrow('fetch failed')
       const repeat = await host.callTool('create_payment', input)
       expect(repeat.structuredContent).toHaveProperty('repeated')

@@ -13,7 +13,7 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  /** Sends a request while all reads are stale, and again without the fault. Returns both data. */
+  /** Sends a request while all reads are stale, and again without the fault. Returns the data of both answers. */
   const readStaleAndCurrent = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
@@ -25,7 +25,7 @@ onEachDatabase('a stale answer', (database) => {
   const statusOf = ({ attributes: { status } }: { attributes: { status: string } }) => status
   const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
 
-  test('is the state before the last change, of records, lists and balances', async () => {
+  test('is the state of records, lists and balances before the last change', async () => {
     await keep()
     const card = await world.issueCard()
     const before = (await world.get('/wallets')).json.data[0].attributes

@@ -57,7 +57,7 @@ const claudeCode: Host = {
   start: ({ mcp, model }) => ({
     command: installedPath('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
-    // Without this, it refuses to skip its own permissions as root.
+    // Without this, Claude Code refuses to skip its permission prompts when it runs as root.
     env: { ...claudeModel(model), IS_SANDBOX: '1' },
     files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
   }),
@@ -67,7 +67,7 @@ const claudeModel = (model: string) => ({
   ANTHROPIC_BASE_URL: model,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // These put all tools into the first request, which waits until the server has listed them.
+  // With these, the first request has all tools, because it waits until the server has listed them.
   ENABLE_TOOL_SEARCH: 'false',
   MCP_CONNECTION_NONBLOCKING: 'false',
 })
@@ -139,7 +139,7 @@ const geminiOwnSettings = {
 
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
-/** The environment and files of a signed-in host before any server is configured; they lead to the scripted model. */
+/** The environment and files of a host that is signed in to the scripted model, before any server is configured. */
 export const signedInHosts: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({

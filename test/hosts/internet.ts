@@ -20,9 +20,9 @@ export interface Internet {
 }
 
 /**
- * Simulates the internet for sign-ins, on loopback: a proxy answers for the hosts' own addresses with their metadata
- * documents. Only processes with this environment trust its certificate.
- * @param folder Stores the certificate.
+ * Simulates the internet for sign-ins on loopback. A proxy serves the hosts' client metadata documents at their own
+ * addresses. Only processes with this environment trust its certificate.
+ * @param folder The folder for the certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
   const names = Object.keys(documents).map((address) => `DNS:${new URL(address).hostname}`)

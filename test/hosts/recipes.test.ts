@@ -58,7 +58,7 @@ function place(host: string, modelUrl: string) {
   return { home, env: { PATH: [programs, process.env.PATH].join(delimiter), HOME: home, ...env } }
 }
 
-test.each(recipes)('$host pays once by its recipe if the answer is lost', async ({ host, command }) => {
+test.each(recipes)('$host pays once with its recipe even if the answer is lost', async ({ host, command }) => {
   const model = await scriptedModel(shoppers.careful)
   cleanUp.push(() => model.close())
   const { home, env } = place(host, model.url)
@@ -75,7 +75,7 @@ test.each(recipes)('$host pays once by its recipe if the answer is lost', async 
   expect(called.map(({ outcome }) => outcome)).toEqual(['no answer', 'ok'])
 })
 
-test.each(recipes)('$host buys by its recipe, and its last message is the answer', async ({ host, command }) => {
+test.each(recipes)('$host buys with its recipe, and its last message is the answer', async ({ host, command }) => {
   const model = await scriptedModel(purchase)
   const sandbox = await createSandbox()
   cleanUp.push(

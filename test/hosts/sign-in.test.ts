@@ -48,7 +48,7 @@ describe.each(signingHosts)('$name', (host) => {
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
   })
 
-  test('signs in by its metadata document with internet, which is fetched once', async () => {
+  test('signs in with its metadata document if there is internet, and the document is fetched once', async () => {
     const { env, fetched } = await internet()
     const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
     const { page, exitCode } = await signIn(host, home, mcpUrl)

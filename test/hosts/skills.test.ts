@@ -36,7 +36,7 @@ const reader =
     const open = readers[name]?.open('buy-with-a-card', home)
     if (read === undefined)
       return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }
-    // The first result is that of opening the skill.
+    // The first result comes from opening the skill.
     const step = stepsOf(read)[results.length - 1]
     if (step === undefined) return { say: () => 'Bought by the skill.' }
     const fact = (fact: string) => task[fact] ?? idIn(results, kinds[fact] ?? fact)

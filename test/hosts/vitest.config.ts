@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/hosts/**/*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
-    // A host's process has several hundred megabytes.
+    // A host's process uses several hundred megabytes of memory.
     maxWorkers: 1,
   },
 })

@@ -14,7 +14,7 @@ const settings = (home: string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-/** Returns the command by which a host starts the sandbox, on a database in the host's home. */
+/** Returns the command with which a host starts the sandbox, on a database in the host's home. */
 export function stdioServer(home: string, more?: Record<string, string>): McpServer {
   return { command: process.execPath, args: [cli], env: settings(home, more) }
 }

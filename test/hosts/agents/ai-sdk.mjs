@@ -1,4 +1,4 @@
-// Runs an agent on the Vercel AI SDK. Argument: {mcp, model, prompt, person?} as JSON; prints its last answer.
+// Runs an agent on the Vercel AI SDK and prints its last answer. Argument: {mcp, model, prompt, person?} as JSON.
 import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp'
 import { Experimental_StdioMCPTransport as Stdio } from '@ai-sdk/mcp/mcp-stdio'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'

@@ -1,4 +1,4 @@
-// Runs an agent on LangChain. Argument: {mcp, model, prompt} as JSON; prints its last answer.
+// Runs an agent on LangChain and prints its last answer. Argument: {mcp, model, prompt} as JSON.
 import { MultiServerMCPClient } from '@langchain/mcp-adapters'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent } from 'langchain'

@@ -1,8 +1,8 @@
-// Runs an agent on the OpenAI Agents SDK. Argument: {mcp, model, prompt} as JSON; prints its last answer.
+// Runs an agent on the OpenAI Agents SDK and prints its last answer. Argument: {mcp, model, prompt} as JSON.
 import { Agent, MCPServerStdio, MCPServerStreamableHttp, OpenAIProvider, Runner } from '@openai/agents'
 
 const { mcp, model, prompt } = JSON.parse(process.argv[2])
-// Its default of five seconds is too short to start on a busy machine.
+// The SDK's default of five seconds is too short for the server to start on a busy machine.
 const clientSessionTimeoutSeconds = 120
 const server =
   mcp.url === undefined

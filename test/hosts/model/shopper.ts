@@ -101,7 +101,7 @@ const slug = (name: string) =>
     .replaceAll('&', 'and')
     .replace(/[^a-z0-9]+/g, '-')
 
-/** Returns the id of the product whose name begins like this, because people may leave off the end. */
+/** Returns the id of the product whose name begins with `product`, because people may leave off the end. */
 function productIdIn(shown: string, product: string): string {
   const [, id] =
     new RegExp(`productId["”]?:? ?["“]([a-z0-9-]+)["”],? ?"?name["”]?:? ?["“]${product}`, 'i').exec(shown) ?? []
