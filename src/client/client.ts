@@ -126,7 +126,7 @@ const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
  * Creates a client of the payments API over any fetch function.
  *
  * A call is attempted at most 4 times in 60 seconds. It is retried after a lost answer and after the statuses 408, 429,
- * 502 and 503, with the delay of `Retry-After` or an exponential backoff. All attempts send one idempotency key, so
+ * 502 and 503, with the delay of `Retry-After` or an exponential backoff. All attempts send the same idempotency key, so
  * nothing happens twice (docs/service.md#idempotency-key).
  * @param options The address, the credential and the function that sends requests.
  * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
