@@ -52,6 +52,10 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
     "An answer without a secret is recorded as plain text: compressing and sealing it took a fifth of a write's CPU. PostgreSQL adds a header to each row.",
   ],
   [
+    /^list_events, .* an agent$/,
+    "Each event's record decides whether an agent may read it, so a page reads up to 1,000 events and their records. A small database has fewer.",
+  ],
+  [
     /rows against/,
     'Lists seek through an index, which grows deeper and fits less into the cache. A single slow call sets a p99 of 100 samples; measure again on a quiet machine.',
   ],

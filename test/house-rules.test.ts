@@ -368,7 +368,7 @@ describe('every file is used', () => {
 
 /** The most code lines of each room, and files of bench. A failing test prints the table to paste. */
 const budget: Readonly<Record<string, number>> = {
-  bench: 2249,
+  bench: 2253,
   'files of bench': 20,
   src: 21,
   'src/auth': 849,
