@@ -18,7 +18,7 @@ export class DeferredItems {
     this.#left.push({ finish: finish as Finish<unknown>, item })
   }
 
-  /** Returns the items deferred for one finish so far. */
+  /** Returns the items that have been deferred to one `finish` function so far. */
   for<Item>(finish: Finish<Item>): Item[] {
     return this.#left.filter((one) => one.finish === finish).map(({ item }) => item as Item)
   }

@@ -3,15 +3,15 @@ import type { Tables } from '../schema/tables.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** The rows to delete: at most `limit` rows whose instant is `byMs` or earlier. */
+/** The rows to delete: at most `limit` rows whose time is `byMs` or earlier. */
 export interface Outdated {
   byMs: number
   limit: number
 }
 
 /**
- * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. A row's
- * age is given by the time in the column `instant`, which needs an index. `also` restricts the rows further.
+ * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. The column
+ * `instant` contains the time from which a row's age counts. It needs an index. `also` restricts the rows further.
  */
 export function deletingOldest<Table extends keyof Tables>(
   table: Table,

@@ -1,6 +1,6 @@
 /**
- * A queue of lines. Items of one line leave in the order in which they were added. Lines take turns, however many items
- * wait in one line.
+ * A queue that consists of several lines. Items in one line leave in the order in which they were added. Lines take
+ * turns, no matter how many items wait in one of them.
  */
 export class FairQueue<Item> {
   /** Ordered by when each line was last served, oldest first. */
@@ -19,7 +19,7 @@ export class FairQueue<Item> {
     else items.push(item)
   }
 
-  /** Adds an item that leaves before the items of all lines. */
+  /** Adds an item that leaves before all items in the lines. */
   pushUrgent(item: Item): void {
     this.#length += 1
     this.#urgent.push(item)

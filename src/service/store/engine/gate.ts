@@ -31,7 +31,7 @@ export class Gate {
     else next.enter()
   }
 
-  /** Rejects every waiting caller, for a failure that each of them would run into. */
+  /** Rejects all waiting callers, because each of them would run into the same failure. */
   refuseLine(reason: unknown): void {
     for (const { refuse } of this.#line.splice(0)) refuse(reason)
   }

@@ -19,8 +19,8 @@ type Walk<Table extends keyof Tables, Row> = (
 /** The maximum number of branches in one statement. SQLite's limit is 500. */
 const maxBranches = 100
 /**
- * The maximum number of compiled statements. Each combination of filter and number of branches needs its own statement,
- * but few combinations are common.
+ * The maximum number of compiled statements. Each combination of filtered columns and number of branches needs its own
+ * statement, but few combinations are common.
  */
 const maxShapes = 100
 /** A text that sorts after every id, whatever the database's collation. */
@@ -32,8 +32,8 @@ type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[]
 /**
  * Makes a function that reads pages of a table, newest first. A page's cost does not depend on the size of the table or
  * the number of matches. Each branch walks an index that begins with its columns and ends with the id, and the walks
- * are merged. A page reads each branch once. Branches are few, such as the values of a status or the wallets of a
- * party.
+ * are merged. Each page reads every branch, so there should be few branches, such as one for each status or for each of
+ * a party's wallets.
  * @param rowsOf Selects the rows, joined with related data.
  * @param prefix The prefix of the ids, if the table also has ids with other prefixes.
  */
@@ -101,8 +101,8 @@ interface Bounds {
 }
 
 /**
- * Selects the newest ids of all branches. Each branch has the limit of the page, because the page may need at most that
- * many of its rows.
+ * Selects the newest ids of all branches. Each branch has the page's limit, because all rows of the page may come from
+ * one branch.
  */
 function mergedWalks(
   table: string,

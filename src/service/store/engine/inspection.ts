@@ -19,11 +19,11 @@ export interface Inspection {
   /** The environment that the database belongs to; null before its first start. */
   environment: Environment | null
   /**
-   * The digest of its world; null if none was recorded; undefined if the database was never filled, or is older than
-   * the digest.
+   * The digest of its world; null if the digest is unknown; undefined if the database was never filled, or was filled
+   * before digests were recorded.
    */
   world: string | null | undefined
-  /** The number of due effects that failed and wait for a retry, and a few of them. */
+  /** The number of due effects that failed and wait for a retry, and a few of these effects. */
   failedEffects: { count: number; some: FailedEffect[] }
   /** The key with the requested hash; undefined if there is none. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
@@ -41,7 +41,7 @@ interface Inspect {
 /**
  * Inspects a database. If nothing was ever created in it, returns 'empty'. If this version must not use it, returns the
  * reason: 'other', 'newer' or 'foreign'.
- * @throws Error when it cannot be read.
+ * @throws Error if the database cannot be read.
  */
 export async function inspectDatabase({
   url,

@@ -3,7 +3,7 @@ import { columnsOf } from '../schema/table.ts'
 import { type Tables, tables } from '../schema/tables.ts'
 
 /**
- * Returns the columns of a table for a prepared query that joins several tables. The name of each column begins with the
+ * Returns a table's columns for a prepared query that joins several tables. The name of each column begins with the
  * table's name.
  */
 export function joinedRows(table: keyof Tables): never[] {

@@ -1,6 +1,6 @@
 import type { Posting } from '../../rules/ledger.ts'
 
-/** A posting with the time it takes effect and the record that causes it. */
+/** A posting with the time at which it takes effect and the record that causes it. */
 export interface DatedPosting {
   posting: Posting
   nowMs: number
@@ -9,7 +9,7 @@ export interface DatedPosting {
 
 /** A posting as it is reported to listeners after the commit. */
 export interface Posted extends DatedPosting {
-  /** The party whose wallet it moves; the first if there are several. */
+  /** The party whose wallet the posting changes; the first such party if there are several. */
   partyId: string
   /** Whether a due effect caused it, rather than the request itself. */
   byItself: boolean
@@ -21,7 +21,7 @@ export class Journal {
   readonly parties = new Set<string>()
   /** Complete when the transaction's work is done. Rolling back a savepoint removes its postings. */
   readonly postings: Posted[] = []
-  /** Whether due effects are being applied now. Postings made meanwhile belong to them. */
+  /** Whether due effects are being applied now. Postings made meanwhile are attributed to these effects. */
   byItself = false
   /**
    * The version of the root keys. It is known from the first reading of the time until the transaction changes a key.

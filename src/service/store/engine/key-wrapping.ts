@@ -12,8 +12,8 @@ export class WrongSecretError extends Error {
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
 /**
- * A root key. `of` returns the secret that the key derives from a text. A retired key has the secrets of `lastingTexts`
- * only.
+ * A root key. `of` returns the secret that the key derives from a text. A retired key has only the secrets of
+ * `lastingTexts`.
  */
 export interface LoadedKey {
   id: number
@@ -24,9 +24,9 @@ export interface LoadedKey {
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
- * Encryption of the keys in the database. Its secrets are kept outside the database, so the database alone reveals no
- * key. The first secret wraps keys. The other secrets open keys that were wrapped before the secret was changed.
- * Without secrets, keys are stored in plain text.
+ * Encrypts the keys in the database. Its secrets are kept outside the database, so the database alone reveals no key.
+ * The first secret wraps keys. The other secrets open keys that were wrapped before the secret was changed. Without
+ * secrets, keys are stored in plain text.
  */
 export class KeyWrapping {
   /** The root keys that this process opened last. */
@@ -43,7 +43,7 @@ export class KeyWrapping {
     this.#system = system
   }
 
-  /** Returns a key in the form that is stored. */
+  /** Returns a key in the form in which it is stored. */
   async wrap(text: string): Promise<string> {
     const [secret] = this.#secrets
     if (secret === undefined) return text

@@ -4,7 +4,7 @@ import type { Store, Transaction } from './store.ts'
 
 /**
  * Wraps keys that are stored in plain text or under a secret that is being replaced. Returns whether there were any.
- * @throws WrongSecretError when the secret of this start does not open them.
+ * @throws WrongSecretError if the configured secrets do not open them.
  */
 export async function wrapKeys(store: Store): Promise<boolean> {
   if ((await store.read(outdated)).length === 0) return false

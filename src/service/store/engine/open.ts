@@ -11,15 +11,18 @@ interface OpenStore {
   /** PostgreSQL only: a standby for reads that may lag a little, and the maximum number of writing connections. */
   readUrl?: string | undefined
   connections?: number | undefined
-  /** Whether it is a sandbox's database, whose world may be replaced as a whole while others read and write. */
+  /**
+   * Whether it is a sandbox's database, whose world may be replaced as a whole while other transactions read and write.
+   */
   isResettable?: boolean | undefined
 }
 
 /**
  * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and creates its tables if it
  * is empty.
- * @throws Error with one line that names the database, without the password, when it cannot be used; WrongDatabaseError
- * when another program or a newer version created it; WrongSecretError when its keys are wrapped with another secret.
+ * @throws Error if the database cannot be used. The message is one line and names the database, without its password.
+ * WrongDatabaseError means that another program or a newer version created the database. WrongSecretError means that
+ * its keys are wrapped with another secret.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
@@ -59,7 +62,7 @@ export function oneLine(cause: unknown, url: string): string {
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
-/** Returns the most specific error, because the error of a refused connection contains one error for each address. */
+/** Returns the innermost error. For example, the error of a refused connection contains one error for each address. */
 function deepestCause(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors.length > 0) return deepestCause(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))

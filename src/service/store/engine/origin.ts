@@ -4,8 +4,8 @@ import type { Store } from './store.ts'
 import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 /**
- * The program that created a database, as its tables show. `newer` is a payments-mcp with a later schema. `other` is a
- * pre-release of payments-mcp with other tables.
+ * The program that created a database, judging by its tables. `newer` is a payments-mcp with a later schema. `other` is
+ * a pre-release of payments-mcp with other tables.
  */
 export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 

@@ -46,7 +46,7 @@ export class PendingWrites {
     this.#send(this.#endOfWrites())
   }
 
-  /** Sends all writes, and creates all savepoints, for a statement that writes at once. */
+  /** Sends all writes and creates all savepoints. This must precede a statement that writes immediately. */
   sendAll(): void {
     this.#send(this.#pending.length)
   }
@@ -58,7 +58,7 @@ export class PendingWrites {
     this.#pending.push(level)
     try {
       const result = await work()
-      // Nothing will roll back to this savepoint any more. If it was not sent yet, it is not needed.
+      // Nothing will roll back to this savepoint any more, so it need not be created if that has not happened yet.
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { deadline } from '../../../core/system.ts'
 import { StoreBusyError } from './store.ts'
 
-/** The longest waits. Together they let every request be answered within ten seconds. */
+/** Time limits. Together they ensure that every request is answered within ten seconds. */
 const limits = {
   /** Opening a connection, or waiting for one from the pool. */
   connectMs: 3_000,
@@ -100,13 +100,13 @@ const probe = {
 /**
  * Returns whether a statement prepared under a name still exists in a later transaction. A pooler such as PgBouncer in
  * transaction mode may switch server connections. Some poolers keep and rename the statements themselves. Others pass
- * the names on, so the other connection may lack the statement, or have another client's statement of that name.
+ * the names on, so the other connection may lack the statement, or may have another client's statement with that name.
  */
 export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ pid: number; found: boolean }>(probe)
-    // Without a pooler, the process id sent at connection time is that of the process that answers.
+    // Without a pooler, the process that answers has the process id that was sent when the connection was opened.
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error

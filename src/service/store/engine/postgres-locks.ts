@@ -12,8 +12,8 @@ export function lineOf(partyId: string): string {
 }
 
 /**
- * Locks all lines in one global order, and waits for each. The caller gets the answer together with the answer to the
- * next statement.
+ * Locks all lines in one global order. The database waits for each lock, so the next statement runs only after all
+ * lines are locked.
  */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)

@@ -12,7 +12,7 @@ export interface Job {
   line: string | undefined
   /** Whether it needs a separate database transaction. */
   isAlone: boolean
-  /** Whether it excludes every other transaction, of all processes. */
+  /** Whether it excludes all other transactions in all processes. */
   readonly alone: boolean
   /**
    * Whether another process holds the lock of its line. The jobs of the line then wait for it together, in the
@@ -20,7 +20,7 @@ export interface Job {
    */
   waits: boolean
   attempts: number
-  /** How often it was rerun in another line, or in a separate transaction. */
+  /** How many times it was moved to another line or to a separate transaction. */
   moves: number
   /** The names of stale writes it ran into. It locks these names before it tries again. */
   readonly contended: Set<string>
@@ -59,14 +59,15 @@ export type Group = readonly (readonly [Job, ...Job[]])[]
  */
 const maxPerGroup = 64
 /**
- * The maximum number of jobs of one line in a group with other lines, so that the other lines do not wait long for it.
+ * The maximum number of jobs of one line in a group with other lines, so that the other lines do not have to wait long
+ * for these jobs.
  */
 const maxPerSharedLine = 8
 const maxPerLine = 32
 
 /**
- * The jobs that wait for a transaction. Jobs of one line run in the order in which they arrived. Lines take turns,
- * however many jobs wait in one line.
+ * The jobs that wait for a transaction. Jobs of one line run in the order in which they arrived. Lines take turns, no
+ * matter how many jobs wait in one of them.
  */
 export class Queue {
   /** Ordered by when each line was last served, oldest first. */

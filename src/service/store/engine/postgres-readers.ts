@@ -42,8 +42,7 @@ export class PostgresReaders {
   }
 
   /**
-   * Retries a read on another connection if a change of the schema has invalidated the prepared statements of the
-   * first.
+   * Retries a read on another connection if a schema change has invalidated the first connection's prepared statements.
    */
   async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -61,7 +60,8 @@ export class PostgresReaders {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
       const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
-      // Begin and end are sent together with the queries, so they cost no round trip. Nothing waits for the end.
+      // The statements that begin and end the transaction are sent together with the queries, so they cost no round
+      // trip. Nothing waits for the answer to the last one.
       if (this.#seesOneWorld) session.send(oneWorld.begin, this)
       try {
         return await work(tx)

@@ -9,7 +9,7 @@ const alreadyFailed = '25P02'
 /** division_by_zero: the error of a statement that had to change exactly one row, but did not (`changingOne`). */
 const notOneRow = '22012'
 
-/** The first failure in a database transaction, and the job whose statement it was. */
+/** The first failure in a database transaction, and the job whose statement failed. */
 interface FirstFailure {
   error: unknown
   by: object
@@ -25,7 +25,7 @@ export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick
 export class Session {
   readonly #client: PoolClient
   readonly #prepares: boolean
-  /** Settles with the answers that no caller waits for; never rejects. */
+  /** Resolves when all answers that no caller waits for have arrived; never rejects. */
   #sent: Promise<unknown> = Promise.resolve()
   #failure: FirstFailure | undefined
   #hasEnded = false
@@ -55,7 +55,7 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param rowLabel Names the row that the statement had to change.
+   * @param rowLabel The name of the row that the statement must change.
    */
   send(query: QueryText, by: object, rowLabel?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
@@ -68,14 +68,17 @@ export class Session {
     this.#sent = Promise.all([this.#sent, answer])
   }
 
-  /** Undoes everything after a savepoint, failures included, so that the transaction can go on. */
+  /** Undoes everything after a savepoint, including failures, so that the transaction can go on. */
   async rollbackTo(savepoint: string, by: object): Promise<void> {
     await this.#sent
     this.#failure = undefined
     await this.run({ sql: `rollback to savepoint ${savepoint}`, parameters: [] }, by)
   }
 
-  /** Commits and returns the connection. Returns false if a statement failed, in which case nothing took effect. */
+  /**
+   * Commits, and returns the connection to the pool. Returns false if a statement failed, in which case nothing took
+   * effect.
+   */
   async commit(): Promise<boolean> {
     const answer = this.#ask({ sql: 'commit', parameters: [] })
     this.#hasEnded = true
@@ -92,7 +95,7 @@ export class Session {
     return this.#failure === undefined
   }
 
-  /** Rolls back and returns the connection. */
+  /** Rolls back, and returns the connection to the pool. */
   async rollback(): Promise<void> {
     await this.#sent
     const answer = this.#hasEnded ? undefined : this.#ask({ sql: 'rollback', parameters: [] })
@@ -105,7 +108,7 @@ export class Session {
     }
   }
 
-  /** Returns the connection, unless the transaction's end has already returned it. */
+  /** Returns the connection to the pool if the end of the transaction has not done so already. */
   release(): void {
     if (!this.#hasEnded) this.#client.release(this.#isOutdated)
     this.#hasEnded = true
@@ -128,7 +131,7 @@ export class Session {
   }
 
   /**
-   * Sends the statements of one event-loop turn in one system call. A system call costs more than the rest of a
+   * Sends the statements of one event-loop turn in one system call. A system call costs more than all other work for a
    * statement.
    */
   #sendTogether(): void {

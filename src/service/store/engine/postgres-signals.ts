@@ -6,7 +6,7 @@ import type { Signals } from './signals.ts'
 const channel = 'payments_mcp'
 /** The interval of heartbeats. A process that was silent for three times as long counts as gone. */
 const presenceMs = 15_000
-/** How long topics are collected before one notification, which bounds the notifications of a busy process. */
+/** How long topics are collected for one notification. This limits how many notifications a busy process sends. */
 const gatherMs = 50
 const reconnectMs = 2_000
 /** The longest wait for an answer. */

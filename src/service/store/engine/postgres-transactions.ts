@@ -18,7 +18,10 @@ interface Options {
 }
 
 const maxWaiting = 10_000
-/** An answer may take ten seconds: five seconds of waiting, and five seconds in the transaction. */
+/**
+ * The longest wait for a turn. An answer may take ten seconds: five seconds of waiting, and five seconds in the
+ * transaction.
+ */
 const longestWaitMs = 5_000
 const lookEveryMs = 500
 const attemptLimit = 20
@@ -64,7 +67,7 @@ export class Transactions {
     return promise
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when no job waits or runs. */
   async idle(): Promise<void> {
     const { waiting, running } = this.load
     if (waiting + running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
@@ -124,8 +127,8 @@ export class Transactions {
   }
 
   /**
-   * Begins a transaction. Returns undefined if there is no connection. In this case these jobs fail, and all waiting
-   * jobs too.
+   * Begins a transaction. Returns undefined if there is no connection. In this case, these jobs and all waiting jobs
+   * fail.
    */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options

@@ -25,8 +25,8 @@ interface OpenPostgres {
 /** The number of connections by purpose. Together they are fewer than a small server accepts. */
 const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
 /**
- * The maximum number of connections for shared transactions, which need few. The others are for jobs that need one for
- * longer.
+ * The maximum number of connections for shared transactions, which need few. The other connections are for jobs that
+ * need a connection for longer.
  */
 const maxShared = 3
 
@@ -90,8 +90,8 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
 }
 
 /**
- * Returns the statements that begin a writing transaction. If the world can be replaced, each transaction first takes a
- * lock on the clock's table, shared or exclusive, before it sees any data. PostgreSQL keeps weak table locks separately
+ * Returns the statements that begin a writing transaction. If the world can be replaced, each transaction takes a
+ * shared or exclusive lock on the clock's table before it sees any data. PostgreSQL keeps weak table locks separately
  * for each backend process, so the shared lock costs next to nothing.
  */
 function beginStatementOf(isolation: string, isResettable: boolean): (alone: boolean) => string {

@@ -23,7 +23,7 @@ export function prepared<P extends object, Row>(
   return (tx, parameters) => tx.query(fill(tx, parameters))
 }
 
-/** Makes a statement that is built once and whose answer is not needed: see `Transaction.write`. */
+/** Makes a statement that is built once and whose result is not needed (see `Transaction.write`). */
 export function writing<P extends object>(build: Build<P, unknown>): (tx: Transaction, parameters: P) => Promise<void> {
   const fill = fillerOf(build)
   return (tx, parameters) => tx.write(fill(tx, parameters))

@@ -21,7 +21,10 @@ export interface SandboxSeen {
 export interface RealTime {
   /** Real time, which only goes forward. */
   realNowMs: number
-  /** The earliest time of the available clocks. It decides the age of records that must not be deleted too soon. */
+  /**
+   * The earliest of the times that the available clocks show. It decides the age of records that must not be deleted
+   * too soon.
+   */
   earliestMs: number
 }
 
@@ -38,8 +41,8 @@ interface Seen {
 
 /**
  * Real time as one process knows it. If the database is a server, all processes use its clock. For a file, the process
- * uses the machine's clock as long as it agrees with the machine's other clocks, which nobody can set. A jump of the
- * clock is ignored, unless the machine slept for as long. Time never goes back.
+ * uses the machine's clock as long as that clock agrees with the machine's other clocks, which nobody can set. A jump
+ * of the clock is ignored unless the machine slept for that long. Time never goes back.
  */
 export class RealClock {
   /** Whether time comes from the database. */
@@ -55,7 +58,7 @@ export class RealClock {
     this.shared = shared
   }
 
-  /** Returns how far the machine's clock is ahead of the valid time; null within the tolerance. */
+  /** Returns how far the machine's clock is ahead of the valid time; null if the difference is within the tolerance. */
   get machineOffMs(): number | null {
     return Math.abs(this.#aheadMs) > toleranceMs ? this.#aheadMs : null
   }
@@ -69,7 +72,10 @@ export class RealClock {
     return seenMs > this.#highestMs ? seenMs : null
   }
 
-  /** Returns the latest time that `read` returned. A transaction that has read the time writes it as its own time. */
+  /**
+   * Returns the latest time that `read` returned. A transaction that has read the time stores this value as the time of
+   * its changes.
+   */
   get lastMs(): number {
     return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
   }
@@ -97,7 +103,7 @@ export class RealClock {
     return { realNowMs: wholeMs, earliestMs: Math.min(machineMs, sourceMs, wholeMs) }
   }
 
-  /** Returns the time of a clock if it agrees with the other clocks; otherwise the time of the others. */
+  /** Returns a clock's time if it agrees with the other clocks; otherwise returns the time that these clocks show. */
   #trustedTime(sourceMs: number, before: Seen): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs

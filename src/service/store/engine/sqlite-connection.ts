@@ -12,7 +12,7 @@ import { directKysely } from './direct-kysely.ts'
 import type { JoinedShape } from './joined-rows.ts'
 import { StoreBusyError } from './store.ts'
 
-/** A connection with its prepared statements. The least recently used ones make room for new ones. */
+/** A connection with its prepared statements. The least recently used statements make room for new ones. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()

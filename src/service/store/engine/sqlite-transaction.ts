@@ -106,8 +106,8 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * Jobs that share a commit run in sequence, and each sees the changes of earlier ones. So each job must read for
-   * itself.
+   * Reads separately for each job. Jobs that share a commit run in sequence, and each job sees the changes that earlier
+   * ones made.
    */
   async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
     return read(this)

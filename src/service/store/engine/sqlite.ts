@@ -19,7 +19,8 @@ interface OpenSqlite {
 }
 
 /**
- * Opens a store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
+ * Opens a store over one SQLite file, or over a database in memory if the path is `:memory:`. Several processes may
+ * share the file.
  *
  * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so all
  * transactions that arrive during this wait share the next commit. They run in sequence, and are answered when the
@@ -91,7 +92,7 @@ class GroupCommittingStore implements Store {
   readonly #wrapping: KeyWrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void
-  /** The epoch of the clock at the end of the last read. Each world has its own. */
+  /** The clock's epoch at the end of the last read. Each world has its own epoch. */
   #epoch: unknown
   /** The connection for reads. The first read opens it. */
   #reader: { connection: Connection; tx: Transaction } | undefined

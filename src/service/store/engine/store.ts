@@ -10,7 +10,7 @@ export interface StoreLoad {
   /** Transactions that wait for their turn. */
   waiting: number
   connections: number
-  /** Commits, each of one or more transactions. */
+  /** Commits. Each commit includes one or more transactions. */
   groups: number
   /** Transactions that were run again. */
   retries: number
@@ -120,7 +120,7 @@ export interface TransactionOptions {
 
 /** A compare-and-set found a version other than the one that was read. */
 export class StaleWriteError extends Error {
-  /** Names the row. */
+  /** The name of the row. */
   readonly rowLabel: string
 
   constructor(rowLabel: string) {

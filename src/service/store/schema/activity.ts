@@ -9,7 +9,7 @@ export const activity = table({
   /** The party whose credential acted. Each party has its own chain. */
   partyId: text,
   operation: text,
-  /** `visitor`: a person without a credential, admitted by the link of a page. */
+  /** `visitor` is a person without a credential who opened a page through its link. */
   actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
   agentId: nullable(text),
   userId: nullable(text),
@@ -25,7 +25,7 @@ export const activity = table({
   hash: text,
   /** The HTTP status of the response. */
   status: integer,
-  /** The chain's first row has 1. */
+  /** The row's number in the chain, which starts at 1. */
   sequence: bigint,
   createdAtMs: bigint,
   $tenant: 'partyId',

@@ -12,12 +12,12 @@ export const agents = table({
   createdAtMs: bigint,
   /** JSON object of strings. */
   tags: text,
-  /** The agent's part of its handle. */
+  /** The part of the handle that names the agent. */
   slug: nullable(text),
   /** JSON of `AgentLimits`: caps on the agent's payments from the wallets of its own party; null if it has none. */
   limits: nullable(text),
   updatedBy: nullable(text),
-  /** Null until its first change. */
+  /** Null until the agent is changed for the first time. */
   updatedAtMs: nullable(bigint),
   /** When one of its credentials was last used. The recorded time may be up to a minute late. */
   lastActiveAtMs: nullable(bigint),

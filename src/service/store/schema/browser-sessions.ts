@@ -6,7 +6,7 @@ export const signInSessions = table({
   userId: text,
   createdAtMs: bigint,
   expiresAtMs: bigint,
-  /** Whether it began without a password. Anyone at the sandbox's machine may sign in like this. */
+  /** Whether the session began without a password. Anyone on the sandbox's machine may sign in this way. */
   oneClick: flag,
   $key: ['idHash'],
   $indexes: ['expiresAtMs', 'userId'],

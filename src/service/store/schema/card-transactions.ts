@@ -24,7 +24,7 @@ export const cardTransactions = table({
   holdExpiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The agent that the card was issued to; `agentId` is the one that caused this transaction. */
+  /** The agent that the card was issued to; `agentId` is the agent that caused this transaction. */
   cardAgentId: text,
   $tenant: 'partyId',
   $checks: {

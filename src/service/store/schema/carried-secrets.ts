@@ -5,11 +5,11 @@ import { integer, type RowOf, table, text } from './table.ts'
  * keep working although their keys are gone.
  */
 export const carriedSecrets = table({
-  /** SHA-256 of the text that it was derived from. */
+  /** SHA-256 of the text that the secret was derived from. */
   textHash: text,
-  /** The root key that derived it. */
+  /** The root key that derived the secret. */
   keyId: integer,
-  /** The root key that seals it now. */
+  /** The root key that seals the secret now. */
   sealedBy: integer,
   sealed: text,
   $key: ['textHash', 'keyId'],

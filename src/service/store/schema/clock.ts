@@ -12,8 +12,8 @@ export const clock = table({
    */
   highestMs: bigint,
   /**
-   * The number of fault rules of the sandbox. It is read together with the time, so that requests know when there are
-   * none.
+   * The number of the sandbox's fault rules. It is read together with the time, so that requests know when there are no
+   * rules.
    */
   faultRules: integer,
   /** The number of rules of the kind `stale`, for which each change keeps the previous state. */

@@ -13,7 +13,9 @@ export const credentials = table({
   displayPrefix: text,
   /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
   scopes: nullable(text),
-  /** Whether a start may set its secret. Such a credential was created with the world. */
+  /**
+   * Whether the service may set the secret at startup. Only credentials that were created with the world allow this.
+   */
   seeded: flag,
   revokedAtMs: nullable(bigint),
   /** The end of the grace period after a rotation. */

@@ -1,14 +1,14 @@
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer's request to a recipient to delegate to an agent. */
+/** A developer's request that a recipient delegate to an agent. */
 export const customerInvitations = table({
   id: text,
   /** The developer's party, which owns the agent. */
   partyId: text,
   agentId: text,
   recipientType: text as Column<'email' | 'phone' | 'party_id'>,
-  /** An email address in lower case, a phone number in E.164, or a party id. */
+  /** An email address in lower case, a phone number in E.164 format, or a party id. */
   recipient: text,
   /** JSON array. */
   permissions: text,
@@ -21,7 +21,7 @@ export const customerInvitations = table({
   tags: text,
   /** SHA-256 of the token in the URL of the invitation's page. The token is derived and not stored. */
   tokenHash: text,
-  /** The party that accepted or declined. */
+  /** The party that accepted or declined the invitation. */
   customerPartyId: nullable(text),
   createdByAgentId: nullable(text),
   createdInstanceId: nullable(text),

@@ -11,8 +11,8 @@ const declared: readonly (readonly [name: string, table: Table])[] = Object.entr
 export const schemaVersion = 1
 
 /**
- * A digest that identifies a database with exactly these tables. Other pre-releases have other tables. Until the first
- * release the schema has no history: to change it, edit the declaration. A database with another digest is not used.
+ * A digest of the declared tables. Other pre-releases declare other tables, so the service does not use a database with
+ * a different digest. There are no migrations until the first release: to change the schema, edit the declarations.
  */
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 

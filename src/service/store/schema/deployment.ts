@@ -2,8 +2,8 @@ import type { Environment } from '../../../core/operation.ts'
 import { type Column, integer, table, text } from './table.ts'
 
 /**
- * One row since the first start: the environment that the database belongs to. A start in the other environment is
- * refused.
+ * One row, written at the first start: the environment that the database belongs to. The service does not start in the
+ * other environment with this database.
  */
 export const deployment = table({
   id: integer as Column<1>,

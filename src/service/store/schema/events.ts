@@ -8,20 +8,23 @@ import { bigint, type Column, nullable, type RowOf, table, text } from './table.
 export const events = table({
   partyId: text,
   /**
-   * The party's first event has 1. Events appear in the order of their numbers, so a reader that has read up to a
-   * number has missed none.
+   * The number of the event, which starts at 1 for each party. Events become visible in the order of their numbers, so
+   * a reader that has read up to a number has missed no event.
    */
   sequence: bigint,
   type: text as Column<EventType>,
   /** The record that changed. The event's type implies the kind of record. */
   resourceId: text,
-  /** The agent whose record changed, such as a card or a request. The party's other agents do not see the event. */
+  /**
+   * The agent that the changed record belongs to, for example as the holder of a card. The party's other agents do not
+   * see the event.
+   */
   agentId: nullable(text),
   /** On the service's clock, which the sandbox moves. */
   createdAtMs: bigint,
   /** In real time; decides when the event is deleted. */
   recordedAtMs: bigint,
-  /** The changing columns of the record at that time, as JSON; null if the event is older than this column. */
+  /** The values of the record's changing columns at that time, as JSON; null if the event is older than this column. */
   state: nullable(text),
   $key: ['partyId', 'sequence'],
   $keyOnly: true,

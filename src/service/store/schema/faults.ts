@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The rules for injected failures of the sandbox (docs/sandbox.md#faults). Their number is in `clock`. */
+/** The sandbox's rules for injected failures (docs/sandbox.md#faults). Their number is in `clock`. */
 export const faults = table({
   id: text,
   /** Rules are checked in this order. */

@@ -1,7 +1,7 @@
 import { bigint, bytes, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
 export const idempotencyRecords = table({
-  /** The party that the request acts on, to which keys are scoped. */
+  /** The party that the request acts on. Two parties may use the same key. */
   partyId: text,
   /** The first half of the SHA-256 of the Idempotency-Key. */
   key: text,

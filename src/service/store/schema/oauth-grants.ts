@@ -11,7 +11,7 @@ export const oauthGrants = table({
   clientName: text,
   /** Names separated by spaces. */
   scopes: text,
-  /** JSON, as the authorization server keeps it. */
+  /** The authorization server's own record of the grant, as JSON. */
   payload: text,
   /** The times below are on the service's clock, except for the expiry, which is in real time. */
   createdAtMs: bigint,

@@ -9,12 +9,14 @@ export const parties = table({
   createdAtMs: bigint,
   /** A phone number in E.164 format. */
   phone: nullable(text),
-  /** JSON of `Limits` on all money that leaves its wallets. */
+  /** JSON of `Limits` on all money that leaves the party's wallets. */
   limits: nullable(text),
   /** Without the `@`. */
   handle: nullable(text),
   status: text as Column<'ACTIVE' | 'SUSPENDED' | 'PROVISIONAL' | 'INACTIVE'>,
-  /** JSON object of other known facts: legalName, firstName, lastName, avatarUrl, persona and address. */
+  /**
+   * JSON object of other known facts about the party: legalName, firstName, lastName, avatarUrl, persona and address.
+   */
   profile: text,
   createdBy: nullable(text),
   updatedAtMs: nullable(bigint),

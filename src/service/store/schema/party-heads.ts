@@ -12,7 +12,7 @@ export const partyHeads = table({
   hash: nullable(text),
   /** A root key's signature of the end of the chain. It reveals whether rows at the end were deleted. */
   seal: nullable(text),
-  /** The number of the last event, even if it was deleted since. */
+  /** The number of the last event, even if that event has been deleted since then. */
   eventSequence: bigint,
   $key: ['partyId'],
   $keyOnly: true,

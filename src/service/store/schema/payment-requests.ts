@@ -2,7 +2,7 @@ import type { paymentRequestStatuses } from '../../../../tools/payment-requests.
 import type { counterpartyTypes } from '../../../../tools/payments.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A request for money from another party, or from a person who is not known yet. */
+/** A request for money from another party, or from a person who has no party yet. */
 export const paymentRequests = table({
   id: text,
   /** The party that sent the request and receives the money. */
@@ -24,10 +24,10 @@ export const paymentRequests = table({
   payerAgentId: nullable(text),
   /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
   tokenHash: text,
-  /** The payment that fulfills it; null until a payment does. */
+  /** The payment that fulfills the request; null until there is one. */
   paymentId: nullable(text),
   transactionId: nullable(text),
-  /** JSON of `CardTries`; null if no card of the payer's was declined. */
+  /** JSON of `CardTries`; null if none of the payer's cards has been declined. */
   cardTries: nullable(text),
   version: integer,
   expiresAtMs: bigint,

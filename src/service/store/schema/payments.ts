@@ -1,7 +1,7 @@
 import type { PaymentStatus } from '../../rules/payments.ts'
 import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The payments and transfers of parties, deposits included. */
+/** The parties' payments and transfers, including deposits. */
 export const payments = table({
   id: text,
   /**
@@ -9,7 +9,7 @@ export const payments = table({
    * the party.
    */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
-  /** The owner of the wallet: the sender, or the recipient of a deposit. */
+  /** The party that owns the wallet: the sender, or the recipient of a deposit. */
   partyId: text,
   walletId: text,
   actorType: text as Column<'agent' | 'user' | 'api'>,

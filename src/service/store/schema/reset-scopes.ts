@@ -8,7 +8,7 @@ import type { Tables } from './tables.ts'
  */
 type ResetScope = 'world' | 'forgotten' | 'kept'
 
-/** A snapshot is JSON, which cannot hold bytes. */
+/** A snapshot is JSON, which cannot contain bytes, so a table with bytes cannot be part of the world. */
 type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
 
 /** The scope of each table. A new table does not compile without an entry here. */
@@ -71,7 +71,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   mcpSessions: 'kept',
   mcpEvents: 'kept',
   mcpMail: 'kept',
-  // Webhooks belong to their receivers, as sessions belong to their hosts.
+  // Webhooks belong to their receivers, just as sessions belong to their hosts.
   webhooks: 'kept',
   webhookDeliveries: 'kept',
   // The service's own tables. The clock and the faults are set separately.

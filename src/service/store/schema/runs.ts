@@ -8,12 +8,12 @@ export const runs = table({
   id: text,
   /** Null if its calls had no instance id. */
   instanceId: nullable(text),
-  /** The last agent that called; null if only users and API keys of the party called. */
+  /** The agent that called last; null if only the party's users and API keys made calls. */
   agentId: nullable(text),
   /** The self-reported name of the program that called last. */
   host: nullable(text),
   calls: bigint,
-  /** Calls that were refused, failed or were declined. */
+  /** The number of calls that failed, or were refused or declined. */
   refused: bigint,
   /**
    * The money that its entries took from the party's available balance, including holds, minus the money that came
@@ -65,7 +65,10 @@ export const runEntries = table({
   supportId: nullable(text),
   /** The start of a hash of its Idempotency-Key. It connects a repeated call with the original one. */
   keyHash: nullable(text),
-  /** `call_` or `read_`, and a hash that a tool call shares with the reads for its answer; null for other entries. */
+  /**
+   * `call_` or `read_`, followed by a hash. A tool call has the same hash as the reads for its answer. Null for other
+   * entries.
+   */
   toolCall: nullable(text),
   /** `RunDetail` as JSON. */
   detail: text,

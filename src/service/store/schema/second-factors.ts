@@ -8,7 +8,7 @@ export const secondFactors = table({
   userId: text,
   /** JSON array of the times of recently refused codes. */
   refusedAtMs: text,
-  /** The time step (RFC 6238) of the last accepted code; null before the first. */
+  /** The time step (RFC 6238) of the last accepted code; null if no code has been accepted yet. */
   lastStep: nullable(bigint),
   /** The seed of the secret in the user's app, `<root key>.<nonce>`; null if the user has not enrolled. */
   seed: nullable(text),

@@ -16,7 +16,7 @@ export const transactions = table({
   delegated: flag,
   amountCents: bigint,
   createdAtMs: bigint,
-  /** The subscription of a charge, paid by a payer outside the service. */
+  /** The subscription that a charge belongs to. Its payer is outside the service. */
   subscriptionId: nullable(text),
   /** The party whose books contain the movement: the payer, or the recipient if the payer is outside the service. */
   partyId: text,

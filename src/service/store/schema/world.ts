@@ -3,11 +3,14 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** One row: the world that the sandbox was filled with, which a reset restores (docs/sandbox.md#worlds). */
 export const world = table({
   id: integer as Column<1>,
-  /** The world's name and a hash of its file; null if unknown. A start compares it to detect another world. */
+  /**
+   * The world's name and a hash of its file; null if unknown. At startup, the service compares it to detect a different
+   * world.
+   */
   digest: nullable(text),
   /** The party whose credentials manage the sandbox. */
   firstPartyId: text,
-  /** Set while an agent is rehearsed in this world. The agent may not manage the sandbox then. */
+  /** Set while an agent is rehearsed in this world. During that time, the agent may not manage the sandbox. */
   isRehearsal: flag,
   /** The time on the service's clock when the world begins; null for real time. */
   startsAtMs: nullable(bigint),
