@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml'
 import { settings } from '../src/config/settings.ts'
 
 /**
- * Checks every fenced block of the documents: each is run or read by a test, or listed with the reason why no test can
+ * Checks that every fenced block of the documents is run or read by a test, or listed with the reason why no test can
  * run it.
  */
 
@@ -60,7 +60,7 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/webhooks.md python': 'needs Flask and its package',
 }
 
-/** The programs that shell blocks call, each with the test that runs it, or the requirement that tests lack. */
+/** The programs that shell blocks call, each with the test that runs it, or the reason why none does. */
 const programs: Readonly<Record<string, string>> = {
   npm: 'the scripts exist, below',
   'payments-mcp': 'the commands and flags exist, below',

@@ -107,7 +107,7 @@ describe('names in documents', () => {
 interface Rule {
   /** The anchor that GitHub gives the heading. */
   anchor: string
-  /** The lines that name its tests. */
+  /** The lines that name the rule's tests. */
   held: string
 }
 

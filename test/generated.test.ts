@@ -11,7 +11,7 @@ import { lies } from '../src/rehearse/mutants/lies.ts'
 import { mutants } from '../src/rehearse/mutants/mutants.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
-/** All documents about usage. */
+/** The text of all documents about usage. */
 const everything = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(read).join('\n')
 
 it.each(documentsWithTables)('%s equals the output of npm run generate', (path) => {

@@ -15,7 +15,7 @@ interface Rule {
   /** Returns the faults of the text in words; an empty list if there are none. */
   faults: (text: string, path: string) => string[]
   bad: Sample
-  /** A sample of the rule's exception. */
+  /** A sample that the rule allows. */
   good: Sample
 }
 
@@ -366,7 +366,7 @@ describe('every file is used', () => {
   })
 })
 
-/** The most code lines of each room, and files of bench. A failing test prints the table to paste. */
+/** The maximum number of code lines per room, and of files in bench. A failing test prints the table to paste. */
 const budget: Readonly<Record<string, number>> = {
   bench: 2253,
   'files of bench': 20,
@@ -508,7 +508,7 @@ function importsOf(text: string, path: string): Import[] {
   })
 }
 
-/** Returns the name of the folder or file below `src/service/pages/`; undefined for a file elsewhere. */
+/** Returns the first part of the path below `src/service/pages/`; undefined for a path elsewhere. */
 function pageOf(path: string): string | undefined {
   return path.match(/^src\/service\/pages\/([^/]+)/)?.[1]
 }
@@ -547,7 +547,7 @@ function entries(): string[] {
   )
 }
 
-/** Counts the code lines of each room: a folder of src, or of one of its three largest folders; tools; bench. */
+/** Counts the code lines per room: src, its folders, the folders of its three largest folders, tools and bench. */
 function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>()
   const add = (room: string, count: number) => found.set(room, (found.get(room) ?? 0) + count)
@@ -560,7 +560,7 @@ function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
   return found
 }
 
-/** Counts the lines that are neither blank nor comment. */
+/** Counts the lines that are neither blank nor comments. */
 function codeLines(text: string, path: string): number {
   const code = text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '')
   const comment = path.endsWith('.sql') ? /^\s*(--|\/\/)/ : /^\s*\/\//

@@ -216,7 +216,7 @@ onEachDatabase('activity', (database) => {
       } as const
       const grounds = { system: world.system, nowMs: world.system.now() }
       await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
-      // Somebody with access to the database alone can write a matching end of the chain, but cannot seal it.
+      // Somebody who can access only the database can write a matching end of the chain, but cannot seal it.
       const unsealed = cut(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }

@@ -13,7 +13,7 @@ const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 /** `listActivity` runs first. Later, the attackers' own activity would contain their failed requests. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
-/** The attackers on each database: all on SQLite; on the slower PostgreSQL, those that differ most. */
+/** The attackers to run on each database: all on SQLite; on the slower PostgreSQL, only those that differ most. */
 const tables = [
   { database: sqlite, of: /./ },
   { database: postgres, of: /nobody|withdrew|another/ },

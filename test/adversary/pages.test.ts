@@ -142,7 +142,7 @@ const doors: Record<string, Door> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // The sandbox has several parties, so the page cannot tell which one is buying.
+  // The sandbox has several parties, so the page cannot tell which party is buying.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },

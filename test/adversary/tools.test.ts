@@ -22,7 +22,7 @@ function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample
   return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
 }
 
-/** The attackers on each database: all on SQLite; on the slower PostgreSQL, those that differ most. */
+/** The attackers to run on each database: all on SQLite; on the slower PostgreSQL, only those that differ most. */
 const tables = [
   { database: sqlite, of: /./ },
   { database: postgres, of: /withdrew|another/ },

@@ -18,7 +18,7 @@ interface Row {
   text: string
 }
 
-/** The traces of an attack: rows of the database as `table: row`, and lines logged above info. */
+/** The traces of an attack: new and removed database rows as `table: row`, and lines logged above info. */
 export interface Traces {
   made: string[]
   gone: string[]

@@ -68,7 +68,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     ['the customer is removed from the agent', () => ['DELETE', `/agents/${agentId}/customers/${customerId}`]],
     ['the customer revokes', () => ['POST', `/simulations/customers/${customerId}/agents/${agentId}/revoke`]],
     ['the customer disconnects', () => ['POST', `/simulations/customers/${customerId}/disconnect`]],
-  ] as const)("a customer's cards end when %s, but no other cards", async (_, request) => {
+  ] as const)("a customer's cards expire when %s, but no other cards do", async (_, request) => {
     const second = await addParty(world)
     await addDelegation(world, { customerPartyId: second.partyId, agentPartyId: partyId, agentId })
     const card = await world.issueCard({ customerPartyId: customerId })

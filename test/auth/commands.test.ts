@@ -109,7 +109,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     const call = async () => {
       const { isError, content, structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
       if (isError !== true) return { isError: false, ...(structuredContent as object) }
-      // The last line of an error's text has its fields.
+      // The last line of the text contains the error's fields.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
       return { isError: true, ...JSON.parse(fields ?? '') }
     }

@@ -29,7 +29,7 @@ export interface PlainProvider {
   provider: Provider
   /** Every token request in order: its grant type, and the error if it was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
-  /** Deletes a client, as if the server had been set up again without it. */
+  /** Deletes a client, as if the server had been set up again without that client. */
   forgetClient(clientId: string): Promise<void>
   /** Returns the number of requests to a path. */
   requestCount(path: string): number

@@ -20,7 +20,7 @@ describe('the states of a bank transfer', () => {
   test('are those of the API', () => expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    'a transfer that is %s, after %s',
+    'follow the specification: %s, then %s',
     (status, event) => {
       const after = flow[`${status} ${event}`]
       if (after !== undefined) expect(nextBankStatus(status, event)).toBe(after)

@@ -117,7 +117,7 @@ test.each([
   ['https://pay.example/mcp', 'https://pay.example'],
   ['https://pay.example/mcp/x/all', 'https://pay.example'],
   ['https://example.com/pay/mcp/', 'https://example.com/pay'],
-])('the sign-in of %s is at %s', (url, base) => {
+])('for the endpoint %s, the advice is to sign in at %s', (url, base) => {
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
   const { message } = missingAnswerError({ request, url: new URL(url), status: 401 })
   expect(message).toContain(`payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in`)

@@ -35,7 +35,7 @@ const lanes = 64
 const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
-/** Rules by which a third of all attempts fail. */
+/** Rules that make a third of all attempts fail. */
 const faults = `
 seed: exactly once
 faults:

@@ -1,6 +1,7 @@
 /**
- * Every call of the service's published client, as `operation: METHOD path → status result type`. `K` marks a call with
- * an Idempotency-Key; other calls never have one. `+` precedes a secret that is shown once, `*` a member of `meta`.
+ * Every call in the service's published client, as `operation: METHOD path → status result type`. `K` marks a call with
+ * an Idempotency-Key; other calls never have one. `+` precedes additional attributes of the result, such as a secret
+ * that is shown once. `*` precedes members of `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent
@@ -101,7 +102,7 @@ simulatePaymentRequestFulfillment: POST /simulations/payment-requests/{paymentRe
 simulatePaymentRequestDecline: POST /simulations/payment-requests/{paymentRequestId}/decline K → 200 one paymentRequest
 `
 
-/** The attributes of each resource that the client knows, with the leaf type to check, and `?` if it may be null. */
+/** The attributes that the client knows of each resource, with the type to check, and `?` if it may be null. */
 export const shapes: Readonly<Record<string, string>> = {
   agent: 'name:text description:text? status:text createdAt:time? createdBy:text? tags:map handle:text? limits:map?',
   agentCustomer: 'name:text? email:text? status:text permissions:list limits:map? createdAt:time updatedAt:time?',

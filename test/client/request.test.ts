@@ -15,7 +15,7 @@ import {
 
 const ok = json(200, { data: card })
 
-test('attributes go into the envelope, with the headers of a change', async () => {
+test('a change sends its attributes in the envelope, with the required headers', async () => {
   const { client, seen } = scriptedClient([ok])
   const result = await client.operations.issueAgentCard({ ...issue, customerPartyId })
   expect(seen[0]?.url).toBe('https://api.example.test/v1/agent-cards')
@@ -153,7 +153,7 @@ test.each([
   expect(seen).toEqual([])
 })
 
-test('an argument inside an attribute is refused by its name', async () => {
+test('an unknown field inside an attribute is refused, and the refusal points to it', async () => {
   const { client } = scriptedClient([ok])
   const error = await thrown(
     client.call(catalogue.issueAgentCard, { ...issue, merchant: { name: 'A', mcc: 1 } } as never),
@@ -161,13 +161,13 @@ test('an argument inside an attribute is refused by its name', async () => {
   expect(error).toMatchObject({ status: 400, source: { pointer: '/data/attributes/merchant/mcc' } })
 })
 
-test.each([[null], [[]], ['text']])('%j is not an input', async (input) => {
+test.each([[null], [[]], ['text']])('%j is refused as an input', async (input) => {
   const { client } = scriptedClient([ok])
   expect(await thrown(client.call(catalogue.whoami, input as never))).toMatchObject({ code: 'invalid_value' })
 })
 
 test.each(['', ' ', 'line\nbreak', 'ключ', 'k'.repeat(256)])(
-  'the key %j is refused and not repeated',
+  'the idempotency key %j is refused before anything is sent',
   async (idempotencyKey) => {
     const { client, seen } = scriptedClient([ok])
     const error = await thrown(client.operations.issueAgentCard(issue, { idempotencyKey }))

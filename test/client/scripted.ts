@@ -13,7 +13,7 @@ type Step = (request: Request) => Response | Promise<Response>
 
 /**
  * Returns a system whose clock is advanced only by `sleep`, which takes no real time. Its random bytes count up, so
- * keys differ.
+ * idempotency keys differ.
  */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {
   let nowMs = startMs

@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const base = (name: string) => ({ PATH: process.env.PATH ?? '', HOME: join(folder, name) })
 
-/** Runs `doctor`, and parses its lines: the subject of each, and whether it is fine. */
+/** Runs `doctor`, and parses the lines of its output by their subject. */
 function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const options = { env: { ...base(home), PAYMENTS_PORT: '0', ...env }, encoding: 'utf8' } as const
   const { stdout, stderr, status } = spawnSync(process.execPath, [cli, 'doctor', ...args], options)
@@ -141,7 +141,7 @@ test('doctor reports a port that another program uses', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
   const { port } = other.address() as AddressInfo
-  // The program calls this process, which must not block meanwhile.
+  // `doctor` sends a request to this process, which therefore must not block.
   const child = spawn(process.execPath, [cli, 'doctor', '--port', String(port)], { env: base(home) })
   let text = ''
   child.stdout.on('data', (chunk) => {

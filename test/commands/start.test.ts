@@ -242,7 +242,7 @@ describe('on an older Node.js', () => {
       () => new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } }),
       (options: Launch) => new ModernTransport(options),
     ],
-  ])('a host of %s gets the sentence as its answer', async (_, host, transport) => {
+  ])('a host of the %s era gets the same sentence as its answer', async (_, host, transport) => {
     const starting = host().connect(transport({ command: process.execPath, args, stderr: 'ignore' }) as never)
     await expect(starting).rejects.toThrow(sentence)
   })

@@ -13,7 +13,7 @@ let folder: string
 
 const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
 const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
-/** The lines by which a host calls a tool. */
+/** The lines that a host sends to call a tool. */
 const host = `${call(1, 'initialize', client)}\n${call(2, 'tools/call', { name: 'list_wallets', arguments: {} })}\n`
 
 function run(args: string[], database: string) {

@@ -29,7 +29,7 @@ test.each([
   ['/x/ak_ntl_sandbox_0123456789abcdef', '/x/…'],
   [`/${'a'.repeat(64)}`, '/…'],
   ['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server'],
-])('a path in a log has words and ids only: %s', (path, shown) => {
+])('a logged path contains only words and ids: %s', (path, shown) => {
   expect(loggedPath(path)).toBe(shown)
 })
 

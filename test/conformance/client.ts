@@ -11,7 +11,7 @@ import { realSystem } from '../../src/core/system.ts'
 
 /**
  * The program that the protocol's conformance tests run as a client. Its last argument is the address of an MCP server,
- * and its environment has the secrets. It signs in with `payments-mcp login`, and lists the tools with that login.
+ * and its environment contains the secrets. It signs in with `payments-mcp login`, and lists the tools with that login.
  */
 
 interface Given {

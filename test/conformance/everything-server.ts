@@ -17,7 +17,7 @@ const all: Record<string, Tool> = { ...tools, ...questions }
 
 const states = createRequestStateCodec({ key: randomBytes(32) })
 
-/** Returns a server with the fixtures, by name, that the protocol's conformance tests need to test a transport. */
+/** Returns a server with the named fixtures that the protocol's conformance tests need to test a transport. */
 export function createEverythingServer(
   notify: (event: ServerEvent) => void,
   { era }: Pick<HostContext, 'era'>,

@@ -42,7 +42,7 @@ export class RunMade {
   calls = 0
   refused: string[] = []
   replays = 0
-  /** The source ids of its ledger entries. */
+  /** The source ids of the run's ledger entries. */
   sources = new Set<string>()
 
   constructor(name: string) {

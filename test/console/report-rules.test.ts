@@ -21,9 +21,9 @@ test.each([
     { amountCents: 5001, heldCents: 0, capturedCents: 5001 },
     ['authorized above the maximum', 'captured above the maximum'],
   ],
-  ['a refund of it', { kind: 'refund' } as const, ['nothing was bought']],
+  ['that is a refund', { kind: 'refund' } as const, ['nothing was bought']],
   ['on another card', { cardId: 'pcd_2' }, ['nothing was bought']],
-])('a card and a purchase %s', (_, change, differences) => {
+])('a card is compared with a purchase %s', (_, change, differences) => {
   const [figures] = cardsFigures([card], [{ ...approved, ...change }])
   expect(figures?.differences).toStrictEqual(differences)
 })

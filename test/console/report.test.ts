@@ -136,7 +136,7 @@ onEachDatabase('run reports', (database) => {
         ...{ cards: 1, intendedCents: 700, payments: 1, askedCents: 300 },
       },
     ])
-    // None of it belongs to the party itself.
+    // The party itself has none of these cards, payments and amounts.
     expect(report).toMatchObject({ cards: [], payments: [], wallets: [], totals: { intendedCents: 0 } })
   })
 

@@ -150,7 +150,7 @@ test.each([
     500,
   ],
   ['income', [['funded', 900, 'available']], 0],
-])('%s counts as spent by the rule', (_, moves, spent) => {
+])('the rule for spent money counts %s correctly', (_, moves, spent) => {
   const postings = (moves as [string, number, string][]).map(([reason, amountCents, account]) => ({
     ...{ reason, entries: [{ account, walletId: 'wal_1', amountCents }] },
   }))

@@ -134,7 +134,7 @@ onEachDatabase('the console shows runs', (database) => {
     const newest = await textAt(decoded(newer))
     expect([...entriesIn(oldest), ...entriesIn(newest)]).toEqual(all.toReversed())
     expect(newest).not.toContain('data-more')
-    // New entries would be added at the wrong end.
+    // With the oldest entries first, new ones would be added at the wrong end.
     expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
@@ -144,7 +144,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(back(second)).toBe(path)
     expect(back(newest)).toBe(`${path}?order=oldest`)
     expect(back(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toBe(`${path}?agent=${agentId}`)
-    // The script asks for the newest entries, without those it already has.
+    // The script requests the newest entries, without those that it already has.
     expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
   })
 

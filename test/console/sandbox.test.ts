@@ -222,7 +222,7 @@ onEachDatabase('the sandbox page of the console', (database) => {
     const world = await createWorld(database, { environment: 'production' })
     const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
     expect((await ask('POST')).status).toBe(404)
-    // production.test.ts covers a signed-in user, who gets a page that says it does not exist.
+    // production.test.ts covers a signed-in user, who sees a page saying that the address does not exist.
     expect((await ask('GET')).headers.get('location')).toMatch(/^\/sign-in\?/)
     await world.drop()
   })

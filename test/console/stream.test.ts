@@ -186,7 +186,7 @@ test('a client that reads nothing gets a bounded amount, then only notifications
   await nextEvent(slow, 'open')
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
   for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).drawn).toEqual([])
-  // By now it has caught up.
+  // By now the client has caught up.
   change()
   await vi.advanceTimersByTimeAsync(1000)
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)

@@ -3,7 +3,7 @@ import { withoutCardNumbers } from '../../src/core/card-numbers.ts'
 
 const number = '4242424242424242'
 
-describe('a text without card numbers', () => {
+describe('removing card numbers from a text', () => {
   it.each([
     [`Shop ${number}`, 'Shop [masked number]'],
     [`Shop${number}x`, 'Shop[masked number]x'],
@@ -12,7 +12,7 @@ describe('a text without card numbers', () => {
     ['+4242 4242 4242 4242', '+[masked number]'],
     ['+4242-4242-4242 / 4242', '+[masked number]'],
     ['+4242 4242 4242\u200b4242', '+[masked number]'],
-  ])('%j is %j', (text, masked) => {
+  ])('turns %j into %j', (text, masked) => {
     expect(withoutCardNumbers(text)).toBe(masked)
   })
 
@@ -25,7 +25,7 @@ describe('a text without card numbers', () => {
     ['a telephone number', '+49 1512 3456 7890 1'],
     ['a telephone number of an area', '+1 (378) 282-246-3100'],
     ['a moment', '2026-11-23T10:59:03.123Z'],
-  ])('%s stays', (_what, text) => {
+  ])('keeps %s', (_what, text) => {
     expect(withoutCardNumbers(text)).toBe(text)
   })
 })

@@ -53,7 +53,7 @@ describe('letters of several alphabets', () => {
     'ไทย عربي',
     '日本 한국 カフェ',
     'Shop عربي ไทย',
-  ])('%j mixes them', (text) => {
+  ])('are found in %j', (text) => {
     expect(mixesAlphabets(text)).toBe(true)
     expect(foreignName(text, 'none')).toBe(`${text} (has letters of several alphabets)`)
     expect(foreignName(foreignName(text, 'none'), 'none')).toBe(foreignName(text, 'none'))
@@ -74,7 +74,7 @@ describe('letters of several alphabets', () => {
     '10 µm ½ №',
     '🛍️ 42',
     '',
-  ])('%j does not', (text) => {
+  ])('are not found in %j', (text) => {
     expect(mixesAlphabets(text)).toBe(false)
   })
 })

@@ -176,7 +176,7 @@ onEachDatabase('credentials', (database) => {
       const headers = { 'X-Agent-ID': String(agentId), 'X-Agent-Id': String(agentId) }
       expectRefusal(await world.post('/agent-cards', card, { key: world.apiKey, headers }), 'forbidden')
       expect((await world.whoami(world.apiKey)).agentId).toBeNull()
-      // `whoami` shows the agent that the header names, and that only the header names it.
+      // `whoami` shows the agent that the header names, and gives the header as the only source.
       const named = await world.get('/whoami', { key: world.apiKey, headers: { 'X-Agent-ID': String(agentId) } })
       const identity = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
       expect(named.json.data.attributes).toMatchObject(identity)

@@ -96,7 +96,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     test.each([
       [1024, 200],
       [1025, 400],
-    ])('of %d characters', async (length, status) => {
+    ])('of %d characters is answered with status %d', async (length, status) => {
       const { id } = await us.pending()
       const answer = await revoke(id, { instanceId: 'x'.repeat(length) })
       expect(answer.status).toBe(status)

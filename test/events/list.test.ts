@@ -145,7 +145,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(of('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
-      // Other records' names are the current ones.
+      // Names that come from other records are current.
       const { name: _, ...initiator } = theirs.attributes.initiatorParty
       const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
       const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })

@@ -184,7 +184,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await listed()).toStrictEqual([savings])
       expect(await read(checking.id)).toStrictEqual(data)
       expectRefusal(await disconnect(checking.id), 'conflict')
-      // Linking it again returns the same account.
+      // Linking the account again returns the same record.
       expect(ok(await simulateLink()).json.data).toStrictEqual([checking])
       expect(await listed()).toHaveLength(2)
     })

@@ -34,7 +34,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['error; code=server_error', '500 server_error'],
     ['hang;afterMs=1', 'cut'],
     ['reset', 'cut'],
-  ])('%s: %s', async (fault, expected) => {
+  ])('with %s causes the result %s', async (fault, expected) => {
     const before = world.system.slept.length
     expect(await outcome(world.get('/whoami', named(fault)))).toBe(expected)
     const slept: Record<string, number> = { 'slow; afterMs=500': 500, 'hang;afterMs=1': 1 }

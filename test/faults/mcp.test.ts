@@ -93,7 +93,7 @@ onEachDatabase('the MCP endpoint', (database) => {
         ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
       })
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
-      // The rules for the API don't count a request that already had a fault of its tool call.
+      // The rules for the API don't count a request whose tool call already had a fault.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
       const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
       expect((await listed(asking, 'list_payments')).data).toEqual([])

@@ -44,7 +44,7 @@ const rules: fc.Arbitrary<FaultRule> = fc
   )
   .filter(({ operation, path }) => operation !== undefined || path !== undefined)
 
-/** Returns a pseudo-random share that can be computed by hand. */
+/** Returns a pseudo-random number from 0 to 0.99 that can be computed by hand. */
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
 /** Computes from the whole history which rule hits each request. */
@@ -118,7 +118,7 @@ describe('the selection of requests by rules', () => {
     ['/agent-cards', '/agent-cards/pcd_1', false],
     ['/agent.cards', '/agent-cards', false],
     ['/(a|b)+$', '/(a|b)+$', true],
-  ])('the pattern %s and the path %s: %s', (glob, path, expected) => {
+  ])('the pattern %s matches the path %s: %s', (glob, path, expected) => {
     expect(matchesGlob(glob, path)).toBe(expected)
   })
 

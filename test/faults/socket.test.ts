@@ -34,7 +34,7 @@ onEachDatabase('over a real connection', (database) => {
     await world.drop()
   })
 
-  /** Sends a request and reads until the service closes the connection. An empty text means that it was cut. */
+  /** Sends a request and reads until the service closes the connection. An empty text means a cut connection. */
   const ask = (method: string, path: string, key: string, body = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')

@@ -52,7 +52,7 @@ const claudeCode: SigningHost = {
   login: async (home, mcpUrl) => {
     const add = ['mcp', 'add', '--transport', 'http', '--scope', 'user', 'payments', mcpUrl]
     await runIn(home, { command: installed('claude'), args: add, env: claudeEnv })
-    // It signs in only on a terminal, which the command `script` provides.
+    // Claude Code signs in only on a terminal, which the command `script` provides.
     const line = `${installed('claude')} mcp login payments`
     return {
       command: 'script',

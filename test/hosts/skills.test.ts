@@ -9,7 +9,7 @@ import { idIn, type Script, type Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { ask, stdioServer } from './world.ts'
 
-/** Hosts that read skills from a folder, to which `setup` copies them, with the call by which their model opens one. */
+/** Hosts that read skills from a folder, to which `setup` copies them, with the call that opens a skill. */
 const readers: Record<string, { setup: string; open: (name: string, home: string) => Step }> = {
   'claude-code': { setup: 'claude-code', open: (skill) => ({ call: 'Skill', arguments: () => ({ skill }) }) },
   codex: {
@@ -28,7 +28,7 @@ const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
 const kinds: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
-/** A model that knows only the text of the skill that its host showed, and carries out its steps. */
+/** A model that knows only the text of the skill that its host showed, and carries out the skill's steps. */
 const reader =
   (name: string, home: string): Script =>
   ({ prompt, results }) => {
@@ -67,7 +67,7 @@ async function modelOf(script: Script): Promise<ScriptedModel> {
 }
 
 test.each(hosts.filter(({ name }) => Object.hasOwn(readers, name)))(
-  '$name lists the skills that setup copied, and its model buys by the steps of one',
+  '$name lists the skills that setup copied, and its model buys by following one',
   async (host) => {
     const { home, remove } = newHome()
     cleanUp.push(remove)

@@ -19,8 +19,8 @@ export type Answer = { tool: string; arguments: Record<string, unknown>; id: str
 export type Script = readonly Step[] | ((shown: Conversation) => Step)
 
 /**
- * Returns the script's next answer. Its position follows from the conversation alone, so other requests of the host (a
- * title, a summary) don't matter: they offer no tools, and get one word.
+ * Returns the script's next answer. The position in the script follows from the conversation alone. The host's other
+ * requests, such as for a title or a summary, offer no tools and get a one-word answer.
  */
 export function nextAnswer(script: Script, shown: Conversation): Answer {
   try {

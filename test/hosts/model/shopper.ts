@@ -38,7 +38,7 @@ function nextPaymentStep(results: readonly string[], { cents, handle, isCareful 
   if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
   const isAgain = results.length > 0
   const counterparty = { type: 'handle', value: handle }
-  // A retry repeats the call; another description makes it a new payment.
+  // An equal call is a retry. Another description makes it a new payment.
   const description = isAgain && !isCareful ? 'As asked, again' : 'As asked'
   return { call: 'create_payment', arguments: () => ({ amount: cents, counterparty, description }) }
 }
@@ -84,7 +84,7 @@ function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step 
   return steps[results.length] ?? { say: () => 'Done.' }
 }
 
-/** Returns the id of the shop with exactly that name, or of one whose name contains it. */
+/** Returns the shop's id if the model is careful, otherwise the longest listed id that begins with it. */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
   const shopSlug = slug(shop)
   // If the host shows its model JSON, a line break is two characters.
