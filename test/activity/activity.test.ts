@@ -56,7 +56,7 @@ onEachDatabase('activity', (database) => {
     expect(second.attributes).toMatchObject({ resourceIds: [card, purchase], previousHash: first.attributes.hash })
   })
 
-  test('has one row for each change and each recorded failure, and none for reads, replays and failures that are not recorded', async () => {
+  test('has one row for each change and each recorded failure, and none for reads, replays and other failures', async () => {
     const before = await count()
     await world.get('/wallets')
     await list()
@@ -96,7 +96,7 @@ onEachDatabase('activity', (database) => {
     expect((await list())[0].attributes).toMatchObject({ actorType: 'agent', keyId: (await world.whoami()).keyId })
   })
 
-  test("is stored with the agent's own party when it acts for a customer", async () => {
+  test("is stored with the agent's own party when the agent acts for a customer", async () => {
     const customerPartyId = await world.customerPartyId()
     const card = await world.issueCard({ customerPartyId })
     const [row] = await list()

@@ -16,7 +16,7 @@ import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { sqlite } from '../support/databases.ts'
 import type { World } from '../support/world.ts'
 
-/** Checks that every entry point for changes adds one entry to the activity, with the right actor. */
+/** Checks that every entry point that changes something adds one activity entry with the right actor. */
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')

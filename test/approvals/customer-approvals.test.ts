@@ -33,7 +33,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   const status = async (paymentId: string) =>
     ok(await world.get(`/payments/${paymentId}${query()}`)).json.data.attributes.status
 
-  test('pays once from its wallet if it approves', async () => {
+  test('pays once from the customer’s wallet if it is an approval', async () => {
     const { paymentId, approvalId } = await requestApproval()
     expect(await status(paymentId)).toBe('IN_REVIEW')
     const { attributes } = ok(await decide(approvalId, 'approve')).json.data
@@ -44,7 +44,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('moves nothing if it denies, and shows the reason', async () => {
+  test('moves nothing if it is a denial, and shows the reason', async () => {
     const { paymentId, approvalId } = await requestApproval()
     const denied = ok(await decide(approvalId, 'deny', { key: world.apiKey, attributes: { reason: 'Too much.' } }))
     expect(denied.json.data.attributes).toMatchObject({ status: 'denied', denialReason: 'Too much.' })
@@ -63,7 +63,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('cannot be simulated by other parties or agents, without an instance id, or for a payment of the agent itself', async () => {
+  test('cannot be simulated by other parties or agents, without an instance id, or for the agent’s own payment', async () => {
     const { approvalId } = await requestApproval()
     const { partyId } = await world.whoami()
     const walletId = ok(await world.get('/wallets')).json.data[0].id

@@ -165,7 +165,7 @@ onEachDatabase('bank transfers', (database) => {
       })
     })
 
-    test('refused by its bank is available again', async () => {
+    test('refused by its bank makes the money available again', async () => {
       const account = await at.link('processor-sandbox-withdrawals-fail')
       const { id } = await at.withdraw(5000, account)
       world.system.pass(day + 3 * hour)

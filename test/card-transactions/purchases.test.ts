@@ -178,7 +178,7 @@ onEachDatabase('card purchases', (database) => {
       expect((await read(id)).attributes.refunded).toBe(400)
     })
 
-    test('actions without an amount accept none', async () => {
+    test('actions that take no amount refuse one', async () => {
       const id = await transactionIn('authorized')
       for (const action of ['reverse', 'expire']) {
         const source = { pointer: '/data/attributes/amount' }

@@ -135,7 +135,7 @@ test('an embedded service that throws is reported as unreachable', async () => {
   expect((error as Error).message).not.toContain('secret')
 })
 
-test("a repeat with a failed call's key is the same request", async () => {
+test('a failed call can be repeated with the key in its error', async () => {
   const failing = refusing(503, 'service_unavailable', {}, { retryable: true })
   const { client, seen } = scriptedClient([failing, failing, failing, failing, json(200, { data: card })])
   const error = await thrown(client.operations.issueAgentCard(issue))

@@ -13,7 +13,7 @@ async function cursorsOf(steps: Parameters<typeof scriptedClient>[0]) {
   return { pages, cursors: seen.map(({ url }) => new URL(url).searchParams.get('cursor')) }
 }
 
-test('follows nextCursor to the page without one', async () => {
+test('follows nextCursor until a page has none', async () => {
   expect(await cursorsOf([page('cur_a'), page('cur_b'), page(null)])).toEqual({
     pages: 3,
     cursors: [null, 'cur_a', 'cur_b'],

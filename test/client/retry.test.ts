@@ -71,7 +71,7 @@ describe('a request is retried', () => {
 })
 
 describe('limits and waits:', () => {
-  test('four attempts, with growing waits', async () => {
+  test('a call makes four attempts, with growing waits', async () => {
     const { client, seen, system } = scriptedClient([refusing(503, 'service_unavailable')])
     const error = await thrown(client.operations.issueAgentCard(issue))
     expect(error).toBeInstanceOf(ApiError)

@@ -97,7 +97,7 @@ test('an entry opens and closes by the keyboard alone', async () => {
 /** Runs in the browser. */
 const hasFocus = new Function('it', 'return it.matches(":focus")') as (it: unknown) => boolean
 
-test('the first stop of the Tab key skips the bar', async () => {
+test('the first Tab stop skips the bar', async () => {
   const { page, context } = await open('/console')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')

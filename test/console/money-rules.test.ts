@@ -50,7 +50,7 @@ test('a plot rises with the amount and continues with time; held money is on top
   for (const label of ['>$0<', '>$10<', '>now<']) expect(text).toContain(label)
 })
 
-test('a plot of a nearly constant amount begins near it', () => {
+test('a plot of a nearly constant amount begins near that amount', () => {
   const text = plotOf([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
   expect(text).not.toContain('>$0<')
   expect(text).toMatch(/path class="solid" d="M0 333H1000"/)
@@ -61,7 +61,7 @@ test('a wallet without movements says whether it never had any or none recently'
   expect(plotOf([], 1, true)).toContain('No recent transactions.')
 })
 
-test('the table of a plot has the same figures', () => {
+test('the table of a plot has the same figures as the plot', () => {
   const text = String(balanceTable(steps)).replaceAll('<tr>', '<tr id>')
   expect(
     rowsOf(text)

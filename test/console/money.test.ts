@@ -78,7 +78,7 @@ onEachDatabase('the console shows money', (database) => {
       expect(text).not.toContain(secret)
   })
 
-  test('payments that wait for a person, with the buttons of their own page, which decide there', async () => {
+  test('payments that wait for a person, with buttons that submit to the page of the payment’s approval', async () => {
     const { setLimits, approvalOf } = payer(site.world)
     const { agentId } = await site.world.whoami()
     await setLimits('agents', String(agentId), { perTransaction: 100 })

@@ -192,7 +192,7 @@ onEachDatabase('run reports', (database) => {
     ])
   })
 
-  test('can be verified in each format, and fails with a changed figure, row or word', async () => {
+  test('can be verified in each format, and verification fails if a figure, row or word was changed', async () => {
     for (const format of ['json', 'md', 'html']) {
       const { text } = await open(`?format=${format}`)
       expect(await verified(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })

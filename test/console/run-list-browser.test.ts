@@ -48,7 +48,7 @@ test.each([1280, 390])(
   },
 )
 
-test('without the script, the fields for the time filter the list and the chart', async () => {
+test('without the script, the time fields filter the list and the chart', async () => {
   const { page, context } = await openConsole({ browser, site }, '/console', { script: false })
   const text = await page.locator('.over-time time').last().getAttribute('datetime')
   await page.getByLabel('From (UTC)').fill(new Date(Date.parse(String(text)) - 3_600_000).toISOString().slice(0, 19))

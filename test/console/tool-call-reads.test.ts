@@ -9,7 +9,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { Sent } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-test('reads belong to the last call of their name, the first twenty of them; reads without a call stay alone', () => {
+test('the first twenty reads of a tool call join the last call with their name; reads without a call stay alone', () => {
   const entry = (id: string, as: 'call' | 'read', of: string) => ({ id, toolCall: toolCallName(as, 'key_1', of) })
   const many = Array.from({ length: 25 }, (_, at) => entry(`many ${at}`, 'read', 'many'))
   const within = readsWithinCalls([

@@ -35,7 +35,7 @@ describe('a foreign text', () => {
     expect(quoted(text)).toBe('“\ufffd”')
   })
 
-  it('of 10,000 characters is cut between characters', () => {
+  it('of 10,000 characters is never cut within a character', () => {
     const shown = shortForeignText('👍'.repeat(10_000), 80)
     expect([...shown]).toHaveLength(80)
     expect(shown.endsWith('👍…')).toBe(true)

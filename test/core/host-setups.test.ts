@@ -10,7 +10,7 @@ const start = {
   env: {},
 }
 
-test('a host that starts the server gets its command', () => {
+test('a host that starts the server gets the command to run', () => {
   const env = { A: 'b "c"\\' }
   for (const name of hostNames) {
     const { format, servers } = hostSetups[name]

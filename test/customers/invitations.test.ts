@@ -20,7 +20,7 @@ onEachDatabase('invitations', (database) => {
 
   const at = (days: number, ms = 0) => new Date(world.system.now() + days * dayMs + ms).toISOString()
 
-  test('are refused for an agent that was deleted, and the refusal is declared', async () => {
+  test('are refused for an agent that was deleted, and the operation declares that refusal', async () => {
     const { data } = (await world.post('/agents', { name: 'Gone' }, { key: world.apiKey })).json
     expect((await world.send('DELETE', `/agents/${data.id}`, { key: world.apiKey })).status).toBe(200)
     const invitationFields = { recipients: [person()], agents: [{ agentId: data.id, permissions: ['payments.read'] }] }
@@ -169,7 +169,7 @@ onEachDatabase('invitations', (database) => {
     ])
   })
 
-  test('can be at most 100 in a request', async () => {
+  test('are limited to 100 in a request', async () => {
     const recipients = Array.from({ length: 50 }, person)
     const ids = [us.agentId, us.second.agentId]
     const agents = (names: string[]) => names.map((agentId) => ({ agentId, permissions: ['payments.read'] }))
@@ -202,7 +202,7 @@ onEachDatabase('invitations', (database) => {
   })
 
   describe('lists', () => {
-    test('group pending ones by recipient, newest first, page by page', async () => {
+    test('group pending invitations by recipient, newest first, page by page', async () => {
       const { other } = us
       const agents = [{ agentId: other.agentId, permissions: ['payments.read'] }]
       const emails = ['a@x.example', 'b@x.example', 'c@x.example']

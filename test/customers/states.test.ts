@@ -126,7 +126,7 @@ onEachDatabase('the states of invitations', (database) => {
     })
   })
 
-  test('expires exactly at its time, which is the date of the change', async () => {
+  test('expires exactly at its expiry time, which is also the time of the change', async () => {
     const expiresAt = new Date(world.system.now() + dayMs).toISOString()
     const { id } = await us.pending({ expiresAt })
     world.system.pass(dayMs - 1)

@@ -53,7 +53,7 @@ onEachDatabase('each possible transition', (database) => {
   }
 
   describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {
-    test.each(actions)('%s adds its one event, and a refusal or replay none', async (action) => {
+    test.each(actions)('%s adds its one event, and a refusal or replay adds none', async (action) => {
       const id = await purchases[status]()
       await types()
       const after = (purchaseTransitions[status] as Partial<Record<Action, Purchase>>)[action]

@@ -113,7 +113,7 @@ onEachDatabase('bank accounts', (database) => {
       ])
     })
 
-    test('accepts the sandbox’s tokens only, and names them', async () => {
+    test('accepts only the sandbox’s tokens, and names them in the refusal of any other', async () => {
       const answer = await link({ processorToken: 'processor-production-4711' })
       expectRefusal(answer, 'invalid_value', {
         status: 422,
