@@ -53,7 +53,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
         ...{ pages: 1, found: [] },
       })
     }
-    // The requests of a page's script keep its range, even while another page has a different one.
+    // A page's script requests only the page's own range, even while another page has a different one.
     const newest = (query: string) => textAt(`${path}?newest=1&fragment=1${query}`)
     expect(entriesIn(await newest(''))[0]).toBe(entries.at(-1)?.id)
     expect(entriesIn(await newest(`&until=${until}`))[0]).toBe(entries[139]?.id)

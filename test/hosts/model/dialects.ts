@@ -26,7 +26,7 @@ const textOf = (content: Json): string => {
 const textsBy = (speaker: string, messages: Json[]) =>
   messages.flatMap(({ role, content }) => (role === speaker ? [textOf(content)] : [])).join('\n')
 
-/** OpenAI's chat completions: LangChain, the Vercel AI SDK. */
+/** OpenAI's Chat Completions API, which LangChain and the Vercel AI SDK use. */
 const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   read: ({ tools = [], messages = [] }) => ({
@@ -61,7 +61,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
   arguments: JSON.stringify(answer.arguments),
 })
 
-/** OpenAI's responses: the OpenAI Agents SDK, Codex. If tools have a namespace, it is part of their names. */
+/** OpenAI's Responses API, which the OpenAI Agents SDK and Codex use. A tool's namespace becomes part of its name. */
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({
@@ -117,7 +117,7 @@ function outputItem(answer: Answer): Json {
   return { id: `fc_${answer.id}`, type: 'function_call', call_id: answer.id, status: 'completed', ...called }
 }
 
-/** Anthropic's messages: Claude Code. */
+/** Anthropic's Messages API, which Claude Code uses. */
 const messages: Dialect = {
   path: /\/v1\/messages$/,
   read: ({ tools = [], messages = [] }) => ({
@@ -166,7 +166,7 @@ const blockOf = (answer: Answer): Json =>
     ? { type: 'text', text: answer.text }
     : { type: 'tool_use', id: `toolu_${answer.id}`, name: answer.tool, input: answer.arguments }
 
-/** Google's generateContent: Gemini CLI. */
+/** Google's generateContent API, which Gemini CLI uses. */
 const generateContent: Dialect = {
   path: /:(streamGenerateContent|generateContent)$/,
   read: ({ tools = [], contents = [] }) => ({
