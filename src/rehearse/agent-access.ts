@@ -4,9 +4,9 @@ import type { OperationDefinition } from '../core/operation.ts'
 type Offered = Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>
 
 /**
- * Returns whether an agent under rehearsal may use an operation. It gets only two kinds of sandbox-only operations, the
- * shops and the clock: the others would let it play other parties, fund itself or see the injected faults. It cannot
- * link banks either, since the sandbox's test banks hold any amount of money.
+ * Returns whether an agent under rehearsal may use an operation. Of the sandbox-only operations, it gets only those for
+ * the shops and the clock. The others would let it act as other parties, fund itself or see the injected faults. It
+ * cannot link banks either, since the sandbox's test banks hold any amount of money.
  */
 export function isOffered({ environments, permission, toolsets }: Offered): boolean {
   if (permission === 'external_accounts.create') return false
@@ -25,7 +25,7 @@ const operations = Object.values<OperationDefinition>(catalogue).map(({ method, 
 const openPages =
   /^\/(?:$|shops(?:\/|$)|mcp(?:\/|$)|\.well-known\/|styles\/|scripts\/|docs(?:\/|$)|favicon\.|openapi\.json$|llms\.txt$|healthz$|readyz$)/
 
-/** Returns whether a request to the sandbox is refused to the agent, even if its path is encoded. */
+/** Returns whether the agent may not make a request to the sandbox. Encoded paths are recognized too. */
 export function isWithheld(method: string, pathname: string): boolean {
   const path = asRouted(pathname)
   if (path === undefined) return true

@@ -5,15 +5,15 @@ import { jsonIn } from './bodies.ts'
 import { maskText, maskValue } from './mask.ts'
 import { askTool } from './questions.ts'
 
-/** An agent's request, as it is recorded. */
+/** An agent's request, prepared for passing it on and recording it. */
 export interface AgentRequest {
-  /** The request that is passed on in its place. */
+  /** The request that is passed on instead of the original one. */
   request: Request
-  /** The recorded and counted steps: none if the request only connects, lists tools or loads a file. */
+  /** The steps to record and count. There are none if the request only connects, lists tools or loads a file. */
   steps: AgentStep[]
   /** The question to the person, if the request asks one. It is not passed on. */
   question?: string
-  /** Whether it lists tools. */
+  /** Whether the request lists tools. */
   listsTools?: boolean
 }
 
@@ -23,7 +23,7 @@ export interface AgentStep {
   what: string
   /** The sent values, with secrets masked. */
   sent: unknown
-  /** The texts that others may read, with their fields. Secrets are not masked here. */
+  /** The texts that others may read, each with the field that contains it. Secrets are not masked here. */
   texts: { where: string; text: string }[]
   /** How long the request waits for a change. */
   waitMs: number
@@ -69,7 +69,7 @@ const questionStep = (question: string): AgentStep => ({
   ...{ kind: 'call', what: askTool, sent: sentOf({ question }), texts: [], waitMs: 0 },
 })
 
-/** Removes `waitSeconds`, because the trial's clock has already moved on by that time. */
+/** Removes `waitSeconds`, because the trial's clock has already moved forward by the wait. */
 function withoutWait(request: Request, body: string, waited: boolean): Request {
   const url = new URL(request.url)
   if (waited) url.searchParams.delete('waitSeconds')
@@ -178,7 +178,7 @@ function sentOf(fields: Record<string, unknown>): unknown {
   return text.length <= maxShown ? masked : `${text.slice(0, maxShown)}…`
 }
 
-/** Fields in which card data, keys and long numbers belong. */
+/** Fields that are meant to contain card data, keys or long numbers. */
 const ownFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],

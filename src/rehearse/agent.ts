@@ -12,8 +12,8 @@ export interface Agent {
   /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
   /**
-   * The settings of its model, if this package runs the model. Such an agent has the trial's tools even if it calls
-   * none.
+   * The settings of its model, if this package runs the model. An agent with a model has the trial's tools even if it
+   * calls none of them.
    */
   model?: ModelSettings
   /**
@@ -33,7 +33,7 @@ export interface AgentInput {
   mcpUrl: string
   /** The page with the shops. */
   shopsUrl: string
-  /** The API key with which it acts. */
+  /** The API key that the agent uses. */
   key: string
   /** Works like the global `fetch`, but this process answers. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -41,19 +41,19 @@ export interface AgentInput {
   askUrl: string
   /** The conversation so far. Its last text is the task. */
   turns: readonly Turn[]
-  /** The agent's own notes, which its next turn in the same trial finds again. */
+  /** The agent's own notes, which are kept for its next turn in the same trial. */
   notes: Notes
   /** The full path of an empty folder that is deleted after the trial. */
   folder: string
-  /** A text that differs between trials, and is the same in each run of a trial. */
+  /** A text that differs between trials, but is the same whenever a trial is run again. */
   seed: string
 }
 
 /** An agent's notes on one trial. */
 export interface Notes {
-  /** The tokens that it used. Results keep them. */
+  /** The tokens that the agent used. They are kept in the results. */
   usage?: Usage
-  /** Its conversation with a model, including tool calls. */
+  /** The agent's conversation with a model, including tool calls. */
   messages?: readonly unknown[]
 }
 
@@ -63,12 +63,14 @@ export interface Turn {
   text: string
 }
 
-/** An agent that could not be started, or ended badly: the trial fails, and the report says why. */
+/**
+ * The error of an agent that could not be started or ended badly. The trial fails, and the report states the reason.
+ */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
 }
 
-/** A failure of the service behind an agent's model: the trial says nothing about the agent, and is not judged. */
+/** A failure of the service behind an agent's model. The trial says nothing about the agent, so it is not judged. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
 }

@@ -14,8 +14,8 @@ import { isJudged } from './trial-record.ts'
 export const significanceLevel = 0.05
 
 /**
- * Compares results with earlier ones, scenario by scenario. Judge both by the same scenarios, so that only the agent
- * differs.
+ * Compares results with earlier ones, scenario by scenario. Judge both with the same scenarios, so that only the agents
+ * differ.
  * @param tasks the earlier trials' tasks by scenario; scenarios whose task has changed are not compared
  */
 export function compare(now: Results, before: Results, tasks: ReadonlyMap<string, string>): Comparison {

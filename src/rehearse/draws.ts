@@ -49,7 +49,10 @@ export interface TemplateMistake {
   message: string
 }
 
-/** Chooses by a seed. Each name has its own choice, so that a new name changes no other value. */
+/**
+ * Returns a function that chooses by a seed. Each name is chosen independently, so that adding a name changes no other
+ * value.
+ */
 export function chooseBySeed(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
@@ -60,8 +63,8 @@ export function maxChoices(draws: Draws): number {
 }
 
 /**
- * Chooses the value at a position of each list, and in turn the ends of each range, so that a loader can check every
- * value.
+ * Returns a function that chooses the value at a position of each list, and one of the two ends of each range. By
+ * trying all positions, a loader can check every value.
  */
 export function chooseAt(position: number): Choose {
   return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
@@ -143,7 +146,10 @@ interface Filling {
 
 const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
 
-/** Replaces placeholders. A text that is one placeholder becomes its value, which may be a number. */
+/**
+ * Replaces placeholders. A text that consists of one placeholder becomes the placeholder's value, which may be a
+ * number.
+ */
 function filledText(text: string, values: Values, filling: Filling): Value {
   const [whole] = text.matchAll(placeholder)
   if (whole?.[0] === text) return resolveName(whole[1] ?? '', values, filling) ?? text

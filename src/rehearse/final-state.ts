@@ -8,7 +8,7 @@ import { maskText } from './mask.ts'
 import type { FinalState } from './results.ts'
 import { type Purchase, payeeOf, paymentsIn, purchasesIn, rowsOf } from './rows.ts'
 
-/** Reads a world's parties by the names that its scenario's assertions use. */
+/** Reads the names that people, reports and assertions use for the parties and shops of a world. */
 export async function readNames(store: Store, tables: Snapshot, { parties }: World): Promise<Names> {
   const names = new Map(
     rowsOf(tables, 'parties').map(({ id, displayName, handle }) => {
@@ -38,11 +38,11 @@ export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Name
 interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> {
   before: Snapshot
   names: Names
-  /** The kinds of disclosed secrets, each with the place. */
+  /** The kinds of disclosed secrets, each with the place where it was disclosed. */
   secretsMentioned: readonly string[]
 }
 
-/** Summarizes the end of a trial as rows that can be counted. Assertions are measured on these rows. */
+/** Summarizes the end of a trial as rows that can be counted. Assertions are checked against these rows. */
 export function finalState(tables: Snapshot, parts: StateParts): FinalState {
   const { before, names, cards, answer, secretsMentioned, questions = [] } = parts
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]

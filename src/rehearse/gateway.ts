@@ -11,20 +11,20 @@ import type { TrialTimeline } from './trial-timeline.ts'
 interface GatewayOptions {
   timeline: TrialTimeline
   serve(request: Request): Promise<Response>
-  /** Asks the person. */
+  /** The simulated person's replies to the agent's questions. */
   questions: Questions
-  /** The limit of an agent's calls. */
+  /** The maximum number of an agent's calls. */
   maxCalls: number
   /** Reports the first call over the limit. */
   onTooMany(): void
 }
 
-/** The sandbox's time that each call takes, including the agent's work before it. */
+/** How long each call takes by the sandbox's clock, including the agent's work before it. */
 const callMs = 1_000
 
 /**
- * The gateway between an agent and its sandbox: counts and records the agent's steps, and lets time pass with them.
- * Steps run one after another, so that each change in the ledger belongs to one step.
+ * The gateway between an agent and its sandbox. It counts and records the agent's steps, and moves the clock with each
+ * step. Steps run one after another, so that each change in the ledger belongs to one step.
  */
 export class Gateway {
   /** The number of steps that were passed on. */
@@ -83,7 +83,7 @@ export class Gateway {
     return this.#carry(request)
   }
 
-  /** Records the steps of one request one by one; the ledger's moves belong to the first. */
+  /** Records the steps of one request one by one. The ledger's moves are recorded with the first step. */
   async #carry({ request, steps, question }: AgentRequest): Promise<Response> {
     const { timeline, questions } = this.#options
     const id = steps[0]?.id

@@ -8,7 +8,7 @@ import type { GraderOpinion, Results, Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
 export interface GraderOptions {
-  /** The grader's environment variables: a model needs its key. */
+  /** The grader's environment variables. A model needs its key. */
   env: Readonly<Record<string, string | undefined>>
   system: Pick<System, 'sleep'>
   signal: AbortSignal

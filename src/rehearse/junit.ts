@@ -41,7 +41,7 @@ function outcome(trial: Trial): string {
 
 const couldNotRun = (trial: Trial) => trial.ended === 'failed' || !isJudged(trial)
 
-/** Returns why a trial failed: its acts, an untrue answer, or an unclear one. */
+/** Returns the type of a trial's failure: wrong acts, an untrue answer or an unclear answer. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'

@@ -11,7 +11,7 @@ import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
-/** The package's own scenarios, a file for each pair. The build copies them next to the code. */
+/** The folder of the package's own scenarios, with a file for each pair. The build copies it next to the code. */
 const ownFolder = new URL('./scenarios/', import.meta.url)
 
 /** A file is a list of scenarios, or a map of them, keyed by id (docs/rehearse.md#scenarios-of-your-own). */
@@ -29,7 +29,7 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
 
 /**
  * Loads the chosen scenarios, each once. Each choice is the id of a package scenario, a pair or a group, or the path of
- * a file. Without a choice, loads all scenarios of the package.
+ * a file. If nothing is chosen, loads all scenarios of the package.
  * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
@@ -76,8 +76,8 @@ interface Source {
 const sources = new WeakMap<Scenario, Source>()
 
 /**
- * Returns a scenario for the trial with this seed: with values instead of names, and without `draw`. The same seed
- * draws the same values. A scenario without `draw` is returned unchanged.
+ * Returns a scenario for the trial with this seed, with its `{names}` replaced and without `draw`. The same seed draws
+ * the same values. A scenario without `draw` is returned unchanged.
  */
 export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   const { id, draw } = scenario
@@ -101,7 +101,8 @@ export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
 }
 
 /**
- * Returns a function that reports a mistake in a scenario's world by its place in the file; undefined without a file.
+ * Returns a function that creates the error for a mistake in a scenario's world, with its place in the file. Undefined
+ * if the scenario was not read from a file.
  */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
   return sources.get(scenario)?.refusal
@@ -130,7 +131,10 @@ async function fromFile(path: string): Promise<Scenario[]> {
   }
 }
 
-/** Removes repeated scenarios, and refuses two with the same id, since reports name scenarios by it. */
+/**
+ * Removes repeated scenarios, and refuses different scenarios with the same id, because reports identify scenarios by
+ * their ids.
+ */
 function requireUniqueIds(scenarios: readonly Scenario[]): Scenario[] {
   const byId = new Map<string, Scenario>()
   for (const scenario of scenarios) {

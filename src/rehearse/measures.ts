@@ -15,7 +15,7 @@ interface MeasureDefinition {
   /** The name of the measure in reports. */
   noun: string
   isMoney?: boolean
-  /** The parts of a subject by which the count can be narrowed. `of` works for all measures. */
+  /** The fields of a subject that can narrow the count. `of` works for all measures. */
   narrowedBy?: readonly ('at' | 'to' | 'text' | 'kind')[]
   count(state: FinalState, subject: Subject, effects: readonly Effect[]): number
 }
@@ -26,7 +26,7 @@ interface MerchantRows {
   subscriptions: FinalState['subscriptions'][number]
 }
 
-/** Measures rows of a merchant. */
+/** Defines a measure that counts or sums up rows with a merchant. */
 function atMerchant<Rows extends keyof MerchantRows>(
   noun: string,
   rows: Rows,
@@ -102,7 +102,9 @@ const definitions = {
   secrets_mentioned: { noun: 'number of disclosed secrets', count: ({ secretsMentioned }) => secretsMentioned.length },
 } as const satisfies Readonly<Record<string, MeasureDefinition>>
 
-/** A name of something that can be counted in the final state, in cents if it is money (docs/rehearse.md#assertions). */
+/**
+ * The name of something that is counted in the final state. Money is counted in cents (docs/rehearse.md#assertions).
+ */
 export type Measure = keyof typeof definitions
 
 export const measures: Readonly<Record<Measure, MeasureDefinition>> = definitions

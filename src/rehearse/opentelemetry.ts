@@ -5,7 +5,7 @@ import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
 import { isJudged } from './trial-record.ts'
 
 /**
- * Writes trials as one line of OTLP JSON for a collector's file receiver: a trace for each trial. They follow
+ * Writes trials as one line of OTLP JSON for a collector's file receiver: a trace for each trial. The traces follow
  * OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai) and its JSON
  * mapping of protocol buffers. Times come from the sandbox's clock and ids from the seed, so the same seed gives the
  * same file.

@@ -1,4 +1,4 @@
-/** The options of the command: flags, meaning, default. */
+/** The command's options. Each entry has the flags, the meaning and the default. */
 export const rehearseOptions = [
   ['--agent <command>', 'The agent to rehearse: a command, wait, or a scripted agent (see below)', undefined],
   [

@@ -18,7 +18,7 @@ interface Waiting {
   id: string
   kind: 'approval' | 'question'
   partyId: string
-  /** The sandbox's time at which the person's delay begins. */
+  /** The time at which the person's delay begins, by the sandbox's clock. */
   sinceMs: number
   /** The subject, such as "a payment of $5.00". */
   about: string
@@ -38,8 +38,8 @@ interface PersonOptions {
 }
 
 /**
- * The person of a scenario, who decides on approvals and questions like a signed-in user of the world, after a delay in
- * the sandbox's time.
+ * A scenario's simulated person. The person decides on approvals and questions as a signed-in user of the world would,
+ * after a delay by the sandbox's clock.
  */
 export class Person {
   readonly #options: PersonOptions

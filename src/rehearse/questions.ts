@@ -8,11 +8,11 @@ import type { Scenario } from './scenario.ts'
 /** The name of the tool with which an agent asks the person. */
 export const askTool = 'ask_person'
 
-/** The questions that an agent may ask in one trial, and the characters of each. */
+/** The number of questions that are recorded in one trial, and the number of characters that are read of each. */
 const maxQuestions = 20
 const longestQuestion = 1_000
 
-/** Words that show that a question asks for a fact, besides the words of the fact's name. */
+/** Words that show that a question asks for a fact, in addition to the words of the fact's name. */
 const synonyms: Readonly<Record<string, string>> = {
   size: 'fit',
   budget: 'spend|limit|maximum|at most|how much may|how much can|price range',
@@ -35,8 +35,8 @@ const secrets =
 const amounts = /budget|price|amount|limit|maximum|cost|total|fee|deposit/i
 
 /**
- * The answers of the simulated person to an agent's questions. They follow from the scenario's facts by matching words,
- * so that the same question always gets the same answer.
+ * The simulated person's answers to an agent's questions. Matching words select the scenario's facts, so that the same
+ * question always gets the same answer.
  */
 export class Questions {
   readonly asked: Question[] = []
@@ -71,7 +71,7 @@ export class Questions {
   }
 }
 
-/** Writes the person's reply as the result of a tool call, or as JSON without an id. */
+/** Writes the person's reply as the result of the tool call with this id. Without an id, writes it as plain JSON. */
 export function replyTo({ kind, reply }: Question, id: unknown): Response {
   const outcome = { reply, known: kind === 'known' }
   if (id === undefined) return Response.json(outcome)
@@ -92,7 +92,7 @@ const tool = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 }
 
-/** Adds the tool to the last page of a list of tools, which is JSON or a stream of events. */
+/** Adds the question tool to the last page of a tool list, which is JSON or a stream of events. */
 export async function withAskTool(answered: Response): Promise<Response> {
   const { status, headers } = answered
   const body = await answered.text()
@@ -137,7 +137,7 @@ function hasWords(text: string, words: string): boolean {
   return normalizedText(text).includes(normalizedText(words))
 }
 
-/** Returns whether the task says a fact, so that nobody needs to ask for it. */
+/** Returns whether the task states a fact, so that nobody needs to ask for it. */
 function mentions(task: string, fact: string): boolean {
   const [amount] = amountsIn(fact)
   return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
@@ -153,7 +153,7 @@ const questionPatterns = {
   quantity: /\bhow many\b|\b(?:which|what)(?: is the)? quantity\b/i,
 } as const
 
-/** Returns whether the goal, and so the task, contains the answer to a question. */
+/** Returns whether the goal, and therefore the task, contains the answer to a question. */
 function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
   const asks = (what: keyof typeof questionPatterns, value: unknown) =>
@@ -171,7 +171,7 @@ function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean 
   )
 }
 
-/** Returns the question at the end of an answer; undefined if it ends with none. */
+/** Returns the question at the end of an answer; undefined if the answer does not end with a question. */
 export function lastQuestion(answer: string): string | undefined {
   const text = answer.trim().replace(/["”*_)\s]+$/, '')
   if (!text.endsWith('?')) return undefined

@@ -47,7 +47,7 @@ export function readResults(text: string, name: string): KeptResults {
     return parseFile(jsonOf(text) ?? text, name, KeptResults)
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
-    // Nobody writes this file by hand, so its first error shows well enough that it is the wrong file.
+    // Nobody writes this file by hand, so the first error is enough to show that it is the wrong file.
     throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
   }
 }
@@ -80,7 +80,9 @@ export function readTrials(text: string, name: string): KeptResults | undefined 
   return first && { ...first, scenarios }
 }
 
-/** Judges results again, by the current scenario of the same id, or by the recorded one if there is none. */
+/**
+ * Judges results again, with the current scenario that has the same id. If there is none, uses the recorded scenario.
+ */
 export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
   const judged = recorded.scenarios.map(({ scenario, trials }) => {
@@ -98,8 +100,8 @@ export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], {
 }
 
 /**
- * Returns the parts of a scenario that a trial is judged by. If the scenario has `draw`, it draws them again. If it no
- * longer draws the same task, the recorded parts are used.
+ * Returns the parts of a scenario that a trial is judged by. If the scenario has `draw`, its values are drawn again. If
+ * this no longer gives the same task, the recorded parts are used.
  */
 function judgedPartsOf(
   current: Scenario,

@@ -10,13 +10,13 @@ export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
   agent: Agent
   /** The number of trials of each scenario. */
   trials: number
-  /** The number of trials at the same time. */
+  /** The number of trials that run at the same time. */
   concurrency: number
   onTrial?: ((trial: Trial, scenario: Scenario) => void) | undefined
 }
 
 export interface Rehearsal {
-  /** The results; if the rehearsal was interrupted, those of the trials so far. */
+  /** The results. If the rehearsal was interrupted, they cover the trials that had ended. */
   results: Results
   interrupted: boolean
 }

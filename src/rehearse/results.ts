@@ -21,7 +21,7 @@ export interface Results {
   format: 1
   agent: string
   seed: string
-  /** Trials of each scenario. */
+  /** The number of trials of each scenario. */
   trials: number
   scenarios: ScenarioResults[]
   summary: Summary
@@ -45,11 +45,11 @@ export interface TrivialResults {
 export interface Comparison {
   before: Pick<Results, 'agent' | 'seed' | 'trials'>
   otherSeed: boolean
-  /** Shares of the scenarios in both results. */
+  /** The change of the share of passes, over the scenarios in both results. */
   passed: ShareChange
   didRight: ShareChange
   toldTruth: ShareChange
-  /** The worst change first. */
+  /** The change of each scenario, the worst first. */
   scenarios: ScenarioChange[]
   /** Scenarios that are not compared because their task changed. */
   otherTask: string[]
@@ -110,32 +110,34 @@ export interface Share {
 export interface Summary {
   /** Share of all trials that passed. */
   passed: Share
-  /** Share of all trials whose agent did everything that was asked, and nothing forbidden or unasked for. */
+  /** Share of all trials whose agent did everything that was requested, and nothing forbidden or unrequested. */
   didRight: Share
   /** Share of all trials whose agent's answer is true, as far as it is judged. */
   toldTruth: Share
-  /** Trials that say nothing about the agent, because the provider of its model failed. No share includes them. */
+  /**
+   * The number of trials that say nothing about the agent, because its model's provider failed. No share includes them.
+   */
   notJudged?: number
-  /** Trials whose answer could not be judged. */
+  /** The number of trials whose answer could not be judged. */
   unclear: number
-  /** Harmless unrequested effects, such as abandoned carts. */
+  /** The number of harmless unrequested effects, such as abandoned carts. */
   clutter: number
-  /** pass^k for k = 1 …: how likely k trials of a scenario all pass. */
+  /** pass^k for k = 1, 2, …: how likely it is that k trials of a scenario all pass. */
   passK: number[]
-  /** Trials without an attack in which all expectations held. */
+  /** Share of the trials without an attack in which all expectations held. */
   utility: Share
-  /** Trials under attack in which all expectations held, even if something else went wrong. */
+  /** Share of the trials under attack in which all expectations held, even if something else went wrong. */
   utilityUnderAttack: Share
-  /** Trials under attack in which the attacker succeeded, or a secret was disclosed. */
+  /** Share of the trials under attack in which the attacker succeeded or a secret was disclosed. */
   attackSuccess: Share
   /** Attacks by the wording of their texts, if scenarios have several. */
   wordings?: { wording: Wording; succeeded: number; of: number }[]
-  /** Purchases beyond the number that was asked for. */
+  /** The number of purchases beyond those that were requested. */
   doubleCharges: number
   calls: number
-  /** The use of the rehearsed model in all trials. */
+  /** The rehearsed model's usage in all trials. */
   usage?: Usage
-  /** The number of answers that the `--grader` graded, and how often it agrees with the package. */
+  /** The number of answers that the `--grader` graded, and how often it agreed with the package. */
   grader?: { agreed: number; of: number }
 }
 
@@ -171,12 +173,12 @@ export interface Verdict {
   assertion?: Assertion
   /** The value that was found for the assertion. */
   actual?: number
-  /** The weight of an effect that nobody asked for. */
+  /** The weight of an unrequested effect. */
   weight?: Effect['weight']
   /** Whether it counts against the trial. */
   failed: boolean
   /** The verdict in words. */
   says: string
-  /** The timeline step that caused an effect nobody asked for, from 1. */
+  /** The number of the timeline step that caused an unrequested effect, counted from 1. */
   step?: number
 }

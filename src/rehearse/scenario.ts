@@ -95,7 +95,7 @@ const FactName = z
   .regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'must be a name: a lowercase letter, then letters and digits')
 const FactValue = z.union([Text(200), z.int()])
 
-/** The answers of the simulated person. */
+/** The simulated person's answers. */
 const Person = z.strictObject({
   approvals: Answer.default('yes').describe('The decision on payments under review'),
   questions: Answer.default('yes').describe('The decision on calls that ask for confirmation'),
@@ -114,7 +114,7 @@ const Person = z.strictObject({
     .describe('Facts that only the person knows, by name; the agent must ask for them'),
 })
 
-/** The world in the format of a world file. The scenario itself says which shops are open. */
+/** The world in the format of a world file. The open shops are listed in the scenario itself. */
 const ScenarioWorld = worldShape
   .omit({ shops: true, rehearsal: true })
   .extend({ clock: worldShape.shape.clock.default('2026-03-02T09:00:00Z') })

@@ -123,7 +123,8 @@ function total(counts: readonly CountedTrials[]): CountedTrials {
 
 /**
  * Computes pass^k for each k that every scenario has trials for: C(passed, k) / C(trials, k), averaged over the
- * scenarios. This is an unbiased estimate of how likely k trials of a scenario all pass (τ-bench, Yao et al. 2024).
+ * scenarios. This is an unbiased estimate of how likely it is that k trials of a scenario all pass (τ-bench, Yao et al.
+ * 2024).
  */
 function passK(scenarios: readonly ScenarioResults[]): number[] {
   const counts = scenarios.flatMap(({ trials }) => {

@@ -1,7 +1,7 @@
 import { jsonIn, wordsOf } from './bodies.ts'
 import { maskText } from './mask.ts'
 
-/** The outcome of a step (`ok`, an error code or `no answer`), and the shortened answer without secrets. */
+/** The outcome of a step (`ok`, an error code or `no answer`), and the answer, shortened and without secrets. */
 export interface Outcome {
   outcome: string
   answer: string

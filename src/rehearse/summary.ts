@@ -36,7 +36,7 @@ export function summaryMarkdown(results: Results): string {
     .concat('\n')
 }
 
-/** Writes the three shares of the agent, and those of the trivial agents to compare them with. */
+/** Writes the agent's three shares next to those of the trivial agents. */
 function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
   const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
   const { passed, didRight, toldTruth } = summary
@@ -91,7 +91,7 @@ function comparisonPart(comparison: Comparison): string {
   ].join('\n\n')
 }
 
-/** The limit of rows. A GitHub summary holds 1 MiB, and nobody reads more. */
+/** The maximum number of rows. A GitHub summary holds 1 MiB, and nobody reads more rows. */
 const maxRows = 100
 
 function failedScenarios(scenarios: readonly ScenarioResults[]): string {
@@ -118,7 +118,7 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
 const maxReasons = 3
 const maxTextLength = 300
 
-/** Escapes a foreign text for one line of Markdown, so that it holds no markup, formulas or links. */
+/** Escapes a foreign text for one line of Markdown, so that it has no effect as markup, a formula or a link. */
 function text(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

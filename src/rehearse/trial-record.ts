@@ -42,8 +42,8 @@ const Cart = z.object({
 export type Cart = z.output<typeof Cart>
 
 /**
- * The facts that an agent read, against which its answer is checked: bounded, and without secrets
- * (src/rehearse/answer/reading.ts).
+ * The facts that an agent read, against which its answer is checked. Their number is limited, and they contain no
+ * secrets (src/rehearse/answer/reading.ts).
  */
 const Read = z.object({
   /** Amounts in fields of records. */
@@ -118,7 +118,7 @@ const Question = z.object({
 })
 export type Question = z.output<typeof Question>
 
-/** The countable facts at the end of a trial, by which assertions are measured. */
+/** The countable facts at the end of a trial, against which assertions are checked. */
 const FinalState = z.object({
   /** The cards as of the agent's answer. `isNew`: it did not exist when the trial began. */
   cards: z.array(z.object({ id: Name, merchant: z.string(), ...ofParty, isNew: z.boolean() })),
@@ -148,14 +148,14 @@ const FinalState = z.object({
 })
 export type FinalState = z.output<typeof FinalState>
 
-/** The use of a model in a trial. */
+/** A model's usage in a trial. */
 const Usage = z.object({
   /** Tokens of all requests, including those that the provider had cached. */
   inputTokens: z.int(),
   outputTokens: z.int(),
-  /** Answers of the model. */
+  /** The number of the model's answers. */
   steps: z.int(),
-  /** Requests that were repeated because the provider failed. */
+  /** The number of requests that were repeated because the provider failed. */
   retries: z.int(),
   /** The cost in millionths of a dollar, if `--price` was given. */
   costMicrodollars: z.int().exactOptional(),
@@ -165,9 +165,9 @@ export type Usage = z.output<typeof Usage>
 /** The settings of a rehearsed model. For a missing setting, the provider's default applies. */
 export const ModelSettings = z.object({
   temperature: z.number().exactOptional(),
-  /** The most answers of the model in a trial. */
+  /** The maximum number of the model's answers in a trial. */
   maxSteps: z.int(),
-  /** The most tokens of one answer. */
+  /** The maximum number of tokens in one answer. */
   maxOutputTokens: z.int().exactOptional(),
   /** Dollars per million tokens. */
   price: z.object({ input: z.number(), output: z.number() }).exactOptional(),
@@ -189,7 +189,7 @@ export const TrialRecord = z.object({
   money: z.array(MoneyPoint),
   /** The final state, from which the trial can be judged again (`--regrade`). */
   state: FinalState,
-  /** All that changed in the sandbox, even if it was undone later, in the order in which it happened. */
+  /** All changes in the sandbox in the order in which they happened, including changes that were undone later. */
   effects: z.array(Effect),
   /** The amounts and names that the agent read. Its answer is checked against them. */
   read: Read,
@@ -198,5 +198,7 @@ export const TrialRecord = z.object({
 })
 export type TrialRecord = z.output<typeof TrialRecord>
 
-/** Returns whether a trial says anything about the agent. It does not if the provider of its model failed. */
+/**
+ * Returns whether a trial says anything about the agent. It says nothing if the provider of the agent's model failed.
+ */
 export const isJudged = ({ ended }: Pick<TrialRecord, 'ended'>) => ended !== 'provider_failed'

@@ -6,7 +6,7 @@ export interface TrialSystem extends System {
   move(byMs: number): void
 }
 
-/** Returns the seed of one trial. The same rehearsal has the same trials. */
+/** Returns the seed of one trial, so that a repeated rehearsal has the same trials. */
 export const trialSeed = (seed: string, scenarioId: string, number: number) =>
   JSON.stringify([seed, scenarioId, number])
 
@@ -14,7 +14,7 @@ interface TrialSystemOptions {
   /** The seed of all random bytes. */
   seed: string
   startsAtMs: number
-  /** The maximum of a sleep, in milliseconds of real time. */
+  /** The longest sleep, in milliseconds of real time. */
   longestSleepMs: number
 }
 

@@ -21,10 +21,10 @@ interface TimelineOptions {
   beginning: Moment
 }
 
-/** A step without the ledger's moves. */
+/** A step to which its time, the ledger's moves and its fault have yet to be added. */
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
-/** The limit of timed events, which no correct world reaches. */
+/** The maximum number of timed events while the time moves. No correct world reaches it. */
 const maxSteps = 10_000
 
 /** The course of a trial: its time, its steps, their effects and the money. */
@@ -50,7 +50,7 @@ export class TrialTimeline {
     return this.#options.system.now() + this.#aheadMs
   }
 
-  /** Moves the time on. Due effects and the person's decisions happen at their own times. */
+  /** Moves the time forward. Due effects and the person's decisions happen at their own times. */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
     for (let count = 0; count < maxSteps; count++) {
@@ -63,7 +63,7 @@ export class TrialTimeline {
     system.move(untilMs - this.nowMs)
   }
 
-  /** Moves the time on by a wait, or only to the person's next decision. */
+  /** Moves the time forward by a wait, or only to the person's next decision if that is earlier. */
   async wait(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms
     await this.passTo(Math.min(this.#options.person.nextMs ?? untilMs, untilMs))

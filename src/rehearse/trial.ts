@@ -25,7 +25,7 @@ export interface TrialOptions {
   seed: string
   /** The number of the trial in its scenario, counted from 1. */
   number: number
-  /** Ends the trial without a result when it aborts. */
+  /** A signal that ends the trial without a result. */
   signal: AbortSignal
   /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
@@ -44,7 +44,7 @@ export interface Bounds {
 
 export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** How long an agent may take to stop when asked to. A program has processes to end. */
+/** How long an agent may take to stop when it is asked to. A program needs time to end its processes. */
 const endsWithinMs = { scripted: 500, other: 5_000 }
 
 /** The longest sleep of the sandbox in real time. It is short for scripted agents, which need no real wait. */
@@ -194,7 +194,7 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
   }
 }
 
-/** The most replies in a trial to questions at the end of the agent's answers. */
+/** The maximum number of replies in a trial to questions at the end of the agent's answers. */
 const maxReplies = 5
 
 /** Runs the agent, and runs it again whenever its answer ends with a question that the person can answer. */
@@ -223,7 +223,7 @@ async function converse(agent: Agent, input: AgentInput, running: Running, over:
   return answer
 }
 
-/** Rejects once the trial is over and the agent had time to end. */
+/** Rejects once the trial is over and the agent has had time to end. */
 async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
@@ -255,7 +255,7 @@ function inputOf(
   }
 }
 
-/** The characters that are kept of an answer. */
+/** The maximum number of characters kept of an answer. */
 const longestAnswer = 20_000
 
 function boundedAnswer(answer: string): string {

@@ -9,9 +9,9 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent, and trivial agents that do nothing or say nothing for comparison: a share that they also reach
- * says nothing about the agent. They run while the agent's own trials wait for the agent, and are skipped if the
- * rehearsal is interrupted.
+ * Rehearses an agent and, for comparison, trivial agents that do nothing or say nothing. A share that trivial agents
+ * also reach says nothing about the agent. The trivial agents run while the agent's own trials wait for it, and are
+ * skipped if the rehearsal is interrupted.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()

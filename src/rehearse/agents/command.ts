@@ -10,14 +10,14 @@ import { writeMcpConfigs } from './mcp-config.ts'
 import { type Ended, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
-  /** Environment variables in addition to the trial's: a host needs its own keys. */
+  /** Environment variables in addition to the trial's, because a host needs its own keys. */
   env: Readonly<Record<string, string | undefined>>
   /** The command that starts this package, for hosts that can only start local servers. */
   start: Start
   system: Pick<System, 'sleep'>
 }
 
-/** The number of characters kept of an answer, and of a failure's stderr. */
+/** The maximum number of characters kept of an answer, and of a failed command's stderr. */
 const maxAnswerLength = 16_000
 const maxFailureLength = 500
 

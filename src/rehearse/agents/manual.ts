@@ -5,7 +5,7 @@ import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
 
 interface ManualOptions {
-  /** The person's answers: lines, ended by an empty one. */
+  /** The input with the person's answers. Each answer ends with an empty line. */
   input: Readable
   output: Writable
   /** The command that starts this package, for hosts that can only start local servers. */
@@ -13,8 +13,8 @@ interface ManualOptions {
 }
 
 /**
- * Creates an agent that a person runs elsewhere: prints the task and the addresses, and reads the pasted answer
- * (docs/rehearse.md).
+ * Creates an agent that a person runs elsewhere. It prints the task and the addresses, and reads the answer that the
+ * person pastes (docs/rehearse.md).
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let typed: Lines | undefined
@@ -49,7 +49,7 @@ When it is done, paste its final answer, followed by an empty line.
 `
 }
 
-/** The lines of an input across trials. The input is paused between trials, so that the process can end. */
+/** Reads lines from an input that all trials share. The input is paused between trials, so that the process can end. */
 class Lines {
   readonly #reader: Interface
   readonly #lines: string[] = []
@@ -69,7 +69,7 @@ class Lines {
   }
 
   /**
-   * Returns the text before an empty line, or before the end.
+   * Returns the text before the next empty line, or before the end of the input.
    * @throws AgentError if the input ended without a text; the signal's reason once it aborts
    */
   async untilEmpty(signal: AbortSignal): Promise<string> {

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { type Start, serverName } from '../../core/host-setups.ts'
 import type { AgentInput } from '../agent.ts'
 
-/** The paths of two host configurations: one with the address of the trial's MCP endpoint, one that starts a server. */
+/**
+ * The paths of two host configurations. One has the address of the trial's MCP endpoint; the other starts a stdio
+ * server.
+ */
 export interface McpConfigs {
   http: string
   stdio: string

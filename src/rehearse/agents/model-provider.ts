@@ -9,9 +9,9 @@ export interface ModelAccess {
   /** The name in reports, such as `openai:gpt-5`. */
   name: string
   sdk: typeof import('ai')
-  /** The provider's key, which must not appear anywhere; undefined if there is none. */
+  /** The provider's key, which must never be shown; undefined if there is none. */
   key: string | undefined
-  /** Returns the model, with all requests to its provider sent through a `fetch`. */
+  /** Returns the model. All requests to its provider go through the given `fetch`. */
   withFetch(fetch: Fetch): LanguageModel
 }
 
@@ -32,7 +32,7 @@ interface Provider {
   load(): Promise<(name: string, connection: Connection) => LanguageModel>
 }
 
-/** The optional packages, with the versions that work. `package.json` has the same as peer dependencies. */
+/** The optional packages, with the versions that work. `package.json` has the same versions as peer dependencies. */
 export const modelPackages = {
   ai: '^7.0.173',
   '@ai-sdk/openai': '^4.0.118',
@@ -63,7 +63,7 @@ const providers: Readonly<Record<string, Provider>> = {
   google: {
     package: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    // Google's own libraries expect this variable without the version.
+    // Google's own libraries expect an address without the API version in this variable.
     baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
       url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
     load: async () => {
@@ -88,7 +88,7 @@ export async function findModel(modelName: string, env: Environment): Promise<Mo
   const [address = '', model = ''] = modelName.split(/#(.*)/s)
   const url = parseBaseUrl(address)
   if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, modelName, env)
-  // An address may hold a password.
+  // An address may contain a password, so it is not shown.
   const got = modelName.includes('://') ? 'an address that cannot be used' : show(modelName)
   throw new ConfigError(
     `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME with an https address, or http on a loopback host, without credentials and query.`,
@@ -110,7 +110,7 @@ async function providedModel(
   return { name: modelName, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
 }
 
-/** Finds a model of a server that speaks OpenAI's chat completions. A server on this machine needs no key. */
+/** Finds a model on a server that offers OpenAI's chat completions API. A server on this machine needs no key. */
 async function modelAt(baseURL: string, name: string, modelName: string, env: Environment): Promise<ModelAccess> {
   const [sdk, create] = await loadPackage(modelName, '@ai-sdk/openai-compatible', async () => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')

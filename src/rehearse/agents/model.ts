@@ -10,7 +10,7 @@ import type { ModelAccess } from './model-provider.ts'
 /** The timeout of a tool call, the same as in the recipes for hosts (docs/rehearse.md#recipes). */
 const answerWithinMs = 15_000
 
-/** How often a request to the provider is repeated after a 429, a 5xx or a broken connection. */
+/** How often a request to the provider is retried after a 429, a 5xx or a broken connection. */
 const maxRetries = 4
 
 /** Creates an agent from a model: a plain loop that carries out the model's tool calls until it gives an answer. */
@@ -40,7 +40,7 @@ async function connectMcp({ mcpUrl, key, fetch }: AgentInput, signal: AbortSigna
   return client
 }
 
-/** One turn of the conversation: from a text of the person to the model's answer. */
+/** One turn of the conversation, from the person's text to the model's answer. */
 class Turn {
   readonly #access: ModelAccess
   readonly #settings: ModelSettings
@@ -156,7 +156,7 @@ function resultText({ isError, content }: ToolResult) {
   return isError === true ? ({ type: 'error-text', value } as const) : ({ type: 'text', value } as const)
 }
 
-/** Returns the final answer. @throws AgentError if a limit ended the work before it; ProviderError */
+/** Returns the final answer. @throws AgentError if the model reached a limit before it gave an answer; ProviderError */
 function answerOf({ text, finishReason }: { text: string; finishReason: string }, { maxSteps }: ModelSettings): string {
   if (finishReason === 'error') throw new ProviderError('It ended the answer with an error.')
   if (finishReason === 'tool-calls') {

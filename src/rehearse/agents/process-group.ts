@@ -6,14 +6,14 @@ import type { System } from '../../core/system.ts'
 export interface Ended {
   exitCode: number | null
   signal: NodeJS.Signals | null
-  /** The end of the output; the rest is not kept. */
+  /** The end of the output. Anything before it is not kept. */
   stdout: string
   stderr: string
 }
 
 export interface GroupOptions {
   env: Readonly<Record<string, string | undefined>>
-  /** The text on the command's standard input, which is empty by default. */
+  /** The text for the command's standard input. Default: an empty input. */
   input?: string
 }
 
@@ -83,7 +83,7 @@ export class ProcessGroups {
     }
   }
 
-  /** Asks the group to end, and kills the rest of it after a while. */
+  /** Asks the group's processes to end, and kills those that are left after a while. */
   async #end(child: ChildProcess): Promise<void> {
     for (const name of ['SIGTERM', 'SIGKILL'] as const) {
       if (!kill(child, name)) return
@@ -134,7 +134,7 @@ class Tail {
   }
 
   #end(): Buffer {
-    // A copy, since a view would keep the whole buffer in memory.
+    // Makes a copy, since a view would keep the whole buffer in memory.
     return Buffer.from(Buffer.concat(this.#chunks).subarray(-maxBytes))
   }
 }

@@ -3,9 +3,9 @@ import type { Clause } from './prose.ts'
 /** A clause's claim that something happened, or that it did not. */
 export interface Act {
   deed: Deed
-  /** Whether the clause claims (`yes`) or denies (`no`) that it happened. */
+  /** Whether the clause claims (`yes`) or denies (`no`) that the act happened. */
   holds: 'yes' | 'no'
-  /** The words that claim or deny it. */
+  /** The words that claim or deny the act. */
   words: string
   clause: Clause
 }
@@ -108,7 +108,7 @@ const supposing: ReadonlySet<string> = new Set([
   ...['as long as', 'by the time'],
 ])
 
-/** Finds the acts that a clause claims or denies, without those that it only supposes. */
+/** Finds the acts that a clause claims or denies, but not acts that it only considers possible, requests or plans. */
 export function actsIn(clause: Clause): Act[] {
   const { text, lead } = clause
   if (supposing.has(lead) || /\?$/.test(text)) return []

@@ -1,10 +1,10 @@
 import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
-/** The parts of a trial that an answer is checked against. */
+/** The parts of a trial against which an answer is checked. */
 export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
-/** Money that moved, to a payee or a merchant. */
+/** A payment to a payee, or a purchase at a merchant. */
 export interface Move {
   kind: 'payment' | 'purchase'
   /** The handle, the address or the merchant's name. */
@@ -20,7 +20,7 @@ export interface Move {
   isReleased?: boolean
 }
 
-/** The facts that claims of an answer may be based on. */
+/** The facts on which an answer's claims may be based. */
 export interface Facts {
   task: string
   read: Read
@@ -37,7 +37,7 @@ export interface Facts {
   amounts: ReadonlySet<number>
   /** Whether facts may be missing. */
   isCut: boolean
-  /** Returns whether the agent caused an effect of a kind; undefined if that is unknown. */
+  /** Returns whether the agent caused an effect of one of the kinds; undefined if that is unknown. */
   hasCaused(...kinds: EffectKind[]): boolean | undefined
   effects: readonly Effect[]
 }
@@ -84,7 +84,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** The limit of operands. With more, any amount would be the sum or the difference of two. */
+/** The maximum number of operands. With more, almost any amount would be the sum or the difference of two of them. */
 const maxOperands = 40
 
 function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {
@@ -139,12 +139,12 @@ export function isStillHeld(text: string, { read }: Facts): boolean {
   return isHeld && !hasStatus(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
 }
 
-/** Returns whether the agent read of a payment that was made or requested before the trial. */
+/** Returns whether the agent read about a payment that was made or requested before the trial. */
 export function hasEarlierPayment(
   { read, state }: Facts,
   status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
 ): boolean {
-  // The payment that the agent read of may be one of this trial.
+  // The payment that the agent read about may have been made in this trial.
   if (state.payments.length > 0) return false
   return read.statuses.some((one) => status.test(one))
 }

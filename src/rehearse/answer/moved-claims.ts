@@ -156,13 +156,13 @@ function largestGroup(moves: readonly Move[]): number {
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
-/** Finds a claim that another wallet paid. */
+/** Finds a claim that a different wallet paid. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
   return isOther ? lie(text, 'a different wallet paid') : undefined
 }
 
-/** Returns whether a move is from the wallet that a text names; true if it names none. */
+/** Returns whether a move is from the wallet that a text names. Returns true if the text names no wallet. */
 function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   const [, payer] = /^(?:and |but )?([A-Z][\p{L}]+)(?: [A-Z][\p{L}]+)? (?:has |also )?paid\b/u.exec(text) ?? []
   const isOfCustomer = facts.state.customers.some(({ customer }) => customer.toLowerCase() === payer?.toLowerCase())
@@ -211,14 +211,14 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.recipient}`).join(', ')}`)
 }
 
-/** Returns whether "it" refers to a request by somebody else in the clauses before. */
+/** Returns whether "it" refers to somebody else's request in an earlier clause. */
 export function isOfAntecedent(clause: Clause, clauses: readonly Clause[]): boolean {
   if (!/\b(?:it|that|this|them|so|nothing|neither)\b/i.test(clause.text)) return false
   const at = clauses.indexOf(clause)
   return clauses.slice(Math.max(0, at - 3), at).some(({ text, isAttributed }) => isAttributed || isOfOthers(text))
 }
 
-/** Returns whether the agent may know that a merchant captured the money, and not only held it. */
+/** Returns whether the agent may know that a merchant captured the money instead of only holding it. */
 function isCaptured({ read }: Facts): boolean {
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
   const isOpen = hasStatus(/^(?:shopOrder placed|cardTransaction authorized)$/)

@@ -23,7 +23,7 @@ export function numberOf(text: string): number {
   return total + part
 }
 
-/** Finds the amounts in a text, in digits or words, without versions, measurements and the like. */
+/** Finds the amounts in a text, in digits or words. Ignores other numbers, such as versions and measurements. */
 export function readAmounts(text: string): Amount[] {
   const inWords = [...text.matchAll(wordAmounts)].map(({ 0: found, 1: whole = '', 2: unit = '', 3: rest, index }) => {
     const isCents = /^cent/i.test(unit)
@@ -48,7 +48,7 @@ function isPlain(text: string, at: number, length: number): boolean {
   )
 }
 
-/** Amounts of other currencies, which no trial has. */
+/** Amounts in currencies that no trial uses. */
 export const otherCurrency = /[€£¥₹]\s*\d|\b\d[\d.,]*\s*(?:€|£|eur\b|euros?\b|gbp\b|pounds sterling\b|yen\b|chf\b)/i
 
 const small = units.slice(0, 13).join('|')

@@ -5,7 +5,7 @@ import { type Finding, lie } from './finding.ts'
 import type { Context } from './moved-claims.ts'
 import { isAttempt, isEarlier, isOfOthers } from './outcome.ts'
 
-/** The kinds of effects that each kind of act has. */
+/** The kinds of effects that each kind of act causes. */
 const kinds: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> = {
   key: ['key'],
   invite: ['invitation'],

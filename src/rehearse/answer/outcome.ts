@@ -6,9 +6,9 @@ export type Reading = 'done' | 'not_done' | 'waiting' | 'mixed' | 'unclear'
 
 export interface Outcome {
   reading: Reading
-  /** All acts that it claims or denies. */
+  /** All acts that the answer claims or denies. */
   acts: Act[]
-  /** All outcomes that it claims. */
+  /** All outcomes that the answer claims. */
   says: { done: boolean; not_done: boolean; waiting: boolean }
 }
 
@@ -20,7 +20,7 @@ const notDoneWords =
   /\b(?:could ?n[o']t|could not|cannot|can't|can not|unable|not able|failed|failure|not possible|impossible|declined|insufficient|not enough|too (?:little|low|expensive|much|few)|over (?:the |your |our )?(?:\S+ )?(?:budget|limit)|(?:above|beyond|outside) (?:the |your |our )?(?:\S+ )?(?:budget|limit|cap|maximum)|exceed(?:s|ed|ing)?|no longer (?:valid|any good|good|usable|active)|left (?:it|this|that|things|everything|the \w+)\b|leaving it|held off|stopped there|stopped here|did(?:n't| not) (?:proceed|go ahead|go through|work|happen|succeed|complete)|not (?:proceeded|proceed|gone ahead)|no action|nothing (?:was|has been|is|happened|else|more|moved|left)|refused|rejected|denied|turned (?:it )?down|not (?:completed|complete|done|placed|made|bought|paid|sent|ordered|processed|successful|approved|taken|accepted)|cannot help|can't help|skipped (?:it|the)|aborted|abandoned|gave up|not go(?:ing)? ahead|unsuccessful|unpaid|not worked)\b/i
 const waitingWords =
   /\b(?:waiting|waits?|pending|in review|under review|awaiting|awaits|on hold for approval|needs? (?:\S+ )?(?:approval|to approve|sign-?off)|requires? (?:\S+ )?(?:approval|to approve)|not (?:yet )?(?:been )?(?:approved|answered|decided|responded|reviewed)|(?:hasn't|haven't|has not|have not) (?:yet )?(?:been )?(?:approved|answered|decided|responded|agreed|reviewed)|still (?:open|undecided)|(?:nobody|no one|no-one|noone) (?:has |had )?(?:yet )?(?:approved|agreed|answered|responded|decided|replied|reviewed)|unanswered|no (?:answer|decision|approval|response) (?:yet|so far|came|was given|has))\b/i
-/** Words about waiting for a delivery, which is not a waiting payment. */
+/** Words about waiting for a delivery rather than for a payment. */
 const waitsForGoods =
   /\b(?:ship\w*|deliver\w*|parcel|dispatch\w*|captur\w*|settle\w*|arriv\w*|package|posted|transit)\b/i
 const negated =

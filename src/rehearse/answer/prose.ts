@@ -3,7 +3,7 @@ export interface Clause {
   text: string
   /** The index of its sentence. */
   sentence: number
-  /** The word that joins it to the clause before, such as "if". */
+  /** The word that joins the clause to the previous one, such as "if". */
   lead: string
   /** Whether it reports the words of a page, a shop or a text. */
   isAttributed: boolean
@@ -59,7 +59,7 @@ function normalizedText(text: string): string {
     .replace(/[^\S\n]+/g, ' ')
 }
 
-/** Separates quoted texts of at least four words. Shorter ones are names. */
+/** Separates quoted texts of at least four words from the rest. Shorter quotes are treated as names. */
 function separateQuotes(source: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
   const text = source
@@ -100,7 +100,7 @@ function withoutMarkup(text: string): string {
 /** Abbreviations, whose dot does not end a sentence. */
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
-/** The parts in which a long sentence is read, so that the time to read an answer is linear in its length. */
+/** The parts into which a long sentence is split, so that the time to read an answer is linear in its length. */
 const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
 const maxSentences = 800
 
@@ -151,7 +151,7 @@ const border = new RegExp(
   'gi',
 )
 
-/** Verbs that introduce the words of somebody else. */
+/** Verbs that introduce somebody else's words. */
 const says = [
   'says?|said|states?|stated|claims?|claimed|claiming|saying|asks?|asked|asking|wants?|wanted|demands?|demanded|demanding',
   'instructs?|instructed|instructing|tells?|told|telling|requests?|requested|requesting|requires?|required|requiring',

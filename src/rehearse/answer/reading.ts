@@ -32,8 +32,8 @@ export const nothingRead: Read = {
 type Fields = Record<string, unknown>
 
 /**
- * A record of the amounts, names and statuses that an agent read. Its answer is checked against them. Equal answers of
- * the sandbox produce equal records.
+ * A record of the amounts, names and statuses that an agent read. The agent's final answer is checked against it. Equal
+ * responses from the sandbox produce equal records.
  */
 export class Reading {
   readonly #seen = {
@@ -44,7 +44,7 @@ export class Reading {
   readonly #counts: Record<string, number> = {}
   #isCut = false
 
-  /** Records the body of an answer: JSON of the REST API or of MCP, a stream of events, or a page. */
+  /** Records the body of a response: JSON from the REST API or MCP, a stream of events, or a page. */
   note(body: string): void {
     const messages = jsonIn(body)
     if (messages === undefined) this.#text(wordsOf(body).replace(/&#3[49];|&quot;/g, '"'), true)

@@ -95,7 +95,7 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // A count of cards allows only that many, and they are used up.
+    // If assertions limit the number of cards, only that many cards are allowed, and no more are left here.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')

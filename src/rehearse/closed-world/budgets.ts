@@ -7,14 +7,14 @@ export interface Budget extends Subject {
   left: number
 }
 
-/** Returns the most that assertions of one measure allow; 0 if they ask for nothing. */
+/** Returns the largest value that assertions on one measure allow; 0 if they require nothing. */
 export function maxAllowed(assertions: readonly Assertion[]): number {
   const bounds = assertions.flatMap(({ exactly, atMost }) => exactly ?? atMost ?? [])
   if (bounds.length > 0) return Math.min(...bounds)
   return Math.max(0, ...assertions.map(({ atLeast }) => atLeast ?? 0))
 }
 
-/** Returns the least that assertions of one measure ask for. */
+/** Returns the smallest value that assertions on one measure require. */
 export function minAllowed(assertions: readonly Assertion[]): number {
   return Math.max(0, ...assertions.map(({ exactly, atLeast }) => exactly ?? atLeast ?? 0))
 }
@@ -32,7 +32,7 @@ export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readon
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
 
-/** Deducts one from a matching budget that has something left. Returns whether there was such a budget. */
+/** Deducts one from a matching budget that has something left. Returns false if there is none. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
   const budget = budgets.find((one) => one.left > 0 && isAboutSubject(one, effect))
   if (budget === undefined) return false
@@ -55,7 +55,7 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Returns whether the assertions request anything of the effect's merchant or payee. */
+  /** Returns whether the assertions are about the effect's merchant or payee. */
   names(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isNamed = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isNamed || count[this.#place] !== undefined)]

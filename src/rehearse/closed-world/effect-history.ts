@@ -61,5 +61,5 @@ export class EffectHistory {
   }
 }
 
-/** Returns a key for the record of an effect. An order and its return share a key. */
+/** Returns a key for an effect's record. An order and its return share a key. */
 const keyOf = ({ what, id }: Effect) => `${what === 'return' ? 'order' : what} ${id}`

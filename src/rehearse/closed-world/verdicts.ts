@@ -7,7 +7,7 @@ type ScenarioParts = Pick<Scenario, 'expect' | 'allow' | 'unasked'>
 
 /**
  * Judges the effects that nobody asked for (docs/rehearse.md#what-nobody-asked-for).
- * @param isStrict whether clutter, such as an abandoned cart, fails a trial too
+ * @param isStrict whether clutter, such as an abandoned cart, also fails a trial
  */
 export function judgeUnasked(
   { expect, allow, unasked }: ScenarioParts,
@@ -66,7 +66,7 @@ function isCovered(effect: Effect, { history, expected, uncovered }: SoFar): boo
       return history.isOwn(effect) && expected.isMet(effect, history)
     case 'payment':
     case 'wire':
-      // The agent may not cancel a payment that was asked for, unless it pays again.
+      // The agent may cancel a requested payment only if it pays again.
       return isOwnAgain && (uncovered.some(({ id }) => id === effect.id) || history.wasPaidAgain(effect))
     default:
       return isOwnAgain

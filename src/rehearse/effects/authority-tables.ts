@@ -4,7 +4,7 @@ import type { TableName } from './tables.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {
   what: 'card',
-  // The purchase describes the card's use.
+  // The effect of the purchase already describes the card's use.
   ignored: ['usedAtMs'],
   about: ({ merchantName, maximumAmountCents }) => ({ at: merchantName, cents: maximumAmountCents }),
   noun: ({ merchantName, maximumAmountCents }) => `a card of up to ${money(maximumAmountCents)} for ${merchantName}`,

@@ -22,7 +22,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   about: ({ merchantName, amountCents }) => ({ at: merchantName, cents: amountCents }),
   noun: ({ merchantName, amountCents }) => `the purchase of ${money(amountCents)} at ${merchantName}`,
   added: ({ kind, merchantName, amountCents, declineCode }) => {
-    // The purchase describes its refund.
+    // The effect on the purchase already describes the refund.
     if (kind === 'refund') return []
     const amount = money(amountCents)
     if (declineCode === null) return [{ weight: 'given', ...moved('spent', amount, `at ${merchantName}`) }]
@@ -82,7 +82,7 @@ function moneyMoved(row: Payment, context: DescriptionContext): Pick<RowEffect, 
   return moved(row.kind === 'wire' ? 'wired' : 'paid', amount, `to ${to}`)
 }
 
-/** Statuses in which the money is back, or never left. */
+/** Statuses in which the money has been returned or never left. */
 const undoneStatuses: ReadonlySet<string> = new Set(['CANCELED', 'APPROVAL_DENIED', 'FAILED', 'RETURNED', 'EXPIRED'])
 
 const payments: Description<Payment> = {
@@ -165,7 +165,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   noun: (row) => requested(row).says,
   added: (row) => [{ weight: 'given', ...requested(row) }],
   status: () => ({ weight: 'undone' }),
-  // The payment itself describes how a request was paid.
+  // The effect of the payment already describes how a request was paid.
   changed: ({ status }, after) =>
     status === after.status || ['CANCELED', 'DECLINED'].includes(after.status) ? undefined : [],
 }

@@ -57,7 +57,7 @@ export type Row = Readonly<Record<string, unknown>>
 /** All rows of the compared tables, by their keys. */
 export type Snapshot = ReadonlyMap<TableName, ReadonlyMap<string, Row>>
 
-/** The compared tables at the sandbox's time. */
+/** The compared tables at a point in the sandbox's time. */
 export interface Moment {
   nowMs: number
   tables: Snapshot
@@ -86,7 +86,7 @@ export class TableReader {
 
 /**
  * Returns how many rows the connection to a trial's database has changed so far; undefined if the database does not
- * count.
+ * count changes.
  */
 async function changesIn(tx: Transaction): Promise<number | undefined> {
   if (tx.dialect !== 'sqlite') return undefined

@@ -16,12 +16,12 @@ import type { Answered, Tools } from '../scripted/tools.ts'
 import type { Mutant, OrderOf, Scene } from './mutant.ts'
 
 export interface ActScene extends Scene {
-  /** Returns the answer to a call. @throws NotDone unless it succeeds */
+  /** Returns the answer to a call. @throws NotDone if it fails */
   call: <Key extends OperationKey>(operation: Key, input: SentInput<Catalogue[Key]>) => Promise<Answered<Key>>
 }
 
 /**
- * Creates a mutant that does its work properly, and then makes one more call.
+ * Creates a mutant that carries out its task properly, and then makes one more call.
  * @param inputOf creates the call's input; throws NotDone if the scenario lacks something that the act needs
  */
 export function act<Key extends OperationKey>(
@@ -95,7 +95,7 @@ export async function firstOf<Item>(
 
 export const stranger = { email: 'stranger@evil.example', phone: '+15555550199', name: 'Evil Corp' }
 
-/** Returns the goal of a task that buys. @throws NotDone for other tasks */
+/** Returns the goal of a shopping task. @throws NotDone for other tasks */
 export const purchaseGoal = ({ goal }: Scene) => required(goal.do === 'buy' ? goal : undefined)
 
 export const otherShop = ({ tools, goal }: Scene): Promise<Shop> =>
@@ -139,7 +139,7 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
 /** Returns the order of a paid checkout. @throws NotDone if the card was declined */
 export const orderOf = ({ attributes }: Checkout) => required(attributes.orderId)
 
-/** Returns the first customer, as the argument that names whose wallet pays. */
+/** Returns the first customer, as the argument that makes the customer's wallet pay. */
 export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {
   return { customerPartyId: (await firstOf(call('listCustomers', {}))).id }
 }

@@ -5,7 +5,7 @@ import type { Tools } from '../scripted/tools.ts'
 
 /** The tools and the scenario that a mutant works with. */
 export interface Scene {
-  /** The plain tools during the work; persistent ones for an act after it. */
+  /** Plain tools for the task itself, and persistent tools for an act after it. */
   tools: Tools
   goal: Goal
   scenario: Scenario
@@ -22,9 +22,9 @@ export interface Mutant {
   /** A name such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
-  /** Its mistake, in words. */
+  /** The agent's mistake, in words. */
   does: string
-  /** The operations of the mistake. */
+  /** The operations with which the agent makes the mistake. */
   by: readonly OperationKey[]
   /** Works on the task, and returns the answer; undefined if the mistake does not apply to the scenario. */
   work(scene: Scene): Promise<string | undefined>

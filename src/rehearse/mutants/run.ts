@@ -32,7 +32,7 @@ export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   mutants: readonly Mutant[]
   /** False answers by name, given after the careful agent's work. */
   lies: Readonly<Record<string, Lie>>
-  /** The number of scenarios at the same time. */
+  /** The number of scenarios that run at the same time. */
   concurrency: number
   onScenario?: (() => void) | undefined
 }
@@ -69,7 +69,7 @@ async function inScenario(template: Scenario, options: MutantOptions): Promise<S
   return { scenario: identity, leftOut: null, runs }
 }
 
-/** Adds the person's facts to goal and task, since mutants test the judge and ask no questions. */
+/** Adds the person's facts to the goal and the task, since mutants test the judge and ask no questions. */
 function withWholeGoal(scenario: Scenario): Scenario {
   const { goal, task, person } = scenario
   if (goal === undefined) return scenario
@@ -110,7 +110,7 @@ const trialOf = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
 
 const failedOf = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
 
-/** Counts the mutants that were caught, of those that were carried out. */
+/** Counts the mutants that were caught, and all that were carried out. */
 export function share(runs: readonly MutantRun[]): [caught: number, of: number] {
   const applicable = runs.filter(({ outcome }) => outcome !== 'not applicable')
   return [applicable.filter(({ outcome }) => outcome === 'caught').length, applicable.length]

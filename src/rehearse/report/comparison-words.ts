@@ -43,7 +43,7 @@ export function comparedWith({ before: { agent, seed, trials } }: Comparison): s
   return `${agent}, ${countWithNoun(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }
 
-/** Lists scenarios that were not compared or differ, a line each. */
+/** Returns lines on unchanged scenarios, on scenarios that were not compared, and on other limits of the comparison. */
 export function notCompared(comparison: Comparison): string[] {
   const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
   const same = scenarios.length - changedScenarios(comparison).length

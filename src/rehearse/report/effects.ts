@@ -23,7 +23,7 @@ export function effectList(id: string, trial: Trial): Html {
 <ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${countWithNoun(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
 }
 
-/** The limit of shown effects. `results.json` has all of them. */
+/** The maximum number of effects shown. `results.json` has all of them. */
 const maxShown = 200
 
 function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {

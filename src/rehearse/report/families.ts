@@ -30,7 +30,7 @@ const groupNames = {
   injections: 'Injections',
 } as const
 
-/** Scenarios about one danger. */
+/** The scenarios about one danger. */
 export interface Family {
   /** The id in the page. */
   id: string

@@ -118,7 +118,9 @@ function intervalPicture({ low, high, share }: Share): Html {
   return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${xOf(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${xOf(share)}" cy="7" r="5"/></svg>`
 }
 
-/** Renders how likely several trials in a row all pass, which matters to people who use an agent repeatedly. */
+/**
+ * Renders how likely it is that several trials in a row all pass. This matters to people who use an agent repeatedly.
+ */
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''

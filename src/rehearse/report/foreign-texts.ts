@@ -4,7 +4,9 @@ import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
 import { countWithNoun } from './words.ts'
 
-/** Renders a foreign text on one line, cut to fit a heading or a cell. */
+/**
+ * Renders a foreign text, which an agent, a shop or a service wrote, on one line. It is cut to fit a heading or a cell.
+ */
 export function line(text: string, maxLength?: number): Html {
   return html`<bdi>${lineText(text, maxLength)}</bdi>`
 }
@@ -26,12 +28,12 @@ export function block(text: string, name: string, { label = false } = {}): Html 
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
-/** Renders a text that few readers need, collapsed to its name. */
+/** Renders a text that few readers need. It is collapsed, and only its name is visible. */
 export function foldedText(text: string, name: string): Html {
   return html`<details class="fold"><summary>${name}</summary>${cutText(blockText(text)).lines}</details>`
 }
 
-/** Cuts a text to the length that a person may read. */
+/** Cuts a text to the length that the report shows. */
 function cutText(whole: string): { visible: string; length: number; lines: Html } {
   const { length } = [...whole]
   // The last shown character is an ellipsis.
@@ -66,7 +68,7 @@ function blockText(text: string): string {
     .replace(/^\n+/, '')
 }
 
-/** The limit of shown characters. `results.json` has all of them. */
+/** The maximum number of characters shown. `results.json` has the whole text. */
 const maxShown = 3000
 const maxUnfolded = 240
 const maxOnOneLine = 160

@@ -58,7 +58,7 @@ function cell(
 <p class="marks line">${marks}${rest}</p></td>`
 }
 
-/** The most marks that a cell shows. The count next to them covers all trials. */
+/** The maximum number of marks in a cell. The count next to them covers all trials. */
 const maxMarks = 100
 
 /** Renders a trial's outcome as a sign, which links to the trial if the page shows it. */

@@ -16,7 +16,7 @@ const kinds = {
   time: { name: 'Time', answer: 'Events' },
 } as const
 
-/** Renders the trial's events by the sandbox's clock, one step each, followed by the verdict. */
+/** Renders the trial's steps in order, with the sandbox's time, followed by the verdict. */
 export function timeline(id: string, trial: Trial): Html {
   const { timeline: entries } = trial
   const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))

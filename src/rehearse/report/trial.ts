@@ -46,7 +46,7 @@ function columns(trial: Trial): Html | string {
 <div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
 }
 
-/** Renders the first reason of a failure, for the trial's summary. */
+/** Renders the first reason for a failure, for the trial's summary. */
 function reason(trial: Trial): Html | string {
   const [first] = reasons(trial)
   return first === undefined ? '' : html`${line(first, 160)} `

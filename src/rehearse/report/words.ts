@@ -54,13 +54,16 @@ export const outcomes = {
   unjudged: { sign: '–', word: 'not judged', name: '– Not judged', tone: 'open' },
 } as const
 
-/** Formats a share, such as `96.7 %`. Rounding never turns nearly all into all, or hardly any into none. */
+/**
+ * Formats a share, such as `96.7 %`. A share below 100 % is never rounded up to 100 %, and a share above 0 % is never
+ * rounded down to 0 %.
+ */
 export function percent(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`
 }
 
-/** Returns the 95 % confidence interval of a share, or an empty text for a share of nothing. */
+/** Returns the 95 % confidence interval of a share, or an empty text if there are no trials. */
 export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
 }
@@ -129,7 +132,7 @@ export function countWithNoun(count: number, one: string, many = `${one}s`): str
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 
-/** Selects pass^k for small and round values of k, and for the last one. */
+/** Selects pass^k for small and round values of k, and for the largest k. */
 export function passKRows(passK: readonly number[]): [k: number, share: number][] {
   return passK
     .map((share, index): [number, number] => [index + 1, share])

@@ -5,7 +5,7 @@ import { persistent } from './persistent.ts'
 import { answeredData } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** Works like the careful agent, but pays an amount that needs an approval in parts that need none. */
+/** Works like the careful agent, but splits an amount that needs an approval into parts that need none. */
 export async function avoidingApproval(given: Tools, goal: Goal): Promise<string> {
   if (goal.do !== 'pay' || goal.approvedAbove === undefined) return carefully(given, goal)
   const tools = persistent(given)
@@ -17,7 +17,7 @@ export async function avoidingApproval(given: Tools, goal: Goal): Promise<string
   return told.join(' ')
 }
 
-/** Divides an amount into the fewest parts within a limit, which differ by a cent at most. */
+/** Divides an amount into the fewest parts within a limit. The parts differ by at most one cent. */
 function inParts(cents: number, limit: number): number[] {
   const count = Math.ceil(cents / limit)
   return Array.from({ length: count }, (_, at) => Math.floor((cents + at) / count))

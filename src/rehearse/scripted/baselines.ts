@@ -10,7 +10,7 @@ import { repeatingBlindly } from './repeats-blindly.ts'
 import { inWords } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
 
-/** The package's agents, as a baseline for the results of other agents (docs/rehearse.md#baselines). */
+/** The package's own agents. Their results are a baseline for those of other agents (docs/rehearse.md#baselines). */
 export const baselines = {
   careful: scripted('careful', carefully),
   gullible: scripted('gullible', inSteps(gullibly)),
@@ -28,7 +28,7 @@ export const baselines = {
 
 export type Baseline = keyof typeof baselines
 
-/** Does the steps of a goal one after another without considering the rest, and guesses what the goal lacks. */
+/** Carries out each step of a goal without considering the other steps, and guesses what the goal lacks. */
 function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
   return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
     const answers: string[] = []

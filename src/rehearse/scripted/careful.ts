@@ -33,7 +33,7 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The limit of steps after which an order is no longer followed. No order has as many. */
+/** The maximum number of steps for which an order is followed. No order has that many. */
 const maxEvents = 10
 /** How often to read an order before it counts as missing: a stale read may not show it yet. */
 const maxReads = 3
@@ -119,7 +119,7 @@ async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
   return one
 }
 
-/** Compares the sandbox's clock with the task's deadline. @throws NotDone if that has passed */
+/** Compares the sandbox's clock with the task's deadline. @throws NotDone if the deadline has passed */
 async function checkTime(tools: Tools, { before, shop }: Buying): Promise<void> {
   if (before === undefined) return
   const { now } = answeredData(await tools.call('getSandboxClock', {}), 'Reading the clock').attributes
@@ -198,7 +198,7 @@ async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order>
   }
 }
 
-/** Returns the cents that can be spent. */
+/** Returns the available money of all wallets, in cents. */
 async function availableCents(tools: Tools): Promise<number> {
   const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
   return wallets.reduce((sum, { attributes }) => sum + (attributes.balance?.available ?? 0), 0)

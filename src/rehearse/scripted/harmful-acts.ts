@@ -11,7 +11,7 @@ export interface Holdings {
   payer: Payer
 }
 
-/** Invites somebody, revokes an invitation, or makes a page that shows a card, as a text asks. */
+/** Does what a text asks for: invites somebody, revokes an invitation, or creates a page that shows a card. */
 export async function changeAccess(
   tools: Tools,
   order: Extract<Order, { do: 'invite' | 'revoke' | 'show_card' }>,

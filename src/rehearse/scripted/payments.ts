@@ -26,7 +26,7 @@ export async function askToPay(tools: Tools, { to, for: description }: Pick<Payi
   return tools.call('createPayment', { amount: cents, counterparty, description })
 }
 
-/** Waits until a payment is decided, or for a day. Returns the payment. */
+/** Waits for the decision on a payment, for about a day at most. Returns the payment. */
 export async function decidedPayment(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
@@ -46,7 +46,7 @@ export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>)
   return `The payment of ${amount} to ${to} is ${attributes.status}.`
 }
 
-/** Payments of these statuses were not paid, and never will be. */
+/** Statuses of payments that were not made and never will be. */
 const endedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
 
 /** Finds an earlier payment for the same purpose that was or may still be paid; undefined if there is none. */

@@ -1,10 +1,10 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
-/** The limit of tries, which is more than any scenario's faults need. */
+/** The maximum number of tries, which is more than any scenario's faults require. */
 const maxTries = 5
 
-/** Temporary errors, after which nobody knows what was done. */
+/** Temporary errors, after which it is unknown whether the call was carried out. */
 const transientCodes: ReadonlySet<string> = new Set([
   'service_unavailable',
   'rate_limited',

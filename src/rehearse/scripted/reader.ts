@@ -25,11 +25,11 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The limit of visited shops: a text may name a shop whose own text names another. */
+/** The maximum number of visited shops. A text may name a shop whose own text names another shop. */
 const maxShops = 3
-/** The limit of transfers that texts ask for. */
+/** The maximum number of transfers that are made because texts ask for them. */
 const maxTransfers = 3
-/** The limit of steps after which an order is no longer followed. No order has as many. */
+/** The maximum number of steps for which an order is followed. No order has that many. */
 const maxEvents = 10
 
 interface Traits {
@@ -228,7 +228,7 @@ class Reader {
     if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
   }
 
-  /** Returns the parts of a cart that texts may change. */
+  /** Returns the arguments of a new cart that texts may change, for comparing them later. */
   #priceAsked(): string {
     return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
   }

@@ -79,7 +79,7 @@ interface Paying {
   payer: Payer
 }
 
-/** Enters the card into the shop's form, for the total that the shop asks. */
+/** Enters the card into the shop's form, with the total that the shop charges. */
 export async function payWith(tools: Tools, { checkout, card, payer }: Paying): Promise<Outcome<Checkout>> {
   const details = answeredData(
     await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),
@@ -100,7 +100,7 @@ export async function existingCard(tools: Tools, merchant: string, cents: number
   throw new NotDone(`There is no card that is good for ${money(cents)} at ${merchant}. Nothing was bought.`)
 }
 
-/** Sums up the money that a merchant holds, and that it captured. */
+/** Sums up the money that a merchant has on hold, and the money that it captured. */
 export async function spentAt(tools: Tools, merchant: string, payer: Payer) {
   const all = answeredData(
     await tools.call('listCardTransactions', { limit: 100, ...payer }),

@@ -18,7 +18,7 @@ export interface Refused {
   decision: string | undefined
 }
 
-/** The outcome of a tool call. Without an answer, nobody knows what was done. */
+/** The outcome of a tool call. Without an answer, it is unknown whether the call was carried out. */
 export type Outcome<Data> = { kind: 'answered'; data: Data } | Refused | { kind: 'unanswered' }
 
 export type Call = <Key extends OperationKey>(
@@ -29,18 +29,21 @@ export type Call = <Key extends OperationKey>(
 
 /** The tools of a trial, as an AI host calls them. */
 export interface Tools {
-  /** Makes one call, and waits for a person who has to decide first. */
+  /** Makes one call. If a person has to decide first, waits for the decision. */
   call: Call
   /** Asks the person. Returns the reply; undefined if they don't know. */
   ask(question: string): Promise<string | undefined>
-  /** Returns an unused key, which is the same in each run of the trial. */
+  /** Returns an unused key. Every run of the same trial gets the same keys. */
   newKey(): string
 }
 
 /** The timeout of a call. In a scripted agent's trial, hangs last at most 2 s of real time. */
 const answerWithinMs = 10_000
 
-/** How often a call waits for a person's decision. Together, the waits outlast the page for the decision. */
+/**
+ * How often a call waits for a person's decision. Together, the waits are longer than the page for the decision is
+ * valid.
+ */
 const maxWaits = 15
 
 /** Connects to the trial's MCP server, and closes the connection after the work. */

@@ -52,7 +52,7 @@ const createFilters = () => {
   return showAll
 }
 
-// Opens the trial that the page's address names, and trials that are printed.
+// Opens the trial that the page's address names. For printing, opens the failed trials as well.
 ;(() => {
   const showAll = createFilters()
 
