@@ -26,7 +26,7 @@ export function servePage(
   pages: ConsoleDependencies,
   show: Show<ConsoleDependencies>,
 ): void {
-  // PostgreSQL texts cannot contain a NUL character, so no record has such an address.
+  // PostgreSQL text cannot contain a NUL character, so no page exists at such an address and a query would fail.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? showNotFound(c, signedIn, 'There is nothing at this address.')
@@ -37,9 +37,9 @@ export function servePage(
 export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the sandbox until a reset or a restore.'
 
 /**
- * Renders a page for a missing address. The link may be meant for a different user, so the page has a button to sign in
- * as one.
- * @param text A sentence that says what is missing.
+ * Returns the page for an address that does not exist or that the person may not see. The link may be meant for a
+ * different user, so the page has a button to sign in as one.
+ * @param text A sentence that states what was not found.
  */
 export function showNotFound(c: Context, signedIn: SignedIn, text: string) {
   const main = html`<h1>Not found</h1>

@@ -24,25 +24,25 @@ import {
 import type { UserRow } from '../../store/schema/users.ts'
 import { spentBy } from '../../store/spending.ts'
 
-/** A call that waits for a decision, as the people who may decide see it. */
+/** A call that needs a decision, as shown to the people who may decide. */
 export interface DecisionReview {
   id: string
   call: HeldCall
   state: HeldState
   endsAtMs: number
   asker: Asker
-  /** The payee's name; null if the call pays nobody with a known name. */
+  /** The payee's name; null if the call makes no payment or the name is unknown. */
   payee: string | null
-  /** The spending limits, the agent's own before the account's; empty for a call that spends nothing. */
+  /** The spending limits that apply, starting with the agent's own; empty if the call spends nothing. */
   caps: ShownCap[]
 }
 
-/** The caller. */
+/** The caller that made the call. */
 export interface Asker {
   agent: string | null
   /** The application that a user connected; null if the call used a key. */
   application: { id: string; name: string } | null
-  /** The name of the API key; null if it has no name or is not an API key. */
+  /** The name of the API key; null if the call used no API key or the key has no name. */
   key: string | null
 }
 
@@ -54,7 +54,7 @@ export interface ShownCap {
 
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-/** Creates the functions that read a party's pending calls and record its users' decisions. */
+/** Creates the functions that read a party's pending calls and record the decisions of its users. */
 export function createDecisionReviews(dependencies: Opening & { reportEntry: ReportEntry }) {
   return {
     open: (id: string, user: UserRow) =>
@@ -70,7 +70,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    /** Records the user's answer to a call. Returns false if the call is already decided, expired or unknown. */
+    /** Records the user's answer to a call. Returns false if the call is unknown, already decided or expired. */
     decide: async (id: string, user: UserRow, answer: Answer) => {
       const entry = await runChange<ReportedEntry | undefined>(dependencies, async (context) => {
         const { tx, nowMs: atMs, realNowMs } = context
@@ -90,13 +90,13 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
   }
 }
 
-/** For each answer, the event to record and the name of the operation in the activity. */
+/** The event to record for each answer, and the operation name to write to the activity. */
 const records = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const
 
-/** Returns the entry that records the decision in the call's run. */
+/** Returns the entry to add to the call's run for the decision. */
 async function runEntryOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,
@@ -161,7 +161,10 @@ async function askerOf({ tx }: SettledContext, partyId: string, principalId: str
   }
 }
 
-/** Returns the spending limits of the call. Limits of a customer's own account stay private to the customer. */
+/**
+ * Returns the spending limits that apply to the call. If the call acts for a customer, the limits of the customer's
+ * account are left out, because they are private.
+ */
 async function capsOfCall(
   { tx, nowMs }: SettledContext,
   call: HeldCall,

@@ -20,10 +20,10 @@ interface DecideDependencies extends PageDependencies {
   approvals: ApprovalReviews
 }
 
-/** The limit of decisions shown at once. */
+/** The most decisions to show at once. */
 const maxShown = 20
 
-/** Mounts the page where a person decides on a model's call, and the page of all pending decisions. */
+/** Mounts the page where a person decides on a model's call, and the page that lists all pending decisions. */
 export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { reportEntry: ReportEntry }): void {
   const pages: DecideDependencies = {
     ...dependencies,
@@ -53,7 +53,7 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
     return leadTo(c, c.req.path)
   }
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
-  // A double click sends the same answer twice.
+  // If the same answer is already recorded, this is the second request of a double click.
   if (after.state === answer) return leadTo(c, c.req.path)
   return show(c, { signedIn, review: after, problem: lateWords, status: 409 })
 }

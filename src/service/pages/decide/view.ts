@@ -11,12 +11,12 @@ import { askForProof } from '../frame/proof.ts'
 interface PageState {
   words: DecisionWords
   contextFacts: readonly ContextFact[]
-  /** The form or its replacement, shown while the call waits. */
+  /** The form or its replacement, which is shown while the call is pending. */
   form: Html
-  /** The content below the question. */
+  /** The content below the form. */
   after: Html | ''
   problem: string | null
-  /** Whether the site has no console. Ids are then plain text instead of links. */
+  /** Whether the site has no console. If so, ids are plain text instead of links. */
   isWithoutConsole?: boolean
 }
 
@@ -31,10 +31,10 @@ ${after}`
   return formPage({ title: titleOf(words.heading, problem), main })
 }
 
-/** The message for an answer that came too late. */
+/** The message for a person whose answer came too late. */
 export const lateWords = 'This was already decided or has expired. Your answer had no effect.'
 
-/** Renders the form of a decision. A session without proof can only say no. */
+/** Renders the form for a decision. A session without proof can only answer no. */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
   return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">
@@ -52,7 +52,7 @@ ${accountSection(account, 'Sign in as a different user', action)}`
 interface Waiting {
   decisions: readonly { words: DecisionWords; contextFacts: readonly ContextFact[]; form: PageForm }[]
   approvals: readonly { words: ApprovalWords; form: PageForm }[]
-  /** Whether there are more than are shown. */
+  /** Whether there are more pending decisions than the page shows. */
   hasMore: boolean
   mayAgree: boolean
 }

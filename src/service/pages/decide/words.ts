@@ -6,7 +6,7 @@ import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
 import type { Asker, DecisionReview, ShownCap } from './review.ts'
 
-/** Returns the payee, the caller, the caller's host and the remaining limits, as texts without HTML. */
+/** Returns the payee, the caller, the caller's host and the remaining limits as plain texts. */
 export function contextFactsOf({ asker, payee, call, caps }: DecisionReview): ContextFact[] {
   const host = hostWords(call.host)
   return [

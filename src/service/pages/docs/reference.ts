@@ -11,7 +11,7 @@ export interface Field {
   description: string
 }
 
-/** An operation as its page shows it. */
+/** The content of an operation's page. */
 export interface OperationShown {
   id: string
   tag: string
@@ -92,7 +92,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
 
 type ResolveRef = (schema: JsonSchema) => JsonSchema
 
-/** Lists the members of an object and of its nested objects. */
+/** Lists the members of an object, including those of its nested objects. */
 function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Field[] {
   const { properties = {}, required = [] } = resolveRef(schema)
   return Object.entries(properties).flatMap(([member, value]) => {
@@ -107,8 +107,8 @@ function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Fiel
 }
 
 /**
- * Returns the objects that a value may be or contain, each with the suffix for its name: one `[]` for each list that
- * contains the object.
+ * Returns the schemas of the objects that a value may be or contain. Each comes with a suffix for its name, which has
+ * one `[]` for each enclosing list.
  */
 function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
   const { anyOf, oneOf, items, properties } = resolveRef(schema)
@@ -118,7 +118,7 @@ function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, stri
   return properties === undefined ? [] : [[schema, '']]
 }
 
-/** Describes briefly which values a schema accepts. */
+/** Briefly describes the values that a schema accepts. */
 function typeText(schema: JsonSchema, resolveRef: ResolveRef): string {
   const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = resolveRef(schema)
   const choices = anyOf ?? oneOf

@@ -39,7 +39,7 @@ ${operations
   )
 }
 
-/** Renders the page of one operation: how it is called, what it answers, and how it fails. */
+/** Renders the page of one operation: its request, its response and its errors. */
 export function operationPage(operation: OperationShown, serverUrl: string): Html {
   const { title, description, method, path, needsKey, parameters, body, answer, errors } = operation
   const sent = body === null ? {} : { body: indented(body.example) }
@@ -88,7 +88,7 @@ const fieldColumns: readonly [Column<Field>, ...Column<Field>[]] = [
   { name: 'Meaning', cell: ({ description }) => description },
 ]
 
-/** Responses always have all of their members, so this table marks none as required. */
+/** The columns for a response. They do not mark required members, because a response always contains all members. */
 const answerColumns: typeof fieldColumns = [
   fieldColumns[0],
   { name: 'Type', cell: ({ type }) => type },
@@ -97,7 +97,7 @@ const answerColumns: typeof fieldColumns = [
 
 const indented = (value: unknown) => JSON.stringify(value, null, 2)
 
-/** Renders a text in which backticks mark code. */
+/** Renders a text, with the parts between backticks as code. */
 function withCode(text: string): readonly Html[] {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 }

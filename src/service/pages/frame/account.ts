@@ -27,7 +27,7 @@ ${signOutForm(signOutToken, signOut, next)}
 </section>`
 }
 
-/** Renders the form that ends the session. After the next sign-in the person continues at `next`. */
+/** Renders the form that ends the session. `next` is the page to open after the next sign-in. */
 export function signOutForm(token: string, text: string, next?: string): Html {
   return html`<form method="post" action="/sign-out">
 <input type="hidden" name="formToken" value="${token}">
@@ -37,8 +37,8 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 }
 
 /**
- * Renders a page for a missing address. The link may be meant for a different user, so the page has a button to sign in
- * as one.
+ * Renders the page for an address that does not exist or that the person may not see. The link may be meant for a
+ * different user, so the page has a button to sign in as one.
  */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'

@@ -9,7 +9,7 @@ import { oauthPageHeaders } from './oauth-headers.ts'
 
 export const orFailure = failingAs({ page: 'a sign-in or connection page', headers: oauthPageHeaders })
 
-/** A function that answers a signed-in user. */
+/** A function that responds to a request from a signed-in user. */
 export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>
 /** A function that handles a form from a signed-in user. */
 export type Take<Pages> = (
@@ -19,7 +19,7 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Wraps `take` so that it handles a form only if this site showed the form to this person for this purpose. */
+/** Wraps `take` so that it gets only forms that this site showed to the same person for the same purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,
@@ -32,7 +32,7 @@ export function ownForm<Pages extends PageDependencies>(
   }
 }
 
-/** Redirects to a page, which the browser requests by GET. A reload then does not send the form again. */
+/** Redirects the browser to a page, which it requests with GET. Reloading that page does not send the form again. */
 export function leadTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }
@@ -52,7 +52,7 @@ export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearc
   return equalSecrets(sent.get('formToken') ?? '', signedIn.formToken(purpose))
 }
 
-/** Answers a form that did not come from this page. @param back The page to start from again. */
+/** Refuses a form that did not come from this page. @param back The page on which the person can start again. */
 export function refuseForeignForm(c: Context, back: string) {
   const text =
     'This form was not sent from this page, or you have since signed in as a different user. Nothing was changed.'

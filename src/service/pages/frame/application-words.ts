@@ -1,17 +1,20 @@
 import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { isLoopback } from '../../../core/loopback.ts'
 
-/** The texts of an application. Plain text, not HTML. */
+/** An application's name and host. Plain text, not HTML. */
 export interface ApplicationWords {
   name: string
-  /** The application's verified host; null if unknown. It is never shortened, because its end identifies the owner. */
+  /**
+   * The application's verified host; null if none is verified. It is never shortened, because the end of a host name
+   * identifies its owner.
+   */
   host: string | null
 }
 
 /**
- * Returns the texts of an application.
- * @param id If the client id is an https address, the application's metadata was read from that address, so its host is
- * verified.
+ * Returns an application's name and verified host.
+ * @param id The client id. If it is an https address, the application's metadata was read from that address, so the
+ * host is verified.
  */
 export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
   const address = URL.parse(id)
@@ -19,7 +22,7 @@ export function applicationWords({ id, name }: { id: string; name: string }): Ap
   return { name: foreignName(name, host ?? `An application without a name (${shortForeignText(id)})`), host }
 }
 
-/** Describes where the person's answer is sent, such as a host name or `This computer`. */
+/** Describes where the person's answer will be sent, such as a host name or `This computer`. */
 export function destinationWords(redirectUri: string | null): string {
   if (redirectUri === null) return 'The device that showed you the code'
   const address = URL.parse(redirectUri)

@@ -3,7 +3,7 @@ import type { ApprovalWords, Part } from './approval-words.ts'
 import type { Html } from './document.ts'
 import { withLinkedIds } from './ids.ts'
 
-/** Renders the facts of a payment in review. */
+/** Renders the facts about a payment in review. */
 export function approvalFacts({
   amount,
   payee,

@@ -4,19 +4,19 @@ import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { dollars, momentOf } from './texts.ts'
 
-/** A part of a sentence: either our own words or foreign text. */
+/** A part of a sentence that is either our own text or foreign text. */
 export interface Part {
   text: string
-  /** Whether the text is foreign, and so is shown in its own writing direction. */
+  /** Whether the text is foreign. Foreign text is shown in its own writing direction. */
   foreign: boolean
 }
 
-/** The texts of an approval, for the person who decides. Plain text, not HTML. */
+/** The texts of an approval, as shown to the person who decides. Plain text, not HTML. */
 export interface ApprovalWords {
   heading: string
   /** The outcome; empty while the payment is pending. */
   outcome: string[]
-  /** Whether the payment can be decided. */
+  /** Whether the payment can still be approved or denied. */
   asks: boolean
   amount: string
   payee: Part[]
@@ -26,7 +26,7 @@ export interface ApprovalWords {
   requestedAt: string
   /** The reason given by the person who denied it. */
   denialReason: string | null
-  /** The state of the person's verification; null if no verification is needed or the payment cannot be decided. */
+  /** A sentence about the second-factor check; null if no check is needed or the payment can no longer be decided. */
   check: string | null
 }
 

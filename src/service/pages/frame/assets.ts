@@ -8,7 +8,7 @@ import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
 const css = { 'Content-Type': 'text/css; charset=utf-8', ...ownFileHeaders } as const
 
-/** The files that browsers load from the folder `assets`, by address, each with its headers. */
+/** The files in the folder `assets`, by the address from which browsers load them, with their headers. */
 export const assets = {
   '/checkout/library.js': { ...javaScript, ...sharedFileHeaders },
   '/checkout/page.js': javaScript,
@@ -25,7 +25,7 @@ export const assets = {
 
 export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css'
 
-/** Browsers may cache the logo for one day, because it seldom changes and each page requests it. */
+/** The headers of the logo. Browsers may cache it for a day, because every page requests it and it seldom changes. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Serves the files. Each file is read once, when it is first requested. */

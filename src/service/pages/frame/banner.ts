@@ -5,12 +5,12 @@ import type { PageDependencies } from './dependencies.ts'
 import { bannerPlace, barPlace, fillPlaceholders } from './document.ts'
 import { momentOf } from './texts.ts'
 
-/** The notice that no real money moves. */
+/** The banner of sandbox pages. */
 export const sandboxBanner = '<p class="sandbox">Sandbox: no real money</p>'
 
 /**
- * Inserts the banner at its placeholder, and the brand at the bar's placeholder if there is no bar. All pages pass
- * through here, so every sandbox page has the banner and no production page does.
+ * Inserts the banner at its placeholder. If no bar was inserted, inserts the brand in its place. All pages pass through
+ * here, so every sandbox page has the banner and no production page does.
  */
 export function withBanner(
   response: Response,
@@ -21,8 +21,8 @@ export function withBanner(
 }
 
 /**
- * Returns the banner. If the sandbox's clock was moved, the banner shows the time, because dates on the page follow
- * that clock.
+ * Returns the sandbox's banner; empty in production. If the sandbox's clock was moved, the banner shows its time,
+ * because the dates on the page follow that clock.
  */
 export async function bannerNow({
   environment,
@@ -36,7 +36,7 @@ export async function bannerNow({
     const time = `<time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time>`
     return sandboxBanner.replace('</p>', `<br><span class="moved">Clock moved: it is now ${time}</span></p>`)
   } catch (error) {
-    // A page must still be shown if the clock cannot be read.
+    // The page must work even if the clock cannot be read.
     log.debug({ err: error }, 'the clock could not be read for a page')
     return sandboxBanner
   }

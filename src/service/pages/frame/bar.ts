@@ -8,13 +8,13 @@ import { accountOf, signOutForm } from './account.ts'
 import type { PageDependencies } from './dependencies.ts'
 import { barPlace, fillPlaceholders, type Html } from './document.ts'
 
-/** The logo and the product name at the top of each page. Both link to the home page. */
+/** The logo and the product name at the top of each page, as a link to the home page. */
 export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
 
 interface Place {
   name: string
   path: string
-  /** The path prefixes of the pages on which the bar marks this link as current. */
+  /** The path prefixes of the pages on which this link is marked as current. */
   under: readonly string[]
   only?: Environment
 }
@@ -63,7 +63,7 @@ function countText(count: number): Html | '' {
   return html` <span class="count">${count > maxCounted ? `${maxCounted}+` : count}<span class="unseen"> pending</span></span>`
 }
 
-/** Counts the pending decisions. If that fails, the page is shown without the number. */
+/** Counts the pending decisions. If that fails, returns 0, so that the page is shown without a number. */
 async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
     return await pendingCount(store, partyId, maxCounted + 1)

@@ -6,7 +6,7 @@ import { type Begun, browserSeconds, type SignedIn, sessionSeconds } from '../..
 import { callerOf } from '../../request/client-address.ts'
 import type { PageDependencies } from './dependencies.ts'
 
-/** Returns the user whose session this browser has. */
+/** Returns the user signed in at this browser; undefined if there is none. */
 export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedIn | undefined> {
   return pages.signIn.of(getCookie(c, cookieName(pages, 'session')))
 }
@@ -18,15 +18,15 @@ export async function startSession(c: Context, pages: PageDependencies, { sessio
   setCookie(c, cookieName(pages, 'browser'), browser, { ...cookieRules(pages), maxAge: browserSeconds })
 }
 
-/** Marks this browser's session as proven. */
+/** Marks this browser's session as proven, after the person has shown that they are not a program. */
 export async function proveSession(c: Context, pages: PageDependencies): Promise<void> {
   const session = getCookie(c, cookieName(pages, 'session'))
   if (session !== undefined) await pages.signIn.prove(session)
 }
 
 /**
- * Returns the client address and the browser's cookie. Wrong passwords are counted for each of the two. The cookie
- * remains after signing out.
+ * Returns the client address and the browser's cookie, which remains after signing out. Wrong passwords are counted for
+ * the address and for the cookie.
  */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
@@ -37,7 +37,9 @@ export async function endSession(c: Context, pages: PageDependencies): Promise<v
   setCookie(c, cookieName(pages, 'session'), '', { ...cookieRules(pages), maxAge: 0 })
 }
 
-/** Returns whether the sandbox's owner may sign in without a password. This works only on the service's own machine. */
+/**
+ * Returns whether the sandbox's owner may sign in without a password, which works only on the service's own machine.
+ */
 export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
   return mayBeAnybody(c, pages) && isLoopback(pages.publicUrl())
 }
@@ -50,7 +52,7 @@ export function mayBeAnybody(c: Context, { environment }: PageDependencies): boo
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
 }
 
-/** The cookies by which the authorization server remembers the user who connected an application. */
+/** The cookies in which the authorization server remembers the user who connected an application. */
 const serverCookies = ['_session', '_session.sig']
 
 async function forgetSession(c: Context, pages: PageDependencies): Promise<void> {
@@ -60,8 +62,8 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
 }
 
 /**
- * Returns a cookie's name. The prefix `__Host-` prevents other hosts of the domain, and pages over plain http, from
- * setting the cookie (RFC 6265bis).
+ * Returns a cookie's name. The prefix `__Host-` keeps other hosts of the domain and pages over plain http from setting
+ * the cookie (RFC 6265bis).
  */
 function cookieName(pages: PageDependencies, kind: 'session' | 'browser'): string {
   return `${isSecure(pages) ? '__Host-' : ''}payments_${kind}`

@@ -3,14 +3,14 @@ import type { Html } from './document.ts'
 
 interface CardField {
   label: string
-  /** The autofill name of the field, for browsers and agents. */
+  /** The field's autofill name, which tells browsers and agents the meaning of the field. */
   purpose: string
   hint?: string
 }
 
 /**
- * Returns a function that renders a card's fields in the order of `fields`, with their problems. Typed values are never
- * filled in again, so a saved page contains no card number.
+ * Returns a function that renders the card fields in the given order, with their problems. It never fills in typed
+ * values again, so that a saved page contains no card number.
  */
 export function cardFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, CardField>>,

@@ -2,9 +2,9 @@ import type { RunDetail } from '../../rules/runs.ts'
 import { escaped } from './texts.ts'
 
 /**
- * Returns the request as a shell command. The key comes from the caller's environment. The command gets a new
- * Idempotency-Key, because the old one would return the recorded response. Invisible characters in the body are JSON
- * escapes.
+ * Returns the request as a shell command, which reads the API key from an environment variable. The command generates a
+ * new Idempotency-Key, because the old key would return the recorded response. Invisible characters in the body are
+ * escaped as in JSON.
  */
 export function curlOf(
   { method = 'GET', path = '/', body, hasKey = false }: RunDetail,
@@ -22,7 +22,7 @@ export function curlOf(
   return lines.join(' \\\n  ')
 }
 
-/** Quotes any text as one word of a POSIX shell. */
+/** Quotes a text as one word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -3,15 +3,15 @@ import type { DecisionWords } from './decision-words.ts'
 import type { Html } from './document.ts'
 import { withLinkedIds } from './ids.ts'
 
-/** A fact that only some pages know, such as the caller or the amount that a limit still allows. */
+/** A fact that only some pages show, such as the caller or the amount that a limit still allows. */
 export interface ContextFact {
   label: string
   text: string
 }
 
 /**
- * Lists the facts of a call that waits for a person.
- * @param ids Renders the ids in a text: as links, if the site has a console.
+ * Renders the facts about a call that needs a decision.
+ * @param ids Renders a text that may contain ids. By default, the ids become links.
  */
 export function decisionFacts(
   { facts, effect, asks, ends }: DecisionWords,
@@ -27,7 +27,7 @@ ${asks ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as
 </dl>`
 }
 
-/** Renders the two buttons of a form. */
+/** Renders the form's two buttons, one for yes and one for no. */
 export function decisionButtons(yes: string): Html {
   return html`<div class="choices">
 <button type="submit" name="decision" value="yes">${yes}</button>

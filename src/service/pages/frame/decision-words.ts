@@ -2,15 +2,15 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { HeldCall, HeldState } from '../../../core/held-call.ts'
 import { momentOf } from './texts.ts'
 
-/** The texts of a call that waits for a person. Plain text, not HTML. */
+/** The texts about a call that needs a decision. Plain text, not HTML. */
 export interface DecisionWords {
   heading: string
   /** The outcome; empty while the call is pending. */
   outcome: string[]
-  /** Whether the call can be decided. */
+  /** Whether the call can still be decided. */
   asks: boolean
   facts: Fact[]
-  /** The effect of approving. */
+  /** The effect of a yes, as a sentence. */
   effect: string
   /** The text of the button that approves. */
   yes: string
@@ -42,7 +42,7 @@ export function decisionWords({ call, state, endsAtMs }: Deciding): DecisionWord
   }
 }
 
-/** Returns the host's own name for itself. */
+/** Returns the name that the host gave itself, made safe to show. */
 export function hostWords(host: string | undefined): string | null {
   return host === undefined ? null : foreignName(host, 'A program without a name')
 }
@@ -64,8 +64,7 @@ const outcomes = {
 } as const satisfies Record<HeldState, (ends: string) => string[]>
 
 /**
- * Splits a fact into label and text, if it has a label. The facts need no escaping here, because they were made safe to
- * show when they were recorded.
+ * Splits a fact into its label, if it has one, and its text. The facts were made safe to show when they were recorded.
  */
 function factOf(fact: string): Fact {
   const [, label, text] = /^([A-Z][^:“]{1,50}): (.+)$/.exec(fact) ?? []

@@ -4,32 +4,32 @@ import type { AssetPath } from './assets.ts'
 
 export type { Html }
 
-/** A form without a script. */
+/** A form that the browser sends without a script. */
 export interface PageForm {
   /** The form's target: the page's own path. */
   action: string
-  /** A value that only this site can know: it proves that the form came from here. */
+  /** A secret in the form, which proves that this site created the form. */
   token: string
 }
 
 interface PageDocument {
   title: string
-  /** The addresses of the style sheets in order, if they differ from the usual ones. */
+  /** The addresses of the style sheets in order; by default, the usual ones. */
   styles?: readonly AssetPath[]
   scripts?: Html
-  /** Whether the page is embedded in another one, and so has no logo and no banner. */
+  /** Whether the page is embedded in another one. If so, it has no logo and no banner. */
   framed?: boolean
   body: Html
 }
 
-/** The placeholders for the sandbox's banner (banner.ts) and for the bar of the site (bar.ts). */
+/** The placeholders for the sandbox's banner (banner.ts) and for the site's bar (bar.ts). */
 export const bannerPlace = '<!-- banner -->'
 export const barPlace = '<!-- bar -->'
 
-/** The style sheets of most pages: the base, the parts, the bar, and the additions for single pages. */
+/** The style sheets of most pages: the base, the parts, the bar, and the styles that only some pages need. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
 
-/** Renders the frame of every hosted page. */
+/** Renders the document of a hosted page around its content. */
 export function pageDocument({ title, styles = usual, scripts = html``, framed = false, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">

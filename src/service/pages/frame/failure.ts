@@ -13,7 +13,7 @@ interface Looks {
 
 export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
-/** Returns a function that answers a browser and turns any failure into a page without internal details. */
+/** Returns a wrapper for handlers of browser requests. It turns any failure into a page without internal details. */
 export function failingAs({ page, headers }: Looks): OrFailure {
   return async (c, { system, log }, answer) => {
     try {

@@ -3,7 +3,7 @@ import { type Html, pageDocument } from './document.ts'
 
 interface FormPage {
   title: string
-  /** Whether the page is wider than usual, for long program texts such as commands. */
+  /** Whether the page is wider than usual, so that it has room for long lines such as commands. */
   isBroad?: boolean
   main: Html
 }
@@ -26,7 +26,10 @@ export function messagePage(heading: string, text: string, link?: { href: string
   return formPage({ title: heading, main: html`<h1>${heading}</h1><p>${text}</p>${more}` })
 }
 
-/** Returns the title of a page with a form. A problem comes first, for screen readers. */
+/**
+ * Returns the title of a page with a form. If there is a problem, the title starts with `Error`, so that screen readers
+ * announce it first.
+ */
 export function titleOf(heading: string, problem: string | null): string {
   return problem === null ? heading : `Error: ${heading}`
 }

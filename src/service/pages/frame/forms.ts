@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 
-/** The default size limit of a form in bytes. Forms with this limit are far smaller. */
+/** The default size limit of a form in bytes. Real forms with this limit are far smaller. */
 export const maxFormBytes = 4 * 1024
 
-/** Returns whether the browser's headers state that a page of this site sent the form. */
+/** Returns whether the browser's headers show that a page of this site sent the form. */
 export function isOwnForm(c: Context, publicUrl: string): boolean {
   const [site, origin] = [c.req.header('sec-fetch-site'), c.req.header('origin')]
   if (site !== undefined && site !== 'same-origin') return false
@@ -13,8 +13,8 @@ export function isOwnForm(c: Context, publicUrl: string): boolean {
 }
 
 /**
- * Returns whether the browser's headers state that another site sent the form. Programs that are not browsers send no
- * such headers, so their forms are accepted. Use this only for forms that rely on a secret, not on a cookie.
+ * Returns whether the browser's headers show that another site sent the form. Other programs do not send these headers,
+ * so their forms do not count as foreign. Use this only for forms that rely on a secret instead of a cookie.
  */
 export function isForeignForm(c: Context, publicUrl: string): boolean {
   const isSilent = c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined

@@ -1,6 +1,6 @@
 /**
- * A policy that allows only the service's own files, and no inline scripts or styles. It forbids the browser to submit
- * forms, because scripts send their values.
+ * A policy that allows only the service's own files and no inline scripts or styles. The browser must not submit forms,
+ * because scripts send the values instead.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -26,7 +26,7 @@ const document = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** The headers of a page that a person opens: no other page may frame it. */
+/** The headers of a page that a person opens directly. No other page may frame it. */
 export const pageHeaders = {
   ...document,
   'Content-Security-Policy': [...contentSecurityPolicy, "frame-ancestors 'none'"].join('; '),
@@ -36,9 +36,9 @@ export const pageHeaders = {
 } as const
 
 /**
- * The headers of a page with a form and no script. It may load only style sheets and the logo, its form may go only to
- * this site, and no page may frame it. The referrer is sent within the site. Without it, browsers send `Origin: null`
- * with a form, so the form would seem to come from another site.
+ * The headers of a page with a form and no script. The page may load only style sheets and the logo, it may send its
+ * form only to this site, and no page may frame it. The referrer is sent within the site. Otherwise browsers would send
+ * `Origin: null` with a form, which would then seem to come from another site.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -53,7 +53,7 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
-/** The headers of a page that has the same content without its scripts. */
+/** The headers of a page with a form whose scripts are optional. */
 export const scriptedPageHeaders = {
   ...formPageHeaders,
   'Content-Security-Policy': [
@@ -64,8 +64,8 @@ export const scriptedPageHeaders = {
 } as const
 
 /**
- * The headers of the console. Its script redraws parts of the page. Only its Trusted Types policy `console` may turn
- * text into HTML, and that policy gets only responses of this service.
+ * The headers of the console. Its script redraws parts of the page. Only the script's Trusted Types policy `console`
+ * may turn text into HTML, and the script uses it only for responses from this service.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,
@@ -77,8 +77,7 @@ export const consoleHeaders = {
 } as const
 
 /**
- * The headers of the card form. Any page may frame it, including one that isolates itself
- * (Cross-Origin-Embedder-Policy).
+ * The headers of the card form. Any page may frame it, even a page that is isolated by Cross-Origin-Embedder-Policy.
  */
 export const frameHeaders = {
   ...document,
@@ -90,8 +89,8 @@ export const frameHeaders = {
 /** The headers of a file that only the service's own pages load. */
 export const ownFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'same-origin' } as const
 
-/** The headers of a file that other sites' pages load too. */
+/** The headers of a file that pages of other sites load too. */
 export const sharedFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'cross-origin' } as const
 
-/** The headers of a response to the pages' scripts. */
+/** The headers of a response to a page's script. */
 export const dataHeaders = { ...ownFileHeaders, 'Content-Type': 'application/json' } as const

@@ -2,34 +2,37 @@ import { html } from 'hono/html'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from './document.ts'
 
-/** The id of a record, or of a ledger entry in a posting. Ids with `idk_` are idempotency keys, which have no page. */
+/**
+ * The format of a record's id, or of the id of a ledger entry in a posting. Ids that start with `idk_` are idempotency
+ * keys, which have no page.
+ */
 const idForm = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
 
-/** Returns whether a text is an id of the API. */
+/** Returns whether a text is the id of something that has a page. */
 export const isId = (text: string) => new RegExp(`^${idForm.source}$`).test(text)
 
-/** Returns the address of the console's page about a record of any kind. */
+/** Returns the address of the console's page about a record. */
 export const recordAddress = (id: string) => `/console/records/${encodeURIComponent(id)}`
 
 /** Renders an id as a link to its record. */
 export const idLink = (id: string): Html =>
   isId(id) ? html`<a href="${recordAddress(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`
 
-/** Renders an id in a table as a link. The link's text is short: the prefix and the last characters. */
+/** Renders an id in a table as a link. Its text is only the prefix and the last characters of the id. */
 export const shortIdLink = (id: string): Html =>
   isId(id)
     ? html`<a href="${recordAddress(id)}" title="${id}"><code>${id.slice(0, 4)}…${id.slice(-8)}</code></a>`
     : html`<code>${id}</code>`
 
-/** Renders a record's name and the end of its id as a link; without a name, its whole id. */
+/** Renders a link with a record's name and the end of its id, or with the whole id if the record has no name. */
 export const namedIdLink = (id: string, name: string | null): Html =>
   name === null
     ? idLink(id)
     : html`<a href="${recordAddress(id)}" title="${id}"><bdi>${foreignName(name, 'Without a readable name', 80)}</bdi> <code>…${id.slice(-8)}</code></a>`
 
-/** Renders a text in which each id is a link to its record. */
+/** Renders a text with each id in it as a link to the id's record. */
 export function withLinkedIds(text: string): Html {
   const parts = text.split(new RegExp(`(${idForm.source})`, 'g'))
-  // The pattern is a capture group, so every second part is an id.
+  // The pattern is a capture group, so `split` keeps the ids and every second part is one.
   return html`${parts.map((part, at) => (at % 2 === 0 ? part : html`<a href="${recordAddress(part)}">${part}</a>`))}`
 }

@@ -7,21 +7,21 @@ import { mayBeAnybody } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { PageForm } from './document.ts'
 
-/** The form of a page whose address was sent to a person. */
+/** The form on a page that a person opens with a link sent to them. */
 export interface LinkForm extends PageForm {
   /**
-   * A token for the signed-in user of the recipient party; null if the visitor acts as a recipient who has no account.
+   * A token for the signed-in user of the recipient party; null if the visitor acts as a recipient without an account.
    */
   personToken: string | null
-  /** Whether the visitor may agree. */
+  /** Whether the visitor may agree, and not only decline. */
   mayAgree: boolean
 }
 
-/** The visitor of a page whose address was sent to a person. */
+/** The visitor of a page that a person opens with a link sent to them. */
 export interface Visitor {
-  /** Null if the visitor may not answer here. */
+  /** The form with which the visitor can answer; null if the visitor may not answer. */
   form: LinkForm | null
-  /** Null if nobody is signed in. */
+  /** The signed-in user; null if nobody is signed in. */
   account: Account | null
   path: string
 }
@@ -32,7 +32,7 @@ interface Opened {
   formToken: string
 }
 
-/** Returns the visitor, with the form that they may send. */
+/** Returns the visitor and the form that the visitor may send. */
 export function visitorOf(
   c: Context,
   pages: PageDependencies,
@@ -49,7 +49,7 @@ export function visitorOf(
   return { ...visitor, form: isPlayed ? { ...form, personToken: null, mayAgree: true } : null }
 }
 
-/** Returns why the visitor may not answer a link; undefined if they may. */
+/** Returns the reason why the visitor may not answer; undefined if the visitor may answer. */
 export function refusalOf(
   c: Context,
   pages: PageDependencies,

@@ -5,9 +5,9 @@ import { isForm, isOwnForm } from './forms.ts'
 import { formPageHeaders as headers } from './headers.ts'
 
 interface LinkWords {
-  /** The message for an address without a page. */
+  /** The message if there is nothing at the address. */
   missing: string
-  /** The heading of the page for a refused form. */
+  /** The heading of the page that explains why a form was refused. */
   refusal: string
   /** The text of the link back to the page. */
   again: string
@@ -15,7 +15,7 @@ interface LinkWords {
 
 type Answer = Response | Promise<Response>
 
-/** Creates the responses that all pages at a sent link share, such as the page for a refused form. */
+/** Creates the functions that all pages for sent links share, such as the one that responds to a refused form. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
   const refusalPage = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)
@@ -24,8 +24,8 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     refused: refusalPage,
     refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
     /**
-     * Returns the fields of a form that this site sent with one of `decisions`. For any other request, returns the
-     * response that refuses it.
+     * Returns the form's fields if a page of this site sent the form with one of `decisions`. Otherwise returns the
+     * response that refuses the request.
      */
     sentForm: async (
       c: Context,
@@ -44,7 +44,7 @@ export function tokenOf(c: Context): string {
   return c.req.param('token') ?? ''
 }
 
-/** Redirects to a page, which the browser requests by GET. A reload then does not send the form again. */
+/** Redirects the browser to a page, which it requests with GET. Reloading that page does not send the form again. */
 export function lead(c: Context, path: string = c.req.path): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

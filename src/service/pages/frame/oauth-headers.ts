@@ -3,14 +3,14 @@ import { formPageHeaders } from './headers.ts'
 const { 'Cross-Origin-Opener-Policy': _, ...headers } = formPageHeaders
 
 /**
- * The headers of a page in the sign-in flow of an application. The application may open the flow in a separate window
- * and wait for the result. Cross-Origin-Opener-Policy would cut the link between the two windows.
+ * The headers of a page in an application's sign-in flow. The application may open the flow in a separate window and
+ * wait for the result, but Cross-Origin-Opener-Policy would disconnect the two windows.
  */
 export const oauthPageHeaders: Readonly<Record<string, string>> = headers
 
 /**
- * Returns the headers of the page whose form leads to `redirectUri`. The policy must allow that address, because
- * browsers check `form-action` on redirects too.
+ * Returns the headers of a page whose form ends in a redirect to `redirectUri`. The policy must allow that address,
+ * because browsers also apply `form-action` to redirects.
  */
 export function consentHeaders(redirectUri: string | null): Readonly<Record<string, string>> {
   const source = redirectUri === null ? '' : ` ${sourceOf(redirectUri)}`
@@ -19,8 +19,8 @@ export function consentHeaders(redirectUri: string | null): Readonly<Record<stri
 }
 
 /**
- * Returns the address as a source for the Content-Security-Policy. If the policy cannot express the host (for example
- * IPv6), the source is only the scheme.
+ * Returns the Content-Security-Policy source for the address. If a policy cannot express the host, such as an IPv6
+ * address, the source is only the scheme.
  */
 function sourceOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri)

@@ -13,7 +13,7 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The person at a route; never undefined if the route always needs a session. */
+/** The signed-in person at a route. Only a route that does not always need a session allows undefined. */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -24,17 +24,17 @@ type Answer<Pages, Route extends PageRoute> = (
 ) => Response | Promise<Response>
 
 interface RouteOptions {
-  /** The size limit of a form in bytes, enforced before it is read. */
+  /** The size limit of a form in bytes. A larger form never reaches the handler. */
   maxBytes?: number
-  /** Answers a form that exceeds the limit. */
+  /** Responds to a form that exceeds the limit. */
   refuse?: (c: Context) => Response | Promise<Response>
-  /** Returns the page to go back to after signing in; by default the route's own path. */
+  /** Returns the page to return to after signing in; by default, the request's own path. */
   back?: (c: Context) => string
-  /** Answers a visitor who is not signed in, if a redirect to the sign-in page would not help. */
+  /** Responds to a visitor who is not signed in. By default, the visitor is redirected to the sign-in page. */
   signedOut?: (c: Context) => Response
 }
 
-/** The function that serves the route of a page. */
+/** A function that mounts the handler of a page's route. */
 export type Serve<Pages> = <Route extends PageRoute>(
   route: Route,
   answer: Answer<Pages, Route>,
@@ -42,8 +42,8 @@ export type Serve<Pages> = <Route extends PageRoute>(
 ) => void
 
 /**
- * Returns the function that mounts the routes of pages. A route is a key of `pageNeeds` and answers only a person who
- * meets the requirements listed there. Only this function checks them.
+ * Returns the function that mounts the routes of pages. A route is a key of `pageNeeds`, which lists the route's
+ * requirements. The handler runs only for a person who meets them; no other code checks them.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
@@ -57,7 +57,7 @@ export function pageRoutes<Pages extends PageDependencies>(
         const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), leadIn })
         const { signedIn } = admitted
-        // `admit` has made sure that there is a session if the route needs one.
+        // If the route needs a session, `admit` has made sure that there is one.
         const response =
           'refused' in admitted ? await admitted.refused : await answer(c, pages, signedIn as PersonAt<typeof route>)
         return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
@@ -78,8 +78,8 @@ interface PageVisit {
 }
 
 /**
- * Admits a person who meets the route's requirement, which may depend on the submitted form. Other people are shown how
- * to meet it.
+ * Admits a person who meets the route's requirement, which may depend on the submitted form. For anyone else, returns a
+ * response that shows how to meet it.
  */
 async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
   const isSent = route.startsWith('POST ')

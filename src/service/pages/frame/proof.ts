@@ -3,13 +3,16 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
 
-/** The reason why a session that began with one click can only look and decline. */
+/** The reason why a person who signed in with one click can only view and decline. */
 export const oneClickWords = 'You signed in with one click, as any program on this computer can.'
 
-/** Instructions for a person at the sandbox's machine to prove that they are not a program. */
+/** Instructions that help a person at the sandbox's machine prove that they are not a program. */
 export const howToProve = html`Use the email and the password that the sandbox printed when it was started (<code>PAYMENTS_SANDBOX_PASSWORD</code> sets another), or run <code>payments-mcp console</code> (<code>npm run console</code> in a checkout), which opens a one-time link.`
 
-/** Renders a link in place of the buttons that need proof. It leads to the password form, and then back to the page. */
+/**
+ * Renders a link in place of the buttons that need proof. The link leads to the password form, which leads back to the
+ * page.
+ */
 export function askForProof(to: string, next: string): Html {
   return html`<p class="warning">${oneClickWords} <a href="${proofAddress(next)}">Sign in with your password</a> to ${to}.</p>`
 }
@@ -18,7 +21,7 @@ function proofAddress(next: string): string {
   return `/sign-in?next=${encodeURIComponent(next)}`
 }
 
-/** Renders the response to a form that needs proof, if the session has none. */
+/** Renders the response to a form that needs proof if the session has none. */
 export function unprovenPage({ user: { email } }: SignedIn, next: string): Html {
   const heading = 'Confirm that it is you'
   const main = html`<h1>${heading}</h1>

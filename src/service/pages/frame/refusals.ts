@@ -5,7 +5,7 @@ interface Refusal {
   source?: { header?: string }
 }
 
-/** Returns the detail of a refused operation. A detail about the idempotency key is reworded for a person. */
+/** Returns the error detail of a refused operation. An error about the idempotency key is reworded for a person. */
 export function detailOf({ body }: Reply): string {
   const { errors } = JSON.parse(body) as { errors: Refusal[] }
   const [refusal] = errors
@@ -16,7 +16,7 @@ export function detailOf({ body }: Reply): string {
 
 const shownStatuses = [403, 404, 409, 422, 429, 503] as const
 
-/** Returns the status of the page's own response. */
+/** Returns the status with which the page reports the refusal. */
 export function statusOf({ status }: Reply): (typeof shownStatuses)[number] | 500 {
   return shownStatuses.find((shownStatus) => shownStatus === status) ?? 500
 }

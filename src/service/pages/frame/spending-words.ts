@@ -2,7 +2,7 @@ import type { AgentSpending } from '../../oauth/agent-spending.ts'
 import type { Limits } from '../../rules/limits.ts'
 import { dollars } from './texts.ts'
 
-/** Returns how much an agent can spend, in sentences: its limits, the account's limits, and its wallet. */
+/** Describes how much an agent can spend: its limits, the account's limits, and the balance of its wallet. */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
   const [ofAgent, ofAccount] = [limitTexts(limits), limitTexts(accountLimits)]
   const sentences = [

@@ -1,11 +1,11 @@
 import { money } from '../../../core/money.ts'
 
-/** Formats an amount. The service's pages have one currency. */
+/** Formats an amount in US dollars, the only currency of the pages. */
 export const dollars = (cents: number) => money(cents)
 
 /**
- * Makes a function that formats moments in UTC. It creates its formatter only once, on first use, because a formatter
- * takes memory outside the heap, where the garbage collector does not see it.
+ * Creates a function that formats moments in UTC. The function creates its formatter only once, on first use, because
+ * formatters use native memory, which the garbage collector does not track.
  */
 export function utcFormat(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   let formatter: Intl.DateTimeFormat | undefined
@@ -19,17 +19,17 @@ const longMoment = utcFormat({ dateStyle: 'long', timeStyle: 'short' })
 
 export const momentOf = (ms: number) => `${longMoment(ms)} UTC`
 
-/** Isolates a text within a sentence, so that it keeps its own direction. */
+/** Isolates a text, so that its writing direction does not affect the sentence around it. */
 export function isolatedText(text: string): string {
   return `\u2068${text}\u2069`
 }
 
-/** Formats a moment for lists: `Nov 23, 2026, 2:28 AM`, in UTC. */
+/** Formats a moment for lists, in UTC, such as `Nov 23, 2026, 2:28 AM`. */
 export const shortMomentOf = utcFormat({ dateStyle: 'medium', timeStyle: 'short' })
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
 
-/** Escapes invisible characters as JSON does, except line ends. */
+/** Escapes invisible characters, except line breaks, as in JSON. */
 export function escaped(text: string): string {
   return text.replace(unseen, (character) =>
     character === '\n'

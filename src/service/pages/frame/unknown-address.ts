@@ -9,17 +9,20 @@ import { formPageHeaders } from './headers.ts'
 
 const headers = { ...formPageHeaders, Vary: 'Accept' } as const
 
-/** Returns whether the client accepts a page: browsers name HTML explicitly; curl and most programs do not. */
+/**
+ * Returns whether the client accepts an HTML page. Browsers name HTML in their `Accept` header; curl and most other
+ * programs do not.
+ */
 export function acceptsPage(c: Context): boolean {
   return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
 }
 
-/** Returns whether a person requested the address in a browser, by typing it or following a link. */
+/** Returns whether a person opened the address in a browser, by typing it or by following a link. */
 export function isBrowsing(c: Context): boolean {
   return c.req.method === 'GET' && c.req.header('authorization') === undefined && acceptsPage(c)
 }
 
-/** Shows a person at an unknown address links to existing pages. */
+/** Responds to an unknown address with a page that links to existing pages. */
 export function showUnknownAddress(c: Context, pages: PageDependencies): Promise<Response> {
   return orFailure(c, pages, async () => {
     const response = await c.html(unknownPage, 404, headers)

@@ -15,7 +15,7 @@ interface HomeDependencies extends PageDependencies {
   about: About
 }
 
-/** Mounts the root address: a page for a person, and links for a program. */
+/** Mounts the root address, which returns a page to a person and a list of links to a program. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
@@ -31,14 +31,14 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // If the database is down, this read fails, and so the home page reports the failure too.
+  // If the database is down, this read fails, so that the home page reports the failure as other pages do.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({
     environment,
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
-    // The command contains a local path, which only a visitor at this machine may see.
+    // The command contains a path on this machine, so only a visitor on this machine may see it.
     start: mayBeAnybody(c, pages) ? about.start : undefined,
     host: hostNames.find((name) => name === hostId) ?? firstHost,
   })
@@ -47,7 +47,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
 
 const firstHost: HostName = 'claude-code'
 
-/** Returns the links on separate lines, because people read them as often as programs do. */
+/** Returns the links as JSON with one link on each line, because people read them too. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const addressOf = (path: string) => `${publicUrl()}${path}`
   const body = {

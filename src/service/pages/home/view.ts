@@ -18,17 +18,17 @@ interface HomeShown {
   version: string
   mcpUrl: string
   /**
-   * The command that starts the MCP server for a host on this machine; undefined if there is none or the visitor is
-   * remote.
+   * The command that a host on this machine runs to start the MCP server; undefined if there is no such command or the
+   * visitor is on another machine.
    */
   start: Start | undefined
-  /** The host whose configuration is shown. */
+  /** The AI host whose configuration is shown. */
   host: HostName
 }
 
 /**
- * Renders the page at the root address. The page works without its script: the person chooses a host by a link, and
- * copies the texts by hand.
+ * Renders the page at the root address. The page also works without its script. A link for each host shows that host's
+ * configuration, and the person can copy the texts by hand.
  */
 export function homePage(state: HomeShown): Html {
   const { environment, version, mcpUrl } = state
@@ -110,7 +110,7 @@ function configurationPart(host: HostName, reach: Reach): Html {
 ${block(text, `the configuration of ${title}${'start' in reach ? ' that starts it' : ''}`)}`
 }
 
-/** Renders a text to copy. The script adds a button. */
+/** Renders a text for copying. The script adds a copy button. */
 function block(text: string, content: string): Html {
   return html`<pre data-copy="${content}"><code>${text}</code></pre>`
 }

@@ -21,7 +21,7 @@ interface EntryShown {
   nowMs: number
   /** The shop of the entry's order. */
   shopId: string | null
-  /** Whether the entry is a tool call. If so, the page also shows the result that the model saw. */
+  /** Whether to show the result that the model saw, which only tool calls have. */
   isToolCall: boolean
   /** The tool result that the host received; undefined if it is unknown. */
   toolResult: ReturnType<ToolResultOf>

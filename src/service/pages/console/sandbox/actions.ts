@@ -2,7 +2,7 @@ import type { OperationKey } from '../../../../../tools/index.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { ClockSeen } from './read-sandbox.ts'
 
-/** The operation that a form requests, with its input. */
+/** The API operation that a form runs, with its input. */
 export interface FormRequest {
   key: OperationKey
   params?: Record<string, string>
@@ -10,10 +10,16 @@ export interface FormRequest {
   attributes?: object
 }
 
-/** A function that returns the API request of a form; null if the clock is already at the requested time. */
+/**
+ * A function that converts a submitted form to an API request; null if the clock is already at the requested time or
+ * later.
+ */
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
-/** Moves the clock relative to the time that the page showed, so that submitting a form twice moves the clock once. */
+/**
+ * Moves the clock forward from the offset that it had when the page was shown. So a form that is sent twice moves the
+ * clock once.
+ */
 const moveFurther =
   (ms: number): Form =>
   (sent, { nowMs, movedMs }) => {
@@ -25,7 +31,7 @@ function movedTo(toMs: number, nowMs: number): FormRequest | null {
   return toMs > nowMs ? { key: 'advanceSandboxClock', attributes: { to: timestamp(toMs) } } : null
 }
 
-/** The forms of the page, by the last segment of their addresses. */
+/** The forms of the page, by the last segment of the form's address. */
 export const forms: Readonly<Record<string, Form>> = {
   hour: moveFurther(3_600_000),
   day: moveFurther(86_400_000),
@@ -52,10 +58,13 @@ export const forms: Readonly<Record<string, Form>> = {
   }),
 }
 
-/** Returns the timestamp in a date and time field, in UTC, with or without seconds. */
+/** Converts the value of a date and time field to a timestamp in UTC. Any other text stays unchanged. */
 const momentIn = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
-/** Returns the fault of a form, without empty fields. Invalid numbers stay unchanged, so that the API explains them. */
+/**
+ * Returns the fault described by a form, without the empty fields. Invalid numbers stay unchanged, so that the API
+ * reports them.
+ */
 function faultIn(sent: URLSearchParams): object {
   const text = (name: string) => sent.get(name)?.trim() || undefined
   const number = (name: string) => {

@@ -36,18 +36,18 @@ export interface SnapshotAttributes {
 
 export interface ClockSeen {
   nowMs: number
-  /** The offset of the clock from real time, in milliseconds. */
+  /** How far the clock is ahead of real time, in milliseconds. */
   movedMs: number
-  /** The time of the next due effect of any party. */
+  /** The time of the next timed effect of any party; null if there is none. */
   nextMs: number | null
-  /** The next events of the user's own party. */
+  /** The upcoming events of the user's own party. */
   next: readonly Upcoming[]
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** False if the user must first sign in again to prove that they are not an agent. */
+  /** Whether this session may manage the sandbox. If it is false, the user must first sign in with a password. */
   mayManage: boolean
-  /** Undefined if the user does not manage the sandbox. */
+  /** Undefined if the user may not manage the sandbox. */
   managed: Managed | undefined
   world: { digest: string | null; isRehearsal: boolean } | undefined
   shops: readonly Resource<{ name: string; about: string }>[]
@@ -88,8 +88,8 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     }
   }
   /**
-   * Returns whether the viewer may manage the sandbox. In a rehearsal a one-click sign-in is not enough, because the
-   * agent could have done that too.
+   * Returns whether the viewer's session may manage the sandbox. In a rehearsal, a one-click sign-in is not enough,
+   * because the agent could have signed in that way.
    */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managedState = async (viewer: Viewer): Promise<Managed | undefined> => {

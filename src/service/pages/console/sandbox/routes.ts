@@ -20,7 +20,7 @@ interface SandboxPages extends ConsoleDependencies {
   reads: SandboxReads
 }
 
-/** Mounts the sandbox page. Its forms are operations of the API, run as the signed-in user. */
+/** Mounts the sandbox page. Its forms run API operations as the signed-in user. */
 export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads: SandboxReads): void {
   const pages: SandboxPages = { ...dependencies, reads }
   const takeForm = ownForm(() => purpose, takeAction, address)
@@ -69,7 +69,10 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 
-/** The message after each form, by the form's name. The page's address has only this name, never a text to show. */
+/**
+ * The message to show after each form succeeds, by the form's name. The page's address contains only the name, so a
+ * crafted link cannot make the page show other text.
+ */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock moved forward by 1 hour.',
   day: 'The clock moved forward by 1 day.',
@@ -94,7 +97,7 @@ interface Said {
 function refusedWith(body: string, status: number): Said {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // For an invalid value, the detail is enough: the next step in the error table is meant for programs.
+  // For an invalid value, the detail is enough. The next step in the error table is meant for programs.
   const isValue = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isValue ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }

@@ -9,22 +9,22 @@ import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 
-/** An upcoming event and its record. */
+/** An upcoming event and the record that it changes. */
 export interface Upcoming extends NextEvent {
   /** Null if the user may not read the record, or if it can only be read from a list. */
   record: RecordSummary | null
 }
 
 interface RecordSummary {
-  /** The words for the event; null if they do not depend on the record's status. */
+  /** The text for the event; null if the text depends only on the kind of event. */
   happens: string | null
   words: string
-  /** The address of the record's details, and the text of its link. */
+  /** The address of a page with the record's details, and the text of the link to it. */
   address: string
   at: string
 }
 
-/** The fields of a record in an API response; each record has some of these. */
+/** The fields of records in API responses. Each kind of record has only some of them. */
 interface RecordAttributes {
   amount: number
   held: number
@@ -48,7 +48,7 @@ const nameText = (text: string | null) => foreignName(text ?? '', 'without a des
 const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
- * Returns the words for a subscription's next event. A pending subscription waits for its payer. A subscription that
+ * Returns the text for a subscription's next event. A pending subscription expires if nobody pays. A subscription that
  * needs attention misses its payments.
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
@@ -58,7 +58,10 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
       ? 'Subscription payment is missed'
       : 'Subscription is charged'
 
-/** How to read and describe each kind of record. Invitations have null because the API returns them only in lists. */
+/**
+ * How to read and describe the record of each kind of event. It is null for invitations, because the API returns them
+ * only in lists.
+ */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${nameText(shopId)}` },
   bank: { key: 'getTransfer', param: 'transferId', words: requestLine },
@@ -79,7 +82,7 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
 
 const payment: Subject = { key: 'getPayment', param: 'paymentId', words: requestLine }
 
-/** Adds the record to each event, if the user may read it. */
+/** Adds to each event a summary of its record, if the user may read the record. */
 export function withRecords(
   pages: ConsoleDependencies,
   { user }: Viewer,

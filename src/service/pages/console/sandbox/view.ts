@@ -25,7 +25,7 @@ export interface PageState {
   problem: string | null
 }
 
-/** Renders the sandbox page: its clock, faults, world and shops. */
+/** Renders the sandbox page: the clock, the faults, the world and the shops. */
 export function sandboxMain(state: PageState): Html {
   const { seen, token, done, problem } = state
   const { managed } = seen
@@ -42,8 +42,8 @@ ${shopsSection(state)}`
 }
 
 /**
- * Returns the version of the clock part, which changes once a minute while the clock runs. The content of an upcoming
- * record seldom changes, so the version covers only its id and time.
+ * Returns the version of the part with the clock. It changes every minute and with the list of upcoming events. It
+ * covers only the kind, id and time of an event, because the event's record seldom changes.
  */
 export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
   const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])

@@ -22,7 +22,7 @@ export const faultWords = {
   empty_page: 'Lists return no items.',
 } as const satisfies Record<FaultKind, string>
 
-/** Returns the approximate length of a time span, such as `6 days`. The sign is ignored. */
+/** Describes the approximate length of a time span, such as `6 days`, and ignores its sign. */
 export function distance(ms: number): string {
   const units = [
     ['day', 86_400_000],
@@ -35,11 +35,14 @@ export function distance(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** The notice for a one-click session. Any program on this machine can sign in with one click. */
+/**
+ * The notice for a session that began with one click during a rehearsal. Any program on this machine could have started
+ * it.
+ */
 export const unproven =
   'An agent is being rehearsed in this world, and it could have signed in with one click as you did. Sign out, then sign in with your password.'
 
-/** Returns the world's name with the start of its file's hash. */
+/** Returns the world's name and the beginning of its file's hash. */
 export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Unknown', 120)
 
 export const address = '/console/sandbox'
