@@ -25,9 +25,9 @@ import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
 interface PagesDependencies extends Dependencies, PageDependencies {
-  /** The content of the page at the root address. */
+  /** The facts about the deployment that the page at the root address shows. */
   about: About
-  /** The pending requests of applications. */
+  /** The applications' authorization requests that wait for a person's decision. */
   interactions: Interactions
 }
 
@@ -36,7 +36,7 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  // Checkouts and payment requests share one counter of declined cards.
+  // The pages of checkouts and payment requests share one counter of declined cards.
   const declines = new DeclinesByAddress(dependencies.system)
   mountCheckout(app, dependencies, declines)
   mountPaymentRequests(app, dependencies, declines)

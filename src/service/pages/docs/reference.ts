@@ -118,7 +118,7 @@ function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, stri
   return properties === undefined ? [] : [[schema, '']]
 }
 
-/** Briefly describes the values that a schema accepts. */
+/** Describes the values that a schema accepts, in a few words. */
 function typeText(schema: JsonSchema, resolveRef: ResolveRef): string {
   const { type, format, items, anyOf, oneOf, minimum, maximum, maxLength, ...rest } = resolveRef(schema)
   const choices = anyOf ?? oneOf

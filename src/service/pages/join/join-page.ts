@@ -23,30 +23,37 @@ import { isSignatureOf, looksLikeSignature, rootKeys } from '../../store/root-ke
 import type { UserRow } from '../../store/schema/users.ts'
 import { findUserByEmail } from '../../store/users.ts'
 
-/** An invitation to a party, as the holder of its link sees it. */
+/** An invitation to a party, as shown to anyone who has its link. */
 export interface PartyInvitationSeen {
   status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
-  /** The invited email address, with which the person will sign in. */
+  /** The email address that was invited. The person will sign in with it. */
   email: string
-  /** Whether the address already belongs to a user. It then cannot join a second account. */
+  /** Whether the address already belongs to a user. If it does, it cannot join another party. */
   isTaken: boolean
   /** Whether the visitor may decline. If the address belongs to a user, only that user may. */
   mayDecline: boolean
-  /** A token that the form sends back. It is valid only for this invitation in its current state. */
+  /** A token that the form sends back. It is valid only while the invitation is unchanged. */
   formToken: string
 }
 
 /**
- * The result of a form. `stale` means that the invitation had changed since the page was shown, so nothing was done.
+ * The result of a submitted form. `stale` means that nothing was done, because the invitation has changed since the
+ * page was shown.
  */
 export type Outcome = 'joined' | 'declined' | 'stale'
 
-/** The invited person's access to an invitation to a party. The token in the page's address replaces a credential. */
+/**
+ * The invited person's operations on an invitation to a party. They need no credential, only the token in the page's
+ * address.
+ */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
-  /** Returns whether a form is current. Check this before hashing a password, which is slow. */
+  /**
+   * Returns whether the invitation is unchanged since the form was shown. Call this before hashing a password, which is
+   * slow.
+   */
   isShown(token: string, formToken: string): Promise<boolean>
   /**
    * Accepts an invitation.
@@ -107,8 +114,8 @@ function partyAt(token: string): FindParty {
 }
 
 /**
- * Applies a form if the invitation is unchanged since its page was shown. The lock makes a second click wait for the
- * first.
+ * Applies a form if the invitation is unchanged since the page was shown. The lock makes the second request of a double
+ * click wait for the first.
  */
 async function applyForm(
   context: ChangeContext,
@@ -125,7 +132,9 @@ async function applyForm(
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }
 
-/** Returns the version of the invitation that the form is for; undefined if the form is for another invitation. */
+/**
+ * Returns the version of the invitation for which the form was shown; undefined if the form is not for this invitation.
+ */
 async function versionOf(
   tx: Transaction,
   { id }: PartyInvitationRecord,

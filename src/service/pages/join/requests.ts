@@ -1,15 +1,15 @@
 import { foreignText } from '../../../core/foreign-text.ts'
 
 export const longestName = 100
-/** The limits of a password are the same as for the sandbox's owner (docs/configuration.md). */
+/** The length limits of a password. The password of the sandbox's owner has the same limits (docs/configuration.md). */
 export const shortestPassword = 12
 export const longestPassword = 128
 
-/** The values typed by the person who joins. */
+/** The values that the person typed into the form. */
 export interface Typed {
   name: string
   password: string
-  /** The invalid field and its problem. */
+  /** The first invalid field and its problem; null if both fields are valid. */
   wrong: { field: 'name' | 'password'; problem: string } | null
 }
 

@@ -70,7 +70,7 @@ interface Taken {
   sent: URLSearchParams
 }
 
-/** Joins the party and signs the new user in. Signing in ends the browser's previous session. */
+/** Accepts the invitation and signs the new user in, which ends the browser's previous session. */
 async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Taken): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
   const { name, password, wrong } = typedOf(sent)
@@ -79,7 +79,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
     const filled = { name, problem: wrong.problem, wrong: wrong.field }
     return show(c, { invitation, signedIn, filled, status: 422 })
   }
-  // Hashing is slow, so it is done only for a person who can join.
+  // Hashing is slow, so a password is hashed only if the invitation is unchanged.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
   const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
   if (outcome === undefined) return notFound(c)

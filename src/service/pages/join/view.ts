@@ -6,7 +6,7 @@ import { isolatedText } from '../frame/texts.ts'
 import type { PartyInvitationSeen } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
-/** The values from the previous attempt, and their problem. A password is never filled in again. */
+/** The values to fill in from the previous attempt, and their problem. A password is never filled in again. */
 export interface Filled {
   name: string
   problem: string | null
@@ -16,7 +16,7 @@ export interface Filled {
 interface PageState {
   form: PageForm
   filled: Filled
-  /** The user signed in at this browser; null if there is none. */
+  /** The name of the user who is signed in at this browser; null if nobody is. */
   signedInAs: string | null
 }
 

@@ -2,24 +2,24 @@ import { publicKeyMembers } from '../../../../tools/applications.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
 import type { AgentClaim } from '../../rules/trusted-issuers.ts'
 
-/** An agent that a form offers for selection. */
+/** An agent that a person can choose in a form. */
 export interface Agent {
   id: string
   name: string
 }
 
-/** The values of the form for an application. */
+/** The values that the person entered in the form for an application. */
 export interface ApplicationEntry {
   name: string
   agentId: string
   scopes: readonly string[]
-  /** Whether the application identifies itself by a secret or by a private key. */
+  /** Whether the application identifies itself with a secret or with a private key. */
   proof: 'secret' | 'key'
-  /** The pasted public keys. A private key is dropped, so that no page shows it again. */
+  /** The text that the person pasted as the public keys. */
   keys: string
 }
 
-/** The values of the form for an identity provider. */
+/** The values that the person entered in the form for an identity provider. */
 export interface ProviderEntry {
   name: string
   issuer: string
@@ -30,10 +30,10 @@ export interface ProviderEntry {
 
 type Field<Entry> = keyof Entry | 'form'
 
-/** The problems of a form, by field. `form` has a problem that belongs to no single field. */
+/** The problems with a form's values, by field. `form` is for a problem that belongs to no single field. */
 export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
 
-/** The most rules that the form accepts. update_trusted_issuer accepts more. */
+/** The most rules that the form accepts. The tool `update_trusted_issuer` accepts more. */
 export const maxRules = 20
 
 export function applicationEntry(sent: URLSearchParams): ApplicationEntry {
@@ -62,14 +62,16 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
   }
 }
 
-/** The body of the operation that a form requests, or the problems of an invalid form. */
+/** The request body for the form's operation, or the problems if the form is invalid. */
 type FormResult<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
 
 const noScope = 'Choose at least one permission.'
 
-/** Returns the body that registers the application. The operation itself checks everything else. */
+/**
+ * Returns the body that registers the application, or the form's problems. The operation itself checks everything else.
+ */
 export function applicationRequest(entry: ApplicationEntry, agents: readonly Agent[]): FormResult<ApplicationEntry> {
   const { name, agentId, scopes, proof } = entry
   const keys = proof === 'key' ? keysIn(entry.keys) : { publicKeys: undefined }
@@ -84,7 +86,7 @@ export function applicationRequest(entry: ApplicationEntry, agents: readonly Age
   return { attributes: { name, scopes, publicKeys: keys.publicKeys }, relationships }
 }
 
-/** Returns the body that trusts the provider, without the empty rules. */
+/** Returns the body that trusts the provider, without the empty rules, or the form's problems. */
 export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]): FormResult<ProviderEntry> {
   const { name, issuer, jwksUri, rules, scopes } = entry
   const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
@@ -106,7 +108,7 @@ const keyForm = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS)
 /** The members of private and shared keys (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Returns the public keys in a JWK, a JWKS or a list, with only the members that belong to a public key. */
+/** Parses a JWK, a JWKS or a list of keys. Returns the keys with only the members of public keys, or a problem. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyForm }
   const value = parseJson(text)
@@ -119,7 +121,7 @@ function keysIn(text: string): { publicKeys: object[] } | { problem: string; isS
   return { publicKeys: keys.map(withKnownMembers) }
 }
 
-/** Returns the entry without private keys, so that the form can show it again. */
+/** Returns the entry for the form to show again. If `keys` contains a private key, it is emptied. */
 export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
   const keys = keysIn(entry.keys)
   return 'isSecret' in keys ? { ...entry, keys: '' } : entry
@@ -129,7 +131,7 @@ function withKnownMembers(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
 }
 
-/** Returns a field's text. Browsers send line endings as two characters. */
+/** Returns a field's text. Browsers send each line ending as two characters. */
 function textIn(sent: URLSearchParams, name: string): string {
   return (sent.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

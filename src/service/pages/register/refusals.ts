@@ -2,7 +2,7 @@ import type { Reply } from '../../request/reply.ts'
 import { detailOf } from '../frame/refusals.ts'
 import type { ApplicationEntry, Problems, ProviderEntry } from './entries.ts'
 
-/** The form field for each attribute or relationship of the operation. */
+/** The form field for each attribute or relationship of the operation, and the words for it in a message. */
 type Fields<Entry> = Readonly<Record<string, { field: keyof Entry; words: string }>>
 
 const applicationFields: Fields<ApplicationEntry> = {
@@ -28,7 +28,7 @@ export function providerProblems(reply: Reply): Problems<ProviderEntry> {
   return problemsOf(reply, providerFields)
 }
 
-/** Assigns an operation's refusal to the form field that it names. */
+/** Returns the operation's error as the problem with the form field that the error names. */
 function problemsOf<Entry>(reply: Reply, fields: Fields<Entry>): Problems<Entry> {
   const { errors } = JSON.parse(reply.body) as { errors: { source?: { pointer?: string } }[] }
   const detail = detailOf(reply)

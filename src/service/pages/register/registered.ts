@@ -3,20 +3,20 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 
-/** A new application, as the operation returned it. */
+/** A new application, as returned by the operation. */
 export interface Registered {
   name: string
   clientId: string
   clientSecret: string | null
 }
 
-/** A newly trusted identity provider, as the operation returned it. */
+/** A newly trusted identity provider, as returned by the operation. */
 export interface Trusted extends Registered {
   issuer: string
   audience: string
 }
 
-/** Renders the response to the form for an application. No other page shows the application's secret. */
+/** Renders the response to the form for an application. This is the only page that shows the application's secret. */
 export function registeredPage({
   name,
   clientId,
@@ -42,7 +42,7 @@ export function registeredPage({
   return page('Application registered', { facts, next, hasSecret: clientSecret !== null })
 }
 
-/** Renders the response to the form for an identity provider. No other page shows the secret of the AI host. */
+/** Renders the response to the form for an identity provider. This is the only page that shows the AI host's secret. */
 export function trustedPage({
   name,
   clientId,

@@ -31,15 +31,16 @@ import { applicationPage, providerPage } from './view.ts'
 
 type RegisterDependencies = Dependencies & PageDependencies
 
-/** The size limit of a form in bytes. It fits five large keys, and twenty rules. */
+/** The size limit of a form in bytes. Five large keys or twenty rules fit. */
 const maxBytes = 32 * 1024
 
 const applicationPath = '/connections/new/application'
 const providerPath = '/connections/new/identity-provider'
 
 /**
- * Mounts the forms with which an owner or administrator registers an application that signs in by itself, or trusts an
- * identity provider. Each form runs an operation of the API as the signed-in user. The response shows the secret once.
+ * Mounts two forms for owners and administrators. One registers an application that signs in by itself; the other
+ * trusts an identity provider. Each form runs an API operation as the signed-in user. Only the response shows the
+ * secret.
  */
 export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
   const serve = pageRoutes(app, dependencies, orFailure)
@@ -57,7 +58,10 @@ export function mountRegister(app: Hono, dependencies: RegisterDependencies): vo
   )
 }
 
-/** Refuses ordinary members, because they may not send the form. The operation checks the role again. */
+/**
+ * Wraps `show` so that members who are not owners or administrators get a refusal instead of the form. The operation
+ * checks the role again.
+ */
 function requireManager(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
   return (c, pages, signedIn) => {
     if (managesParty(signedIn.user)) return show(c, pages, signedIn)
@@ -121,7 +125,7 @@ interface Asking<Entry> {
   agents: readonly Agent[]
   entry: Entry
   problems: Problems<Entry>
-  /** Whether the person has just asked for another rule. */
+  /** Whether the person has just added another rule. */
   isAdded?: boolean
 }
 
@@ -137,7 +141,7 @@ function askProvider(c: Context, { formToken }: SignedIn, asking: Asking<Provide
 
 const answer = (c: Context, page: Html, status: Status) => c.html(page, status, headers)
 
-/** Returns the agents to choose from, newest first. There are at most as many as on one page of the API's list. */
+/** Returns the agents to choose from, newest first. Only the first page of the API's list is offered. */
 async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promise<Agent[]> {
   const query = { status: 'ACTIVE', limit: '100' }
   const { body } = await readAsUser(pages, user, 'listAgents' satisfies OperationKey, { params: {}, query })

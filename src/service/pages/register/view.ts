@@ -10,7 +10,7 @@ interface Shown<Entry> extends PageForm {
   agents: readonly Agent[]
   entry: Entry
   problems: Problems<Entry>
-  /** Whether the person has just asked for another rule, whose first field then gets the focus. */
+  /** Whether the person has just added another rule. If so, the rule's first field gets the focus. */
   isAdded?: boolean
 }
 
@@ -105,7 +105,7 @@ function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
   return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
 }
 
-/** Renders the message that nothing was changed. The problems are shown next to their fields. */
+/** Renders the message that nothing was changed. The problem with a field is shown next to the field instead. */
 function summary<Entry>(problems: Problems<Entry>): Html | '' {
   if (Object.keys(problems).length === 0) return ''
   const text =
@@ -162,7 +162,10 @@ ${applicationScopes.map(
 </fieldset>`
 }
 
-/** Returns the ids of the fields that a rule lacks. If there are several rules, an empty one lacks nothing. */
+/**
+ * Returns the ids of the fields that must still be filled in for a rule. An empty rule is allowed if there are several
+ * rules.
+ */
 function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
   const fields = Object.entries({ claim, value, agent: agentId })
@@ -172,7 +175,7 @@ function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: rea
 interface RulePlace {
   agents: readonly Agent[]
   at: number
-  /** Returns the attributes that mark the field with this id, if the field is wrong or gets the focus. */
+  /** Returns the attributes for the field with this id. They mark the field if it is wrong, or give it the focus. */
   mark(id: string): Html
 }
 

@@ -26,28 +26,28 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { listWallets } from '../../store/wallets.ts'
 
-/** A payment request as the holder of its link sees it. Amounts are in cents. */
+/** A payment request, as shown to anyone who has its link. Amounts are in cents. */
 export interface AskedPayment {
   id: string
   status: PaymentRequestStatus
-  /** The party that requests the money. */
+  /** The name of the party that requests the money. */
   requester: string
-  /** The party that is asked to pay. */
+  /** The name of the party that should pay. */
   payer: string
   amountCents: number
   description: string | null
   expiresAtMs: number
-  /** The visitor's relation to the payer. */
+  /** How the visitor is related to the payer. */
   answerer: Answerer
-  /** Whether the payer has no account yet. Paying then creates one. */
+  /** Whether the payer has no account yet. If so, paying creates one. */
   joins: boolean
-  /** Whether a card may still be tried. */
+  /** Whether the payer may still try a card. */
   takesCards: boolean
-  /** The reason for the last decline. */
+  /** The reason why the last card was declined; null if none was. */
   lastDecline: CardDecline | null
-  /** Whether a payment of this request waits for a decision. */
+  /** Whether a payment for this request waits for a decision. */
   inReview: boolean
-  /** A token that the form sends back. It is valid only for this request in its current state. */
+  /** A token that the form sends back. It is valid only while the request is unchanged. */
   formToken: string
   viewer: Viewer | null
 }
@@ -57,7 +57,7 @@ export interface Viewer {
   is: 'payer' | 'requester' | 'other'
   /** The wallets that the payer can pay from. */
   wallets: { id: string; name: string | null; availableCents: number }[]
-  /** The pending approval of a payment, for the payer. */
+  /** The id of the approval for which a payment waits; null for anyone but the payer. */
   approvalId: string | null
 }
 
@@ -68,20 +68,23 @@ export interface CardEntry {
   cvv: string
 }
 
-/** The result of a form. `stale` means that the request had changed since the page was shown, so nothing was done. */
+/**
+ * The result of a submitted form. `stale` means that nothing was done, because the request has changed since the page
+ * was shown.
+ */
 export type Outcome = 'paid' | 'declined' | 'stale'
 
-/** The payer's access to a payment request. The token in the page's address replaces a credential. */
+/** The payer's operations on a payment request. They need no credential, only the token in the page's address. */
 export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
   /**
    * Pays a request by card.
-   * @throws 403 for a form from another page, or if only a signed-in user of the payer may pay; 409 if the request
-   * cannot be paid; 422 for an invalid card field; 429.
+   * @throws 403 for a form from another page, or if the payer's users must sign in to pay and the visitor is not one of
+   * them; 409 if the request cannot be paid; 422 for an invalid card field; 429 after too many declined cards.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
-  /** Declines on behalf of a payer whose users cannot sign in. @throws 403, 409. */
+  /** Declines for a payer that has no user who can sign in. @throws 403, 409. */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
 
@@ -125,8 +128,8 @@ function requesterAt(token: string): FindParty {
 }
 
 /**
- * Applies a form if the request is unchanged since its page was shown. The lock makes a second click wait for the
- * first.
+ * Applies a form if the request is unchanged since the page was shown. The lock makes the second request of a double
+ * click wait for the first.
  */
 async function applyForm(
   { tx }: ChangeContext,
@@ -150,7 +153,7 @@ interface Paying {
   user: UserRow | undefined
 }
 
-/** Pays, and records in the payer's own activity which of its users paid. */
+/** Pays the request. If a user of the payer pays, the payer's own activity records which one. */
 async function payAs(
   context: ChangeContext,
   request: PaymentRequestRow,
@@ -230,7 +233,7 @@ async function viewOf(
   }
 }
 
-/** The most wallets to choose from. A person could hardly compare more. */
+/** The most wallets to choose from. More would be hard to compare. */
 const maxWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {

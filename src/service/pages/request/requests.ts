@@ -5,7 +5,7 @@ export const cardFields = ['number', 'expiry', 'cvv'] as const
 
 export type CardField = (typeof cardFields)[number]
 
-/** The problems with fields, as texts to show next to them. Typed values are not repeated. */
+/** The messages to show next to invalid fields. They do not repeat the typed values. */
 export type CardProblems = Partial<Record<CardField, string>>
 
 /** The length limit of a card field. */
@@ -16,7 +16,7 @@ export function cardOf(sent: URLSearchParams): CardEntry {
   return { number: typedField('number'), expiry: typedField('expiry'), cvv: typedField('cvv') }
 }
 
-/** Returns the card field that a refusal names; undefined if it is about something else. */
+/** Returns the card field that an error names; undefined if the error is about something else. */
 export function fieldOf({ source }: Failure): CardField | undefined {
   const named = source !== undefined && 'pointer' in source ? source.pointer.split('/').at(-1) : undefined
   return cardFields.find((field) => field === named)

@@ -86,7 +86,7 @@ interface Taken {
 }
 
 /**
- * Charges a card for a signed-in user of the payer. The session must have proof
+ * Charges a card for a signed-in user of the payer, whose session must have proof
  * (docs/service.md#page-of-a-payment-request).
  */
 async function payByCardAsUser(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
@@ -115,7 +115,7 @@ function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<
   return runOrExplain(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
 }
 
-/** Runs the decision of the payer's signed-in user as a normal request, so that limits and approvals apply. */
+/** Runs the decision of the payer's signed-in user as an API request, so that limits and approvals apply. */
 async function answerAsPayer(
   c: Context,
   pages: RequestDependencies,
@@ -125,7 +125,7 @@ async function answerAsPayer(
   const isOwn = signedIn !== undefined && personTokenFits(signedIn, request, sent)
   if (!isOwn || request.viewer?.is !== 'payer')
     return refusalPage(c, 403, 'You have since signed in as a different user.')
-  // After a double click or in another tab, the request is already answered.
+  // A double click or another tab may have answered the request already.
   if (request.status !== 'OPEN') return lead(c)
   const params = { paymentRequestId: request.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }

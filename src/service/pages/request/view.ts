@@ -9,20 +9,20 @@ import type { AskedPayment } from './request-page.ts'
 import type { CardField, CardProblems } from './requests.ts'
 import { type RequestWords, testCardWords } from './words.ts'
 
-/** The values that the page's forms need. */
+/** The values that the page needs for its forms. */
 export interface RequestForms {
   /** The forms' target: the page's own path. */
   action: string
-  /** A token that fits only this request in this state. */
+  /** A token that is valid only while the request is unchanged. */
   token: string
-  /** A token for the signed-in user; null if there is none. */
+  /** A token for the signed-in user; null if nobody is signed in. */
   personToken: string | null
   /** Whether this session may pay from a wallet. */
   mayAgree: boolean
   account: Account | null
 }
 
-/** The problem with the submitted form: a general one, or those of card fields. */
+/** The problems with the submitted form: a general one, or one for each invalid card field. */
 export interface Refused {
   problem: string | null
   fields: CardProblems

@@ -6,7 +6,7 @@ import type { CardDecline } from '../../rules/request-cards.ts'
 import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
 import type { AskedPayment } from './request-page.ts'
 
-/** The texts of a payment request, for the payer. Plain text, not HTML. */
+/** The texts of a payment request, as shown to the payer. Plain text, not HTML. */
 export interface RequestWords {
   heading: string
   requester: string
@@ -14,11 +14,11 @@ export interface RequestWords {
   amount: string
   description: string
   expires: string
-  /** The outcome or the pending step; null while the payer can pay or decline. */
+  /** The outcome of the request or its pending step; null while the payer can pay or decline. */
   outcome: string | null
-  /** The page where the payer's side decides on a payment. */
+  /** The address of the page where the payer's users decide on the payment; null if there is nothing to decide. */
   review: string | null
-  /** The reason why the last card was declined. */
+  /** The reason why the last card was declined; null if none was. */
   declined: string | null
   wallets: { id: string; label: string }[]
 }
@@ -92,7 +92,7 @@ const declines = {
   agreement_ended: 'The card was declined. Nothing was paid. Use another card.',
 } as const satisfies Record<CardDecline, string>
 
-/** The behavior of each test card of the sandbox on this page, for people who try it. */
+/** A description of what each sandbox test card does on this page, for people who try it. */
 export const testCardWords = {
   approves: 'Pays',
   declines_once: 'Declined at first, approved on the next try',

@@ -18,7 +18,7 @@ export interface ShopsDependencies extends Dependencies, PageDependencies {
 
 export type Show = (c: Context, pages: ShopsDependencies) => Promise<Response>
 
-/** A form that this site showed: its fields, and the idempotency key of its operation. */
+/** The fields of a form that this site showed, and the idempotency key of the form's operation. */
 interface SentForm {
   sent: URLSearchParams
   key: string
@@ -28,7 +28,7 @@ export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Pro
 
 export const orFailure = failingAs({ page: 'a page of a shop', headers })
 
-/** Accepts a form of this site, from a browser or from another program. */
+/** Handles a form of this site that a browser or another program sent. */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
   if (isForeignForm(c, pages.publicUrl())) return refusalPage(c, 403, 'Another site sent the form.')
   if (!isForm(c)) return refusalPage(c, 400, 'Send the form as application/x-www-form-urlencoded.')
@@ -58,12 +58,12 @@ export function notFound(c: Context, text: string): Response | Promise<Response>
   return c.html(messagePage('Not found', text, { href: '/shops', text: 'All shops' }), 404, headers)
 }
 
-/** Returns the token in the address, which identifies the buyer. It may be invalid. */
+/** Returns the token in the address, which may be invalid. A valid token identifies the buyer. */
 export function tokenOf(c: Context): string {
   return (c.req.param('token') ?? '').slice(0, maxTokenLength)
 }
 
-/** A limit on the length of a token. Real tokens are shorter. */
+/** The most characters of a token. Real tokens are shorter. */
 const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */

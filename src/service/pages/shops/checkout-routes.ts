@@ -39,7 +39,7 @@ interface Taken {
   key: string
 }
 
-/** Starts another cart with the chosen extras. The old cart stays unchanged and expires unpaid. */
+/** Starts a new checkout with the chosen extras. The old checkout stays unchanged and expires unpaid. */
 async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
   const { attributes, buyer, note } = opened
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
@@ -60,12 +60,13 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
   }
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)
-  // A redirect shows the order or the declined card, so that a reload does not pay again.
+  // Redirects to the page that shows the order or the declined card, so that a reload does not pay again.
   if (reply.status === 200) {
     const { orderId } = attributesOf<CheckoutAttributes>(reply)
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
-  // After a 503 the outcome of the payment is unknown, so the form keeps its key and repeats the same payment.
+  // After a 503, the outcome of the payment is unknown. The form keeps its key, so that sending it again repeats the
+  // same payment.
   return showRefusal(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
 
@@ -76,7 +77,7 @@ async function showRefusal(
   { reply, payKey }: { reply: Reply; payKey?: string },
 ) {
   const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
-  // After a conflict, the current state explains more than the refusal: another tab may have paid.
+  // After a conflict, the current state explains more than the refusal does. For example, another tab may have paid.
   const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
   const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
   return showOpened(c, pages, now ?? opened, options)
@@ -85,7 +86,7 @@ async function showRefusal(
 interface PageState {
   refused?: Refused
   status?: PageStatus
-  /** The idempotency key of a payment to repeat. */
+  /** The idempotency key of a payment that the form should repeat; by default, a new key. */
   payKey?: string
 }
 

@@ -5,22 +5,22 @@ import { type CardField, cardFields, type Problems } from './requests.ts'
 import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
 import type { CheckoutWords } from './words.ts'
 
-/** The values that the forms of a checkout need. */
+/** The values that the page needs for the forms of a checkout. */
 export interface CheckoutForms {
   action: string
   /** The idempotency key of the payment. */
   payKey: string
-  /** The idempotency key of a cart with other extras; null if this cart cannot change. */
+  /** The idempotency key for changing the extras; null if they cannot be changed. */
   cartKey: string | null
 }
 
-/** The problem with the submitted form: a general one, or those of card fields. */
+/** The problems with the submitted form: a general one, or one for each invalid card field. */
 export interface Refused {
   problem: string | null
   fields: Problems
 }
 
-/** Renders the page with the card form. The page never contains card data. */
+/** Renders the checkout page with the card form. The page never contains card data. */
 export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
   const { merchant, terms, message, expires, declined } = words
   const notice = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)
@@ -50,8 +50,8 @@ ${lines.map(
 }
 
 /**
- * Renders the shop's extras. The shop chooses which of them are preselected. After a change, the card form stays hidden
- * until the total is updated (assets/pages.css), so that nobody pays for an extra they have just removed.
+ * Renders the shop's extras, some of which the shop preselects. After the buyer changes them, the card form is hidden
+ * until the total is updated (assets/pages.css). So nobody pays for an extra that they have just removed.
  */
 function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
   if (extras.length === 0 || cartKey === null) return ''

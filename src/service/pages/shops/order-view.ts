@@ -22,7 +22,7 @@ interface OrderShown {
   problem: string | null
 }
 
-/** Renders the receipt and the status of the order. */
+/** Renders the order's receipt and status. */
 export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderShown): Html {
   const { merchant, status, receipt, message, subscription, next } = words
   const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>

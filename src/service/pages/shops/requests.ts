@@ -1,4 +1,7 @@
-/** The size limit of a form in bytes. It fits quantities of fifty products, and a note at nine bytes a character. */
+/**
+ * The size limit of a form in bytes. The quantities of fifty products fit, with the longest note at nine bytes per
+ * character.
+ */
 export const maxShopFormBytes = 16 * 1024
 
 /** The longest note that a shop accepts. */
@@ -6,13 +9,16 @@ export const longestNote = 500
 
 export const maxQuantity = 100
 
-/** Returns the form's idempotency key, so that a form sent twice is applied once. */
+/**
+ * Returns the form's idempotency key, which keeps a form that is sent twice from being applied twice; undefined if it
+ * is invalid.
+ */
 export function keyOf(sent: URLSearchParams): string | undefined {
   const key = sent.get('key') ?? ''
   return /^idk_[0-9a-f]{32}$/.test(key) ? key : undefined
 }
 
-/** Returns the quantities by product, as they were typed. */
+/** Returns the typed quantities by product id. */
 export function quantitiesOf(sent: URLSearchParams): Map<string, string> {
   const fields = [...sent].filter(([name]) => name.startsWith(quantityPrefix))
   return new Map(fields.map(([name, value]) => [name.slice(quantityPrefix.length), value.trim()]))
@@ -35,7 +41,7 @@ export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[
   }
 }
 
-/** The card as it was typed. It is passed on and never stored. */
+/** The card as the buyer typed it. It is passed on and never stored. */
 export interface TypedCard {
   number: string
   cvv: string
@@ -47,7 +53,7 @@ export const cardFields = ['number', 'expirationMonth', 'expirationYear', 'cvv']
 
 export type CardField = (typeof cardFields)[number]
 
-/** The problems with fields, as texts to show next to them. Typed values are not repeated. */
+/** The messages to show next to invalid fields. They do not repeat the typed values. */
 export type Problems = Partial<Record<CardField, string>>
 
 export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Problems } {
@@ -69,13 +75,13 @@ export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Prob
   return { card: { number, cvv, expirationMonth, expirationYear: year < 100 ? 2000 + year : year }, problems }
 }
 
-/** Returns the total that the page showed, in cents; undefined if the form has none. */
+/** Returns the total in cents that the page showed to the buyer; undefined if the form does not contain it. */
 export function amountOf(sent: URLSearchParams): number | undefined {
   const amount = wholeNumber(sent.get('amount') ?? '')
   return Number.isNaN(amount) ? undefined : amount
 }
 
-/** Parses a whole number; NaN for anything else and for too many digits. */
+/** Parses a whole number. Returns NaN for any other text and for a number with too many digits. */
 function wholeNumber(typed: string): number {
   return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN
 }

@@ -26,8 +26,8 @@ import { goodsPage, type ShopForm, shopsPage } from './shop-view.ts'
 import { type CheckoutAttributes, shopWords } from './words.ts'
 
 /**
- * Mounts the shops of the sandbox for agents that drive a browser, and for people (docs/shops.md#in-a-browser). The
- * address of a checkout's page lets its holder pay; there are no cookies. A deployed API has no shops.
+ * Mounts the pages of the sandbox's shops, for people and for agents that use a browser (docs/shops.md#in-a-browser).
+ * Anyone who has the address of a checkout's page can pay; there are no cookies. A deployed API has no shops.
  */
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
@@ -61,8 +61,8 @@ const showShop: Show = async (c, pages) => {
 }
 
 /**
- * Returns the buyer on a page without a token. If the visitor is on this machine, the buyer is the only party of the
- * world that has agents; otherwise undefined.
+ * Returns the buyer for a page without a token. For a visitor on this machine, this is the only party of the world that
+ * has agents. In all other cases, returns undefined.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined

@@ -18,19 +18,19 @@ import { checkoutOfShopToken, shopTokens } from '../../tokens/shop-tokens.ts'
 import type { TypedCard } from './requests.ts'
 import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './words.ts'
 
-/** A shop as its page shows it. */
+/** The content of a shop's page. */
 export interface SeenShop {
   id: string
   attributes: ShopAttributes
-  /** The text in the page that browsers do not display, by product. */
+  /** The texts that are in the page but that browsers do not display, by product id. */
   hidden: ReadonlyMap<string, string>
 }
 
-/** The buyer on a page. The holder of a checkout's address buys for the party that started the checkout. */
+/** The buyer on a page. Anyone who has a checkout's address buys for the party that started the checkout. */
 export interface Buyer {
   actor: Actor
   instanceId: string | null
-  /** The customer that the agent buys for. */
+  /** The customer for whom the agent buys; null if the buyer buys for itself. */
   customerPartyId: string | null
 }
 
@@ -38,9 +38,9 @@ export interface OpenedCheckout {
   id: string
   attributes: CheckoutAttributes
   buyer: Buyer
-  /** Whether the buyer can still choose other extras. A cart with the rest of a split order cannot change. */
+  /** Whether the buyer can change the extras. A checkout for the rest of a split order cannot be changed. */
   mayChange: boolean
-  /** The note to the shop, with secrets masked. */
+  /** The buyer's note to the shop, with secrets masked. */
   note: string | null
 }
 
@@ -49,23 +49,26 @@ export interface OpenedOrder {
   attributes: OrderAttributes
   buyer: Buyer
   mayReturn: boolean
-  /** The path of the checkout page for the unpaid rest of a split order. */
+  /** The path of the checkout page for the unpaid rest of a split order; null if there is none. */
   nextCheckout: string | null
 }
 
 interface Cart {
   shopId: string
   items: readonly { productId: string; quantity: number }[]
-  /** The chosen extras; undefined to keep the shop's preselection. */
+  /** The ids of the chosen extras; undefined to keep the extras that the shop preselects. */
   extras?: readonly string[]
   note?: string
 }
 
-/** The reads and the form operations of the shop pages. */
+/** The functions that read the data of the shop pages and run their forms. */
 export interface ShopPages {
   all(): Promise<SeenShop[]>
   shop(shopId: string): Promise<SeenShop | undefined>
-  /** Returns the only party of the world that has agents; undefined if there are several or none. */
+  /**
+   * Returns a buyer that acts for the only party of the world that has agents; undefined if several parties or none
+   * have agents.
+   */
   onlyBuyer(): Promise<Buyer | undefined>
   checkout(token: string): Promise<OpenedCheckout | undefined>
   order(token: string): Promise<OpenedOrder | undefined>
@@ -100,7 +103,7 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
 
 type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
 
-/** Runs the operation as a normal request, so that limits, permissions, recording and refusals apply. */
+/** Runs the operation like a request from the buyer, so that limits, permissions, recording and refusals apply. */
 function runForBuyer(
   dependencies: Dependencies,
   { actor, instanceId, customerPartyId }: Buyer,
@@ -169,7 +172,10 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
   }
 }
 
-/** Returns an actor that acts for the party. @param keyId An id that stands in for a key's id: there is no key. */
+/**
+ * Returns an actor that acts for the party. @param keyId An id to use instead of an API key's id, because there is no
+ * key.
+ */
 function partyActor(partyId: string, keyId: string): Actor {
   const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const
   return { ...identity, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }

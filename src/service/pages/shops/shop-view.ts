@@ -4,7 +4,7 @@ import { longestNote, maxQuantity, quantityPrefix } from './requests.ts'
 import { problemOf, shopPage } from './view.ts'
 import type { ProductWords, ShopWords } from './words.ts'
 
-/** Renders the page of all shops. */
+/** Renders the page that lists all shops. */
 export function shopsPage(shops: readonly ShopWords[]): Html {
   const heading = 'Shops'
   const main = html`<h1>${heading}</h1>
@@ -26,13 +26,13 @@ export interface ShopForm {
   action: string
   /** The idempotency key of the checkout that the form starts. */
   key: string
-  /** The quantities typed before, by product. */
+  /** The quantities that the buyer typed before, by product id. */
   quantities: ReadonlyMap<string, string>
-  /** The products with an invalid quantity. */
+  /** The ids of the products with an invalid quantity. */
   wrong: readonly string[]
 }
 
-/** Renders a shop's page. Without a form it shows the goods and how to buy them. */
+/** Renders a shop's page. Without a form, the page only lists the products and explains how to buy them. */
 export function goodsPage(shop: ShopWords, form: ShopForm | null, problem: string | null): Html {
   const products = html`<ul class="list">
 ${shop.products.map((product) => html`<li class="box stack">${goods(product, form)}</li>`)}

@@ -3,12 +3,12 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { titleOf } from '../frame/form-page.ts'
 import type { SumWords } from './words.ts'
 
-/** The heading of a shop's page, the problem with the submitted form, and the content. */
+/** The parts of a shop page: the heading, the problem with the submitted form, and the content. */
 interface ShopPage {
   heading: string
   problem: string | null
   main: Html
-  /** Whether this is the page of all shops, which needs no link to itself. */
+  /** Whether this is the page that lists all shops. If so, it needs no link to that list. */
   isFirst?: boolean
 }
 
@@ -27,7 +27,7 @@ export function problemOf(problem: string | null): Html | '' {
   return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
 }
 
-/** Renders the shop's own text, separated from the page's text. */
+/** Renders a text of the shop as a quotation, so that it cannot pass for the page's own text. */
 export function quoteOf(label: string, text: string | null): Html | '' {
   return text === null
     ? ''

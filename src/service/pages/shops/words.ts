@@ -4,14 +4,14 @@ import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../core/system.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 
-/** The limit of a text: longer than any text that a shop may have (src/worlds/shops.ts). */
+/** The most characters of a text. All texts that a shop may have are shorter (src/worlds/shops.ts). */
 const maxTextLength = 2000
 
 export type ShopAttributes = z.output<typeof Shop>['attributes']
 export type CheckoutAttributes = z.output<typeof ShopCheckout>['attributes']
 export type OrderAttributes = z.output<typeof ShopOrder>['attributes']
 
-/** Returns a shop's text, made safe to show; null if nothing in it is visible. */
+/** Returns a shop's text, made safe to show; null if the text has no visible characters. */
 export function wordsOf(text: string | null): string | null {
   return shortForeignText(text ?? '', maxTextLength) || null
 }
@@ -29,11 +29,11 @@ export interface ProductWords {
   name: string
   description: string | null
   price: string
-  /** The text in the page that browsers do not display. */
+  /** The text that is in the page but that browsers do not display; null if there is none. */
   hidden: string | null
 }
 
-/** Returns the texts of a shop. @param hidden The text that browsers do not display, by product. */
+/** Returns the texts of a shop. @param hidden The texts that browsers do not display, by product id. */
 export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
   return {
     id: shopId,
@@ -52,12 +52,12 @@ export function shopWords(shopId: string, shop: ShopAttributes, hidden: Readonly
 export const nameOfShop = (name: string) => foreignName(name, 'A shop without a name', 100)
 const nameOfProduct = (name: string) => foreignName(name, 'A product without a name', 200)
 
-/** A line of the cart: the product, its quantity, and its price. */
+/** A line of a cart: a product, its quantity and its price. */
 interface LineWords {
   name: string
   quantity: number
   price: string
-  /** The status of the line; null if there is none. */
+  /** The status of the line, such as `2 of 3 shipped`; null if there is none. */
   became: string | null
 }
 
@@ -74,14 +74,14 @@ interface ExtraWords {
   selected: boolean
 }
 
-/** A cart as the buyer sees it. */
+/** The texts of a checkout, as shown to the buyer. */
 export interface CheckoutWords {
   merchant: string
   lines: LineWords[]
   sums: SumWords[]
   extras: ExtraWords[]
   total: string
-  /** The total in cents, which the form confirms. */
+  /** The total in cents. The form sends it back to confirm it. */
   totalCents: number
   terms: string | null
   message: string | null
@@ -117,7 +117,7 @@ export function checkoutWords(checkout: CheckoutAttributes): CheckoutWords {
   }
 }
 
-/** An order and its status, as the buyer sees it. */
+/** The texts of an order and its status, as shown to the buyer. */
 export interface OrderWords {
   merchant: string
   status: string

@@ -28,7 +28,7 @@ async function showSignIn(c: Context, pages: PageDependencies): Promise<Response
 async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
-  // Otherwise a form on another site could sign a visitor in to an attacker's account.
+  // Without this check, a form on another site could sign a visitor in to an attacker's account.
   if (sent === undefined) return refuseForeignForm(c, '/sign-in')
   const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
   const asOwner = sent.get('as') === 'owner'
@@ -47,7 +47,10 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   return leadTo(c, next)
 }
 
-/** Shows the page at a sign-in link, with its user's name. A program that previews the link does not use it up. */
+/**
+ * Shows the page at a sign-in link, with the name of the link's user. Opening the page does not use up the link, so
+ * programs that preview links do no harm.
+ */
 async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   const user = await pages.signIn.atLink(codeOf(c))
@@ -78,7 +81,7 @@ async function takeSignOut(c: Context, pages: PageDependencies): Promise<Respons
   const signedIn = await signedInAt(c, pages)
   const sent = await ownFields(c, pages)
   if (sent === undefined) return refuseForeignForm(c, '/connections')
-  // The second click of a double click finds no session.
+  // The second request of a double click finds no session.
   if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return refuseForeignForm(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
@@ -104,14 +107,14 @@ interface PageState {
 async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isHere = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
-  // A one-click sign-in gives no proof, so for a page that always needs proof it would only lead back here.
+  // A one-click sign-in gives no proof. If the next page always needs proof, it would only lead back here.
   const isOffered = isHere && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   return c.html(signInPage({ ...state, owner, isUnproven, isHere }), status, oauthPageHeaders)
 }
 
-/** The only pages to go to after signing in, so that a crafted link cannot redirect a person elsewhere. */
+/** The only pages that can follow a sign-in, so that a crafted link cannot redirect a person elsewhere. */
 const places =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 

@@ -8,11 +8,11 @@ interface SignInShown {
   next: string
   email: string
   problem: string | null
-  /** The user who can sign in with one click; null if there is none. */
+  /** The name of the user who can sign in with one click; null if there is none. */
   owner: string | null
-  /** Whether the person is signed in by one click and must now prove who they are. */
+  /** Whether the person signed in with one click and must now prove who they are. */
   isUnproven: boolean
-  /** Whether the visitor is on the service's machine, where they can use the printed password or a command. */
+  /** Whether the visitor is on the service's machine and so can use the printed password or a command. */
   isHere: boolean
 }
 
@@ -49,7 +49,7 @@ export function linkPage(user: string, { action, next }: { action: string; next:
   return formPage({ title: heading, main })
 }
 
-/** Renders the page at a link that no longer signs anyone in. */
+/** Renders the page at a link that was used or has expired. */
 export function endedLinkPage(next: string): Html {
   const heading = 'This link has expired'
   const main = html`<h1>${heading}</h1>

@@ -1,13 +1,13 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
-/** The longest address. The squares of a larger code would be too small for a camera to read from a small screen. */
+/** The most bytes of an address. In a larger code, the squares would be too small to scan from a small screen. */
 const maxBytes = 520
 
 /**
- * Returns the QR code of an address, with the quiet zone that cameras expect. The lowest error correction is enough for
- * a screen. The code is black on white even if the page is dark. An address that is too long appears as text only. The
- * library is loaded with the first code, so a stdio server starts without it.
+ * Renders the QR code of an address, with the quiet zone that cameras expect; empty if the address is too long. The
+ * lowest error correction is enough for a screen. The code is black on white even if the page is dark. The library is
+ * loaded for the first code, so a stdio server starts without it.
  */
 export async function qrImage(address: string): Promise<Html> {
   if (Buffer.byteLength(address) > maxBytes) return html``

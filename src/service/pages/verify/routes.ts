@@ -22,14 +22,14 @@ interface VerifyDependencies extends PageDependencies {
 const orFailure = failingAs({ page: 'a verification page', headers })
 
 /**
- * Mounts two pages. A 428 response links to the first one, where a user enters a code from their authenticator app. On
- * the second one, the user sets up the app.
+ * Mounts two pages. On the first, to which a 428 response links, a user enters a code from their authenticator app. On
+ * the second, the user sets up the app.
  */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, orFailure)
-  // The address alone opens nothing: without a session of the challenge's user, no code is checked.
+  // Knowing the address is not enough. Codes are checked only in a session of the challenge's user.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrolment, { back: addressOf })
@@ -140,7 +140,7 @@ function challengeOf(c: Context): string {
   return c.req.param('challenge') ?? ''
 }
 
-/** Returns the page's address, which includes the page to go to afterwards. */
+/** Returns the page's address, including the parameter with the page to open afterwards. */
 function addressOf(c: Context): string {
   const back = backOf(c)
   const next = nextOf(c)
@@ -149,21 +149,21 @@ function addressOf(c: Context): string {
 }
 
 /**
- * Returns the approval page to return to, or null for any other address, so that a crafted link cannot redirect a
- * person elsewhere.
+ * Returns the approval page to return to. Any other address gives null, so that a crafted link cannot redirect a person
+ * elsewhere.
  */
 function backOf(c: Context): string | null {
   const back = c.req.query('back')
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
-/** Returns the address of the check from which the user came to set up the app. */
+/** Returns the address of the check that sent the user to set up the app; null if there is none. */
 function nextOf(c: Context): string | null {
   const next = c.req.query('next')
   return next !== undefined && checkAddress.test(next) ? next : null
 }
 
-/** The format of a check's address in links of this site. */
+/** The format of the address of a second-factor check in this site's links. */
 const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
 
 function notFound(c: Context, person: SignedIn) {

@@ -14,17 +14,17 @@ import { findUser, markVerified } from '../../store/users.ts'
 import { type Challenge, readChallenge } from '../../tokens/mfa-challenges.ts'
 import { secondFactorText } from '../../tokens/record-texts.ts'
 
-/** The state of a second-factor check, as the user sees it. */
+/** The state of a second-factor check, as shown to the user. */
 export interface Verification {
   /** Whether the address of the check has expired. */
   expired: boolean
-  /** The end of the time in which the user may approve large payments; null without a recent check. */
+  /** The time until which the user may approve large payments; null if there was no recent check. */
   verifiedUntilMs: number | null
-  /** Whether the user has an authenticator app set up. */
+  /** Whether the user has set up an authenticator app. */
   isEnrolled: boolean
 }
 
-/** The secret that an authenticator app needs. It is shown once. */
+/** The secret to enter in an authenticator app. It is shown only once. */
 export interface AppSecret {
   base32: string
   /** `otpauth://totp/…` */
@@ -37,12 +37,15 @@ export type CodeResult =
 
 export type Enrolment = 'none' | 'begun' | 'enrolled'
 
-/** A signed-in user's second factor. The challenge in an address identifies the check; it opens nothing by itself. */
+/**
+ * The operations on a signed-in user's second factor. The challenge in an address identifies a check, but gives no
+ * access by itself.
+ */
 export interface SecondFactor {
-  /** Returns undefined to everyone except the challenge's user. */
+  /** Returns the state of the check only to the challenge's user; undefined to everyone else. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /**
-   * Checks a code against real time. If the code is right, the user's verification starts at the present time of the
+   * Checks a code, based on real time. If the code is right, the user counts as verified from the present time of the
    * service's clock.
    */
   verify(
@@ -51,13 +54,18 @@ export interface SecondFactor {
     code: string,
   ): Promise<{ result: CodeResult; after: Verification } | undefined>
   enrolment(user: UserRow): Promise<Enrolment>
-  /** Creates a secret for the user's app and discards an unconfirmed one. Undefined if the user is enrolled. */
+  /**
+   * Creates a secret for the user's app and discards an earlier unconfirmed one. Returns undefined if the user is
+   * already enrolled.
+   */
   begin(user: UserRow): Promise<AppSecret | undefined>
-  /** Accepts the app's first code, which enrolls the user. Undefined if no setup was started. */
+  /**
+   * Checks the app's first code and enrolls the user if the code is right. Returns undefined if no setup was started.
+   */
   confirm(user: UserRow, code: string): Promise<CodeResult | undefined>
 }
 
-/** Loads the library with the first page, so that a stdio server starts without it. */
+/** Loads the library when it is first needed, so that a stdio server starts without it. */
 const library = () => import('otpauth')
 
 export function createSecondFactor(dependencies: SecondFactorDependencies): SecondFactor {
@@ -101,7 +109,7 @@ interface Check extends SettledContext {
   user: UserRow
 }
 
-/** Reads the challenge if it belongs to this user. */
+/** Returns the challenge if it belongs to this user. */
 async function challengeOf({ tx, user }: Check, text: string): Promise<Challenge | undefined> {
   const challenge = await readChallenge(tx, text)
   return challenge?.userId === user.id ? challenge : undefined
@@ -143,12 +151,12 @@ function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
 }
 
 /**
- * The number of time steps to search. It is larger than the accepted range, so that a late code can be reported as
- * late.
+ * How many time steps to search before and after the present one. The range is larger than the accepted one, so that a
+ * late code can be reported as expired.
  */
 const searchedSteps = 10
 
-/** Checks a code of the app and saves the result. If the code is right, it also saves `change`. */
+/** Checks a code from the app and saves the result. If the code is right, also saves `change`. */
 async function judgeCode(
   check: Check,
   row: SecondFactorRow,
@@ -157,7 +165,7 @@ async function judgeCode(
   change: Partial<SecondFactorRow>,
 ): Promise<CodeResult> {
   const token = code.replace(/\s/g, '')
-  // A malformed code does not count as a try: it could not have been right.
+  // A malformed code cannot be right, so it does not count as a try.
   if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
   const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
   const { realNowMs } = check
@@ -177,9 +185,9 @@ async function judgeCode(
 }
 
 /**
- * Returns the generator of an app's codes. Checks need the secret itself, so storing a hash is not enough. The secret
- * is not stored either: it is derived from the root key that the seed names. All apps support 160 bits and SHA-1 (RFC
- * 4226 section 4; Google's key URI format).
+ * Returns the generator of an app's codes. It needs the app's secret, so a stored hash would not be enough. Instead of
+ * storing the secret, the service derives it from the root key that the seed names. All apps support 160 bits and SHA-1
+ * (RFC 4226 section 4; Google's key URI format).
  */
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
   const { Secret, TOTP } = await library()

@@ -10,7 +10,7 @@ interface PageState extends PageForm {
   name: string
 }
 
-/** Renders the page of a multi-factor check. It has no script: the browser sends the form. */
+/** Renders the page of a second-factor check. It has no script: the browser sends the form. */
 export function verifyPage(words: VerifyWords, { name, ...target }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>

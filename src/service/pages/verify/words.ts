@@ -9,7 +9,7 @@ export interface VerifyWords {
   title: string
   heading: string
   lines: string[]
-  /** Whether a code can be entered. */
+  /** Whether the user can enter a code. */
   asks: boolean
   /** The problem with the submitted code; null if there is none. */
   problem: string | null
@@ -20,7 +20,7 @@ const large = `more than ${dollars(mfaThresholdCents)}`
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification
   const problem = result === null ? null : codeProblem(result)
-  // A code sent twice by a double click has already succeeded.
+  // The second request of a double click finds its code already used, but the check has succeeded.
   if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
     return {
       title: 'Verified',
