@@ -21,7 +21,7 @@ async function errorOf(steps: Parameters<typeof scriptedClient>[0]): Promise<Api
   return error
 }
 
-test('a refusal contains the error of the service', async () => {
+test('the client’s error contains the fields of the service’s error', async () => {
   const source = { pointer: '/data/attributes/maximumAmount' }
   const error = await errorOf([
     json(422, { errors: [{ code: 'invalid_value', detail: 'Too much.', source, meta: { supportId: 'req_9' } }] }),
@@ -59,13 +59,13 @@ test('the advice for an unknown code depends on its status', async () => {
   expect((await errorOf([refusing(599, 'odd')])).next).toBe(errorTable.service_unavailable.next)
 })
 
-test('advice mentions a key only if there is one', async () => {
+test('advice mentions an idempotency key only if the request had one', async () => {
   const { client } = scriptedClient([refusing(400, 'invalid_value')])
   const error = await thrown(client.operations.getAgentCard({ cardId }))
   expect((error as ApiError).next).toBe('Correct the value that source points to and send the request again.')
 })
 
-test('the timeout of a simulation has its own form', async () => {
+test('the timeout error of a simulation has its own format', async () => {
   const body = { defined: true, code: 'SANDBOX_NOT_READY', status: '408', message: 'Not ready yet.', data: {} }
   expect(await errorOf([json(408, body)])).toMatchObject({
     code: 'SANDBOX_NOT_READY',

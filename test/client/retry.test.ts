@@ -45,7 +45,7 @@ describe('a request is retried', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('without a key only after 429, if it changes something', async () => {
+  test('only after 429 if it changes something without an idempotency key', async () => {
     const passing = scriptedClient([refusing(429, 'rate_limited'), ok])
     await passing.client.operations.advanceSandboxClock({ seconds: 60 })
     expect(passing.seen).toHaveLength(2)

@@ -26,8 +26,9 @@ export interface KilledRun {
 }
 
 /**
- * Sends mixed calls by REST and MCP, with many repeats, to three `serve` processes behind one address, and sometimes
- * kills one of them. @throws if a call was lost or took effect twice.
+ * Sends mixed calls over REST and MCP, with many repeats, to three `serve` processes behind one address, and sometimes
+ * kills one of them.
+ * @throws if a call was lost or took effect twice
  */
 export async function runKilledProcesses({
   cli,

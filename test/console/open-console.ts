@@ -52,7 +52,7 @@ export async function restart(
   return () => again.close()
 }
 
-/** Makes a payment that waits for a person. */
+/** Makes a payment that waits for a person's approval. Returns its id. */
 export async function inReview({ world }: Site, description: string): Promise<string> {
   const { setLimits, pay } = payer(world)
   const agentId = String((await world.whoami()).agentId)

@@ -3,7 +3,7 @@ import { foreignName, foreignText, mixesAlphabets, shortForeignText } from '../.
 import { quoted } from '../../src/mcp/answers/quoted-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
-describe('a foreign text', () => {
+describe('a text written by others', () => {
   it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays unchanged', (text) => {
     expect(foreignText(text)).toBe(text.normalize('NFC'))
   })

@@ -4,7 +4,7 @@ import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 export interface SleepingSystem extends FakeSystem {
   /** The number of current sleepers. */
   readonly sleeping: number
-  /** Resolves when there are this many sleepers. */
+  /** Resolves when there are at least this many sleepers. */
   sleepers(count: number): Promise<void>
 }
 

@@ -2,8 +2,8 @@ import type { EventRow } from '../../src/service/store/schema/events.ts'
 import type { World } from '../support/world.ts'
 
 /**
- * Returns functions that read the events added to the outbox since the last call, by party and in order. `since`
- * returns each as `party type resource`.
+ * Returns functions that read events of the outbox, by party and in order. `rows` returns all of them. `fresh` returns
+ * those added since its last call, and `since` returns each of these as `party type prefix-of-the-resource-id`.
  */
 export function outboxEvents(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()

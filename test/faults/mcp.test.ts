@@ -19,7 +19,7 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
-  // Each payment has another amount: an equal one within the window counts as a repeat, whichever host sends it.
+  // Each payment has a different amount, because an equal one soon afterwards counts as a repeat, whatever its host.
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })

@@ -21,7 +21,7 @@ export interface Internet {
 
 /**
  * Simulates the internet for sign-ins on loopback. A proxy serves the hosts' client metadata documents at their own
- * addresses. Only processes with this environment trust its certificate.
+ * addresses. Only processes with the returned environment trust its certificate.
  * @param folder The folder for the certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
