@@ -62,7 +62,6 @@ function resetPeak(pid: number | undefined): void {
 /**
  * The most that memory may grow. 16 MiB of it are one key's share. The rest is for connections, and for the code and
  * heap that the first burst needs.
---
  */
 const maxMegabytes = 60
 
