@@ -175,7 +175,7 @@ async function startShopCheckouts({ post, issueCard, get }: World) {
   return { shopCheckout: open.attributes.url as string, shopOrder: paid.attributes.url as string }
 }
 
-/** Returns the address with a wrong secret of the same form. */
+/** Returns the link with its secret replaced by a wrong one in the same format. */
 export function replaceSecret(link: string): string {
   const end = link.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'
   return /[0-9a-f]{8}$/.test(link) ? `${link.slice(0, -4)}${end === 'AAAA' ? '0000' : '1111'}` : link.slice(0, -4) + end

@@ -137,7 +137,7 @@ onEachDatabase('bank transfers', (database) => {
       const refused = await at.tryDeposit(5000, account)
       expectRefusal(refused, 'conflict', { connectionStatus: 'login_required' })
       expect(refused.json.errors[0].detail).toContain('Link the account again with link_external_accounts')
-      // The bank still accepts payments.
+      // Money can still be withdrawn to the account.
       expect((await at.withdraw(100, account)).attributes.status).toBe('PROCESSING')
       await at.link()
       expect((await at.deposit(5000, account)).attributes.status).toBe('PROCESSING')
