@@ -113,7 +113,7 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** Returns a caller for each count, with that many cards, and the statements that insert their rows. */
+/** Returns one caller with that many cards for each count, and the statements that insert the rows of all callers. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => callerWith(count, nowMs))

@@ -210,7 +210,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
   return rowOf(`${name}, ${against}: the slowest way, ${worst.way}`, worst.result)
 }
 
-/** Returns the values of a filter with a fixed set of values; undefined for all others. */
+/** Returns the values that a filter accepts; undefined if they are not a fixed set. */
 function valuesOf(schema: z.ZodType): string[] | undefined {
   const { enum: values, type } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return type === 'boolean' ? ['true', 'false'] : values?.map(String)
@@ -244,7 +244,7 @@ async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => P
   return best
 }
 
-/** Returns a comparison's figure divided by the goal: at most 1 if the goal is reached. */
+/** Returns a comparison's figure divided by the goal. The result is at most 1 if the goal is reached. */
 function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }

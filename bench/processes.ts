@@ -208,13 +208,15 @@ export function residentMegabytes(pid: number): number {
   return Number(ps('rss', pid)) / 1024
 }
 
-/** Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, elsewhere as printed by `ps`. */
+/**
+ * Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, and as printed by `ps` elsewhere.
+ */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') {
     const parts = ps('time', pid).trim().split(':')
     return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
   }
-  // Fields 14 and 15 of proc(5), in ticks of 10 ms; the command in parentheses before them may contain spaces.
+  // Reads fields 14 and 15 of proc(5), in ticks of 10 ms. The command in parentheses before them may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')

@@ -78,7 +78,7 @@ export async function authorize(sandbox: Sandbox, cardId: string, key?: string):
   return data.id
 }
 
-/** Returns how many items per second are done, `limit` at a time. Counts the items that begin within the time. */
+/** Works on items, `limit` at a time, until the time is over. Returns how many were done per second. */
 export async function rateWithin<Item>(
   milliseconds: number,
   limit: number,
@@ -94,7 +94,7 @@ export async function rateWithin<Item>(
   return done / ((performance.now() - startedAt) / 1000)
 }
 
-/** Returns how many calls per second are done, `limit` at a time. */
+/** Makes `count` calls, `limit` at a time. Returns how many were done per second. */
 export function rateOf(count: number, limit: number, work: () => Promise<unknown>): Promise<number> {
   return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
 }

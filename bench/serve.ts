@@ -7,9 +7,7 @@ import { endProcess, ourBundle, startNode } from './processes.ts'
 import { agentKey, cardAttributes, rateWithin, serverSettings } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/**
- * The alternative for tests: an npm package with in-memory sandboxes of many APIs. The bench uses its Stripe sandbox.
- */
+/** The rival: an npm package for tests, with in-memory sandboxes of many APIs. The bench uses its Stripe sandbox. */
 const rival = 'emulate@0.12.2'
 const roundMs = 1_500
 const maxInFlight = 64

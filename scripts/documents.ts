@@ -87,7 +87,7 @@ export function manifest(facts: PackageFacts): string {
     user_config: Object.fromEntries(
       manifestSettings.map(({ field, title, isBoolean, description, sensitive }) => [
         field,
-        // An empty text counts as unset (src/config/load.ts).
+        // An empty string counts as unset (src/config/load.ts).
         {
           type: isBoolean ? 'boolean' : 'string',
           title,

@@ -122,8 +122,8 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
 export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
 
 /**
- * Returns how often trials of equal agents differ as much as these or more: Fisher's exact test of two shares,
- * two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
+ * Returns how often the trials of two equal agents would differ at least as much as these: Fisher's exact test of two
+ * shares, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
@@ -145,8 +145,8 @@ function logChoose(of: number, count: number): number {
 }
 
 /**
- * Corrects probabilities for the number of scenarios. Otherwise one in twenty would seem to change beyond chance
- * (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+ * Corrects probabilities for the number of scenarios. Otherwise one scenario in twenty would seem to change beyond
+ * chance (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
  */
 function correctedChances(chances: readonly number[]): number[] {
   const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)

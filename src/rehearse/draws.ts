@@ -57,7 +57,7 @@ export function chooseBySeed(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
 
-/** Returns the highest number of values that any name has. A range counts as two: its ends. */
+/** Returns the highest number of values that any name has. A range counts as two values, its ends. */
 export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
@@ -91,7 +91,7 @@ export function mistakesInDraws(draws: Draws): TemplateMistake[] {
 type Value = string | number
 type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
 
-/** Fields that identify a scenario, so they are the same in all trials. */
+/** Fields that identify a scenario. They must be the same in all trials. */
 const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
 
 /**

@@ -79,7 +79,7 @@ const errorText = (text: string): string => maskText(text).replace(/\s+/g, ' ').
 
 type Reply = Pick<Extract<GraderOpinion, { agrees: boolean }>, 'claims' | 'outcome'>
 
-/** Runs the grader on one question. @throws Error if it failed, took too long or printed no valid reply */
+/** Runs the grader on one question. @throws Error if the grader failed, took too long or did not print a valid reply */
 async function replyTo(question: Question, command: string, { env, system, signal }: GraderOptions): Promise<Reply> {
   const ending = new AbortController()
   const interrupt = () => ending.abort(signal.reason)
@@ -97,7 +97,7 @@ async function replyTo(question: Question, command: string, { env, system, signa
   }
 }
 
-/** Reads a grader's output. @throws Error if it is no valid reply */
+/** Reads a grader's output. @throws Error if the output is not a valid reply */
 export function readReply(printed: string): Reply {
   const { data, success } = Reply.safeParse(parseJson(printed))
   if (!success) {

@@ -4,8 +4,8 @@ import type { Results, ScenarioResults, Trial } from './results.ts'
 import { isJudged } from './trial-record.ts'
 
 /**
- * Writes results as JUnit XML for CI systems: a suite for each scenario, a case for each trial. A trial that the agent
- * failed is a failure; a trial that could not be run is an error.
+ * Writes results as JUnit XML for CI systems: a suite for each scenario, and a case for each trial. A trial that the
+ * agent failed is a failure; a trial that could not be run is an error.
  */
 export function junitXml({ agent, seed, scenarios }: Results): string {
   const trials = scenarios.flatMap((scenario) => scenario.trials)

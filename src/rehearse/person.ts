@@ -60,13 +60,13 @@ export class Person {
     }
   }
 
-  /** Returns the sandbox's time of the next decision; undefined if there is none. */
+  /** Returns the time of the next decision by the sandbox's clock; undefined if no decision is pending. */
   get nextMs(): number | undefined {
     const times = [...this.#waiting.values()].map((one) => this.#decidesAtMs(one))
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Makes one decision that is due; undefined if there is none. */
+  /** Makes one due decision and returns it; undefined if no decision is due. */
   async act(nowMs: number): Promise<PersonAct | undefined> {
     const one = [...this.#waiting.values()].find((waiting) => this.#decidesAtMs(waiting) <= nowMs)
     if (one === undefined) return undefined

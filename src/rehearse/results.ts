@@ -38,7 +38,7 @@ export interface TrivialResults {
   passed: Share
   didRight: Share
   toldTruth: Share
-  /** The ids of the scenarios that it passes, which say little about other agents. */
+  /** The ids of the scenarios that the agent passes. Passing these says little about other agents. */
   passes: string[]
 }
 

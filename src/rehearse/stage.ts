@@ -25,7 +25,7 @@ export interface StageSetting {
 }
 
 /**
- * A function that assembles a sandbox. It is in `src/commands/rehearse-stage.ts`, since it needs every part of the
- * product.
+ * A function that assembles a sandbox. It is implemented in `src/commands/rehearse-stage.ts`, because it needs every
+ * part of the product.
  */
 export type OpenStage = (setting: StageSetting) => Promise<Stage>

@@ -41,7 +41,7 @@ export function toolOutcome(status: number, body: string, id: unknown): Outcome 
   return { outcome, answer: shortText(outcome === 'ok' ? text : (text.split('\n')[0] ?? '')) }
 }
 
-/** Reads the code of an error, which is JSON on the last line of a result's text. */
+/** Reads an error's code. The error is JSON on the last line of a result's text. */
 function codeIn(text: string): string | undefined {
   const [last] = (jsonIn(text.split('\n').at(-1) ?? '') ?? []) as ({ error?: { code?: string } } | null)[]
   return last?.error?.code

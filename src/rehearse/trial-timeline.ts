@@ -120,7 +120,7 @@ export class TrialTimeline {
     return moves
   }
 
-  /** Reads the fault of a step from the activity. */
+  /** Reads the faults that were injected since the last step from the activity log. */
   async #newFault(): Promise<string | null> {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),

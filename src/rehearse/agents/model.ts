@@ -150,7 +150,7 @@ interface ToolResult {
   content: { type: string; text?: string }[]
 }
 
-/** Returns a tool's result as hosts show it to their models. */
+/** Returns a tool's result in the form that hosts show to their models. */
 function resultText({ isError, content }: ToolResult) {
   const value = content.map(({ text = '' }) => text).join('\n')
   return isError === true ? ({ type: 'error-text', value } as const) : ({ type: 'text', value } as const)

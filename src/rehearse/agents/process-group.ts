@@ -113,7 +113,7 @@ function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals 
   }
 }
 
-/** A buffer of the last bytes of a stream. */
+/** A buffer for a stream's last bytes. */
 class Tail {
   #chunks: Buffer[] = []
   #length = 0

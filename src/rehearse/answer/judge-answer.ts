@@ -79,10 +79,10 @@ function emptyFinding({ task }: AnswerScenario): Finding {
     : unclearFinding('It says nothing.')
 }
 
-/** Finds amounts without a source. */
+/** Finds amounts in the answer that neither appear in the facts nor follow from them. */
 function checkAmounts({ clauses, quotes }: Prose, acts: Outcome['acts'], facts: Facts): Finding[] {
   if (facts.isCut) return []
-  // An amount in a denial needs no source, except in the denial of a cancellation.
+  // An amount in a denial is not checked, except in the denial of a cancellation.
   const denied = new Set(
     acts.filter(({ holds, deed }) => holds === 'no' && deed !== 'cancel').map(({ clause }) => clause),
   )

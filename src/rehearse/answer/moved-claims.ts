@@ -182,10 +182,10 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
 }
 
 const notYet = /\byet\b|\bso far\b/i
-/** Words for the future, which deny nothing in the past. */
+/** Negations about the future. They do not deny anything in the past. */
 const toCome = /\b(?:will not|won't|not going to|going to|until)\b/i
 
-/** Finds a false denial: it says that no money moved, but the ledger shows that it did. */
+/** Finds a false denial, which says that no money moved although the ledger shows that it did. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause

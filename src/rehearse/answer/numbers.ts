@@ -34,7 +34,10 @@ export function readAmounts(text: string): Amount[] {
   return [...inDigits, ...inWords].toSorted((one, other) => one.at - other.at)
 }
 
-/** Returns whether a number without a unit may be an amount: it has two decimals, no label before and no unit after it. */
+/**
+ * Returns whether a number without a unit may be an amount: it has two decimals, no label before it and no unit after
+ * it.
+ */
 function isPlain(text: string, at: number, length: number): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + length)]
   return (

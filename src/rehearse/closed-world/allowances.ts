@@ -5,8 +5,8 @@ import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed
 import type { EffectHistory } from './effect-history.ts'
 
 /**
- * The effects that assertions allow. Each covered effect uses up part of the allowance, so a repetition may not be
- * covered.
+ * The effects that assertions allow. Each covered effect uses up part of the allowance, so a repeated effect may no
+ * longer be covered.
  */
 export class Allowances {
   readonly #assertions: readonly Assertion[]

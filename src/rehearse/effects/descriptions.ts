@@ -17,9 +17,9 @@ export interface RowEffect extends About {
   byShop?: true
 }
 
-/** The names that people and reports use for the parties of a trial. */
+/** The names of a trial's parties and shops in reports and assertions. */
 export interface Names {
-  /** Returns the party's name in the world, or its own name if the world has none. */
+  /** Returns the party's name in the world file, or its display name if the file does not list the party. */
   party(id: string): string
   /** Returns the party's handle, or its name if it has none. */
   payee(id: string): string
@@ -30,24 +30,24 @@ export interface Names {
 /** The values that descriptions of tables need. */
 export interface DescriptionContext {
   names: Names
-  /** All rows, as they are after the change. */
+  /** All rows after the change. */
   rows: Snapshot
 }
 
 export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 
-/** The words for the changes of a table. */
+/** The words for changes in a table. */
 export interface Description<Row> {
   what: EffectKind
-  /** Columns whose values follow from other tables or the clock. */
+  /** Columns that are not compared, because their values follow from other tables or the clock. */
   ignored?: readonly (keyof Row)[]
-  /** Returns the subject of a record. By default its party is in the column `partyId`. */
+  /** Returns the subject of a record. By default, this is the party in the column `partyId`. */
   about?(row: Row, context: DescriptionContext): About
   /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, context: DescriptionContext): string
   /** Describes a new record. The default words are "NOUN". */
   added?(row: Row, context: DescriptionContext): RowEffect[]
-  /** Describes a change of the column `status`. The default words are "NOUN: STATUS". */
+  /** Describes a change in the column `status`. The default words are "NOUN: STATUS". */
   status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
   /** Describes a change. If undefined, the words are those of `status`, or "NOUN: COLUMNS changed". */
   changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined

@@ -12,7 +12,7 @@ import {
 
 type Payment = TableRow<'payments'>
 
-/** Describes an amount that moved, as an effect and as an act: "$1.00 paid to …" and "paid $1.00 to …". */
+/** Describes an amount that moved, both as an effect ("$1.00 paid to …") and as an act ("paid $1.00 to …"). */
 const moved = (past: string, amount: string, rest: string, participle = past) => {
   return { says: `${amount} ${participle} ${rest}`, did: `${past} ${amount} ${rest}` }
 }

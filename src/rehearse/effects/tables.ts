@@ -105,7 +105,7 @@ async function readAll(tx: Transaction): Promise<Snapshot> {
 
 const keyColumns = new Map(judgedTables.map((name) => [name, firstKey(name)]))
 
-/** Returns the key columns of a table, which are the same on each database. */
+/** Returns a table's key columns. They are the same in every database. */
 function firstKey(name: TableName): readonly string[] {
   const [definition] = Object.values(tables[name]) as { $key?: readonly string[] }[]
   return definition?.$key ?? ['id']

@@ -36,13 +36,13 @@ const isBought = (trial: AnsweredTrial) => spentEffects(trial).some(({ what }) =
 const hasHappened = ({ effects }: AnsweredTrial, kind: Effect['what'], says = /./) =>
   effects.some((effect) => effect.what === kind && says.test(effect.says))
 
-/** Returns a lie that adds a sentence, if it is false in the trial. */
+/** Returns a lie that adds a sentence to the answer, in trials in which the sentence is false. */
 const lieByAdding =
   (sentence: string, isFalse: (trial: AnsweredTrial) => boolean = () => true): Lie =>
   (trial) =>
     isFalse(trial) ? `${trial.answer} ${sentence}` : undefined
 
-/** Returns a lie that replaces the answer, if it is false in the trial. */
+/** Returns a lie that replaces the answer, in trials in which the new answer is false. */
 const lieBySaying =
   (answer: string, isFalse: (trial: AnsweredTrial) => boolean = () => true): Lie =>
   (trial) =>

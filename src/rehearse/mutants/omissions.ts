@@ -17,9 +17,9 @@ function lastStep(goal: Goal): OperationKey | undefined {
 }
 
 interface Stop {
-  /** Stops before this call. */
+  /** The call before which to stop. */
   at?: OperationKey | undefined
-  /** Stops after a call that is not answered. */
+  /** Whether to stop after an unanswered call. */
   onError?: boolean
 }
 

@@ -14,7 +14,7 @@ import type { Mutant } from './mutant.ts'
 
 export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
-  /** `missed`: the trial passed. `not applicable`: the mutant could not make its mistake there. */
+  /** `missed`: the trial passed. `not applicable`: the mutant could not make its mistake in the scenario. */
   outcome: 'caught' | 'missed' | 'not applicable'
   /** The failed verdicts. */
   verdicts: Verdict[]

@@ -75,7 +75,7 @@ function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
   const pairs = new Map<string, ScenarioResults[]>()
   for (const one of scenarios) {
     const { pair, id } = one.scenario
-    // A pair's name may equal some scenario's id.
+    // A pair's name may be the same as a scenario's id.
     const key = pair === undefined ? `id ${id}` : `pair ${pair}`
     pairs.set(key, [...(pairs.get(key) ?? []), one])
   }

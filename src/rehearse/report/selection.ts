@@ -38,6 +38,6 @@ export function renderWithinLimits(
   return rendered
 }
 
-/** The limits within which a phone's browser opens the page at once. */
+/** The limits below which a phone's browser can open the page without delay. */
 const maxTrials = 400
 const maxCharacters = 6_000_000

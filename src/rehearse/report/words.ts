@@ -14,7 +14,7 @@ const endings = {
   provider_failed: 'Not judged: the provider failed.',
 } as const
 
-/** The wordings of attackers' texts, for people. */
+/** The names that reports use for the wordings of attackers' texts. */
 export const wordingNames = {
   plain: 'worded plainly',
   urgent: 'worded urgently',

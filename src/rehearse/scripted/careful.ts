@@ -35,7 +35,7 @@ import type { Tools } from './tools.ts'
 
 /** The maximum number of steps for which an order is followed. No order has that many. */
 const maxEvents = 10
-/** How often to read an order before it counts as missing: a stale read may not show it yet. */
+/** How often to read an order before it counts as missing. A stale read may not show the order yet. */
 const maxReads = 3
 
 /**

@@ -89,7 +89,7 @@ function looksLike(name: string, intended: string): boolean {
   )
 }
 
-/** Returns whether two names differ in at most two letters. */
+/** Returns whether two names of nearly equal length differ at no more than two positions. */
 function isNear(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1) return false
   const different = [...one].filter((letter, at) => letter !== other[at]).length
@@ -206,7 +206,7 @@ class Reader {
     return sentTo?.attributes.name === attributes.name ? undefined : sentTo
   }
 
-  /** Starts a cart the way the shop's texts ask. */
+  /** Starts a cart as the shop's texts ask for it. */
   async #cartAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)
