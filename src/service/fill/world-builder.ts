@@ -45,7 +45,10 @@ export class WorldBuilder {
   readonly names: Names
   readonly history = new History()
   readonly accounts: readonly Account[]
-  /** The time at which the parties were created: a day before the earliest time in the file. */
+  /**
+   * The time at which the parties were created: a day before the earliest time in the file. If the file has no past
+   * time, it is the beginning of the world.
+   */
   readonly beganMs: number
   readonly #idsAt = new Map<string, number>()
 
@@ -161,7 +164,7 @@ export class WorldBuilder {
     return name === undefined ? null : mustFind(userIds[mustFind(this.names.find(party.users, name))])
   }
 
-  /** Posts an entry between wallets. */
+  /** Enters a posting that changes these wallets' balances. */
   async post(posting: Posting, wallets: readonly WalletRow[], nowMs: number, sourceId: string | null): Promise<void> {
     const { tx, system } = this.context
     await postBetween(tx, system, wallets, [{ posting, nowMs, sourceId }])

@@ -25,12 +25,12 @@ export async function findAgentCard(tx: Transaction, scope: CardScope, id: strin
   return rows.find((row) => scope.agentId === null || row.agentId === scope.agentId)
 }
 
-/** A card, the wallet that pays for it, and its agent. */
+/** A card, the wallet that it pays from, and its agent. */
 export interface PayableCard {
   card: AgentCardRow
   wallet: WalletRow
   agent: AgentRow | undefined
-  /** Whether the calling agent has the permission on the wallet. */
+  /** Whether the calling agent has the required permission on the wallet. */
   isHeld: boolean
 }
 

@@ -55,7 +55,7 @@ export interface PayingWallet {
   party: PartyRow | undefined
   wallet: WalletRow | undefined
   agent: AgentRow | undefined
-  /** Whether the agent has the permission on the wallet. */
+  /** Whether the agent has the required permission on the wallet. */
   isHeld: boolean
 }
 

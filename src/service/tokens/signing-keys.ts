@@ -4,7 +4,7 @@ import type { Store } from '../store/engine/store.ts'
 import type { SigningKeyRow } from '../store/schema/signing-keys.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/signing-keys.ts'
 
-/** An algorithm with small keys and signatures that every library supports (RFC 7518 section 3.4). */
+/** The signing algorithm. It has small keys and signatures, and every library supports it (RFC 7518 section 3.4). */
 export const signingAlgorithm = 'ES256'
 
 export type SigningKey = JWK & { kid: string }
@@ -43,7 +43,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Creates a key that signs from now on. Other processes use it within minutes. Returns its id. */
+/** Creates a key, which is used for signing from now on. Other processes use it within minutes. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
   const signingKey = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))

@@ -1,7 +1,7 @@
 /** The maximum number of ids in one query. */
 const together = 200
 
-/** Reads the rows with these ids, in several queries if there are many. */
+/** Reads the rows with these ids. If there are many ids, uses several queries. */
 export async function inBatches<Row>(
   ids: readonly string[],
   read: (batch: readonly string[]) => Promise<Row[]>,

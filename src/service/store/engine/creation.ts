@@ -3,7 +3,8 @@ import { creation, schemaDigest, schemaVersion } from '../schema/ddl.ts'
 import type { Store } from './store.ts'
 
 /**
- * Returns the statements that create the tables of an empty database and their first rows. Run them in one transaction.
+ * Returns the statements that create the tables and their first rows in an empty database. Run these statements in one
+ * transaction.
  */
 export function creationOf(dialect: Store['dialect'], system: Pick<System, 'now' | 'randomBytes'>): string {
   const rows = [

@@ -19,7 +19,7 @@ export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
 
 type Run = <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>
 
-/** Returns a Kysely that runs every query with `run`. It uses Kysely's compiler, but not its driver. */
+/** Returns a Kysely instance that runs every query with `run`. It uses Kysely's compiler, but not its driver. */
 export function directKysely({ adapter, compiler, createIntrospector }: DirectDialect, run: Run): Kysely<Tables> {
   const dialect: Dialect = {
     createAdapter: () => adapter,

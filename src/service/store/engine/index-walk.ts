@@ -4,7 +4,7 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** The values to match, by column; null matches a column without a value. */
+/** The values to match, by column; a value of null matches rows in which the column is null. */
 type Values<Table extends keyof Tables> = { readonly [Column in keyof Tables[Table]]?: Tables[Table][Column] }
 
 /** Reads one page of the rows that match any branch. Branches must not overlap. */
@@ -23,7 +23,7 @@ const maxBranches = 100
  * statement, but few combinations are common.
  */
 const maxShapes = 100
-/** A text that sorts after every id, whatever the database's collation. */
+/** A string that sorts after every id in any collation of the database. */
 const afterAll = 'zzzz'
 
 type QueryValues = Record<string, unknown>
@@ -35,7 +35,7 @@ type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[]
  * are merged. Each page reads every branch, so there should be few branches, such as one for each status or for each of
  * a party's wallets.
  * @param rowsOf Selects the rows, joined with related data.
- * @param prefix The prefix of the ids, if the table also has ids with other prefixes.
+ * @param prefix The prefix of the ids to read. It is needed only if the table also has ids with other prefixes.
  */
 export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
   table: Table,
@@ -126,7 +126,7 @@ function mergedWalks(
   return sql`${sql.join(union, sql` union all `)} order by ${id} desc limit ${limit}`
 }
 
-/** Returns every combination of one value for each column. */
+/** Returns every combination that has one value for each column. */
 export function combinations<Choices extends Readonly<Record<string, readonly unknown[]>>>(
   choices: Choices,
 ): { [Name in keyof Choices]: Choices[Name][number] }[] {

@@ -11,7 +11,7 @@ export interface Inspection {
   isWritable: boolean
   /** Whether the given secrets open its root keys. */
   isOpened: boolean
-  /** How far the sandbox's clock is ahead, and the latest real time that was seen. */
+  /** How far the sandbox's clock is ahead of real time, and the latest real time that was seen. */
   offsetMs: number
   highestMs: number
   /** The time of the database server's clock; null for a file. */

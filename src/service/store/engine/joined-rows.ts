@@ -20,7 +20,7 @@ type Place = readonly [name: string, index: number]
 
 /**
  * Builds joined rows from arrays of values: an object for each table, with the other columns next to these objects.
- * Reading the columns by name and splitting each row afterwards took 4 % of the CPU of a write on SQLite.
+ * Reading the columns by name and splitting each row afterwards took 4 % of a write's CPU time on SQLite.
  */
 export class JoinedShape {
   readonly #plain: readonly Place[]

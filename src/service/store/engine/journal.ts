@@ -19,7 +19,7 @@ export interface Posted extends DatedPosting {
 export class Journal {
   /** The parties with an event in this transaction. */
   readonly parties = new Set<string>()
-  /** Complete when the transaction's work is done. Rolling back a savepoint removes its postings. */
+  /** Complete when the transaction's work is done. Rolling back a savepoint removes the postings made since then. */
   readonly postings: Posted[] = []
   /** Whether due effects are being applied now. Postings made meanwhile are attributed to these effects. */
   byItself = false

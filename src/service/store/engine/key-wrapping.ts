@@ -1,13 +1,16 @@
 import { newSecret, type PasswordCost, passwordHash, type System, seal, unseal } from '../../../core/system.ts'
 
-/** The setting PAYMENTS_SECRET does not match the secret that wrapped the database's keys. The message is one line. */
+/**
+ * Thrown if the setting PAYMENTS_SECRET does not match the secret that wrapped the database's keys. The message is one
+ * line.
+ */
 export class WrongSecretError extends Error {
   override readonly name = 'WrongSecretError'
 }
 
 /**
- * The same cost as for passwords (OWASP Password Storage Cheat Sheet), since people may choose the secret. Each start
- * pays it once.
+ * The cost of deriving a key from the secret. It is the same as for passwords (OWASP Password Storage Cheat Sheet),
+ * since people may choose the secret. Each start derives the key once.
  */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
@@ -25,8 +28,8 @@ const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
  * Encrypts the keys in the database. Its secrets are kept outside the database, so the database alone reveals no key.
- * The first secret wraps keys. The other secrets open keys that were wrapped before the secret was changed. Without
- * secrets, keys are stored in plain text.
+ * The first secret wraps keys. The other secrets only open keys that were wrapped before the secret was changed.
+ * Without secrets, keys are stored in plain text.
  */
 export class KeyWrapping {
   /** The root keys that this process opened last. */
@@ -51,12 +54,12 @@ export class KeyWrapping {
     return `wrapped:1:${this.#salt}:${seal(this.#system, await this.#keyOf(secret, this.#salt), text)}`
   }
 
-  /** Opens a stored key. @throws WrongSecretError when none of the secrets opens it. */
+  /** Opens a stored key. @throws WrongSecretError if none of the secrets opens it. */
   async open(stored: string): Promise<string> {
     return (await this.#unwrap(stored)).text
   }
 
-  /** Returns whether a key is stored as `wrap` would store it. @throws WrongSecretError as above. */
+  /** Returns whether a key is stored in the form that `wrap` returns now. @throws WrongSecretError as above. */
   async isCurrent(stored: string): Promise<boolean> {
     return (await this.#unwrap(stored)).by === this.#secrets[0]
   }

@@ -27,7 +27,7 @@ interface OpenStore {
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
   try {
-    // Only the module of the used dialect is loaded, so a start on SQLite does not wait for `pg`.
+    // Only the module for the database in use is loaded, so a start on SQLite does not wait for `pg`.
     if (url.startsWith('sqlite:')) {
       const { openSqlite } = await import('./sqlite.ts')
       return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping, isResettable })
@@ -46,8 +46,8 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
 }
 
 /**
- * Returns the URL without its password and query, which may contain one too. A text that is not a URL is cut after its
- * scheme.
+ * Returns the URL without its password and query, which may contain one too. If the text is not a valid URL, returns
+ * only its scheme.
  */
 export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url

@@ -9,7 +9,7 @@ import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
  */
 export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 
-/** Queries for the names of the tables in a database. On PostgreSQL, tables of extensions are left out. */
+/** Queries for the names of a database's tables. On PostgreSQL, they leave out the tables of extensions. */
 export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
   sqlite: `select name from sqlite_master where type in ('table', 'view')`,
   postgres: `select c.relname as name from pg_class c
@@ -46,7 +46,7 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
   return first?.name === earlierFirst ? 'other' : 'foreign'
 }
 
-/** Why a database must not be changed, and what to do instead. */
+/** Why the service refuses to use a database, and what the user can do instead. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program, and was not changed',
@@ -60,7 +60,7 @@ export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: 
   },
 }
 
-/** Requires a database that this version may use. @throws WrongDatabaseError. */
+/** Checks that this version may use the database. @throws WrongDatabaseError if it may not. */
 export function requireUsable(origin: Origin): void {
   if (origin === 'empty' || origin === 'ours') return
   const { reason, advice } = refusals[origin]

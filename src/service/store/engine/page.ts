@@ -28,7 +28,7 @@ export async function readPage<Table extends keyof Tables, Row extends { id: str
   return pageOf(rows as Row[], limit, (row) => row.id)
 }
 
-/** Makes a page from up to `limit + 1` rows; the extra row shows that more follow. */
+/** Makes a page from up to `limit + 1` rows. The extra row shows that there is another page. */
 export function pageOf<Row>(rows: Row[], limit: number, idOf: (row: Row) => string): PageOf<Row> {
   const page = rows.slice(0, limit)
   const last = page.at(-1)

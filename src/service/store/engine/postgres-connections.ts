@@ -7,10 +7,14 @@ const limits = {
   /** Opening a connection, or waiting for one from the pool. */
   connectMs: 3_000,
   /**
-   * Waiting for the answer to one statement. If it takes longer, the connection is cut, and the transaction is lost.
+   * Waiting for the answer to one statement. If the answer takes longer, the connection is closed, and the transaction
+   * is lost.
    */
   answerMs: 4_000,
-  /** Longer than `idleInTransactionMs`, so that a waiting transaction gets the locks of a process that hangs. */
+  /**
+   * Longer than `idleInTransactionMs`, so that a waiting transaction gets its locks even if a process that holds them
+   * hangs.
+   */
   lockMs: 3_500,
   idleInTransactionMs: 3_000,
   /** Closing a connection that no longer answers. */
@@ -29,7 +33,7 @@ export const transactionLimits = [
 
 interface OpenPool {
   connections: number
-  /** Whether statements have no deadline, as for schema changes. */
+  /** Whether statements have no deadline. Schema changes need this. */
   isPatient?: boolean
   /** The result of `keepsPrepared`. */
   prepares?: boolean
@@ -58,7 +62,8 @@ export function openPool(url: string, { connections, isPatient = false, prepares
   })
   const open = new Set<pg.PoolClient>()
   const idle = new Set<pg.PoolClient>()
-  // Without a listener these events would end the process. The user of the connection gets the error from its query.
+  // Without a listener, these events would end the process. The code that uses the connection gets the error from its
+  // query.
   pool.on('error', () => {})
   pool.on('acquire', (client) => idle.delete(client))
   pool.on('release', (_error, client) => idle.add(client))
@@ -68,8 +73,8 @@ export function openPool(url: string, { connections, isPatient = false, prepares
       open.delete(client)
       idle.delete(client)
     })
-    // When one connection fails, the idle connections to the same server are cut too, so that the next request does not
-    // fail on one of them.
+    // When one connection fails, the idle connections to the same server are closed too, so that the next request does
+    // not fail on one of them.
     client.on('error', () => {
       for (const other of idle) cutConnection(other)
       idle.clear()
@@ -110,7 +115,7 @@ export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
-    // The statement of an earlier probe still exists on this connection.
+    // On this connection, the statement of an earlier probe still exists.
     return false
   } finally {
     client.release()
@@ -123,7 +128,10 @@ function cutConnection(client: pg.PoolClient): void {
 
 type Types = typeof import('pg')['types']
 
-/** Parses int8 as a number, since all amounts and times are safe integers. By default, `pg` returns it as text. */
+/**
+ * Parses int8 values as numbers, since all amounts and times are safe integers. By default, `pg` returns such values as
+ * text.
+ */
 function numberParser(types: Types): Types['getTypeParser'] {
   const parser = (id: number, format?: 'text' | 'binary') =>
     id === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(id, format as 'text')
@@ -134,9 +142,9 @@ function numberParser(types: Types): Types['getTypeParser'] {
 const readOnlyCode = '25006'
 
 /**
- * SQLSTATE classes and codes that blame the server, not the statement (PostgreSQL, Appendix A): connection, resources,
- * shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a limit, a read-only
- * standby, io_error. The last ones are the error codes of sockets.
+ * SQLSTATE classes and codes for errors that the server causes, not the statement (PostgreSQL, Appendix A): connection,
+ * resources, shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a limit, a
+ * read-only standby, io_error. The last codes in the pattern are those of socket errors.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
@@ -144,7 +152,7 @@ const busyCodes =
 const busyMessages =
   /^(Connection terminated|timeout (expired|exceeded when trying to connect)|Client has encountered a connect|Query read timeout)/
 
-/** Returns whether the error came from the server. */
+/** Returns whether the database server raised the error. */
 export function isOfDatabase(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
@@ -162,8 +170,8 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
 }
 
 /**
- * Detects feature_not_supported. A prepared statement raises it when another process has changed the columns that it
- * returns.
+ * Detects feature_not_supported. A prepared statement raises this error when another process has changed the columns
+ * that the statement returns.
  */
 export function isPreparedForOtherColumns(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')

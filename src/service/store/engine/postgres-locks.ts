@@ -39,7 +39,7 @@ export async function lockTogether(
   return new Set(rows.map(({ id }) => lineOf(id)))
 }
 
-/** Waits for a name and locks it. */
+/** Locks a name, waiting until it is free. */
 export async function lockName(session: Session, name: string, by: object): Promise<void> {
   const [insert, remove] = claiming(name)
   session.send(insert, by)

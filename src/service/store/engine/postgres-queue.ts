@@ -15,14 +15,14 @@ export interface Job {
   /** Whether it excludes all other transactions in all processes. */
   readonly alone: boolean
   /**
-   * Whether another process holds the lock of its line. The jobs of the line then wait for it together, in the
+   * Whether another process holds the lock of its line. The jobs in the line then wait for that lock together, in the
    * database.
    */
   waits: boolean
   attempts: number
   /** How many times it was moved to another line or to a separate transaction. */
   moves: number
-  /** The names of stale writes it ran into. It locks these names before it tries again. */
+  /** The row labels of the stale writes that made it fail. It locks these names before it tries again. */
   readonly contended: Set<string>
   /** The names it has claimed in this process until it ends. */
   readonly claims: Set<string>

@@ -4,7 +4,7 @@ import { Session } from './postgres-session.ts'
 import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
-/** The number of a store's connections that are used for reads. */
+/** The number of connections that a store uses for reads. */
 export const readingPlaces = 4
 
 /** Reads committed data on separate connections, without the round trips of a transaction. */

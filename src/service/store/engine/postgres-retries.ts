@@ -4,10 +4,10 @@ import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
-/** The maximum number of moves of a job. A job needs few: into its line, and out of a shared transaction. */
+/** How many times a job may be moved. Few moves are needed: into its line, and out of a shared transaction. */
 export const maxMoves = 4
 
-/** Undoes the current attempt of a job. The job is rerun in another line, or in a separate transaction. */
+/** Thrown to undo a job's current attempt. The job then runs again in another line or in a separate transaction. */
 export class AgainError extends Error {
   readonly line: string | undefined
   readonly isAlone: boolean
@@ -21,7 +21,7 @@ export class AgainError extends Error {
   }
 }
 
-/** Returns a random wait. Its upper limit doubles with each attempt, up to 64 ms. */
+/** Returns a random delay before the next attempt. Its upper limit doubles with each attempt, up to 64 ms. */
 export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number): number {
   const [random = 0] = system.randomBytes(1)
   return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)

@@ -15,12 +15,12 @@ interface FirstFailure {
   by: object
 }
 
-/** A query. If it is worth preparing, it has the name under which the server keeps it prepared. */
+/** A query. If it is to be prepared, it has the name under which the server keeps it. */
 export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick<NamedQuery, 'name' | 'shape'>>
 
 /**
- * The statements on one connection. Each is sent at once, before earlier ones are answered (`pipeline` of `pg`). Only
- * callers that need an answer wait for it.
+ * Sends statements on one connection. Each statement is sent immediately, even before earlier ones are answered (the
+ * `pipeline` option of `pg`). Only callers that need an answer wait for it.
  */
 export class Session {
   readonly #client: PoolClient
@@ -83,7 +83,8 @@ export class Session {
     const answer = this.#ask({ sql: 'commit', parameters: [] })
     this.#hasEnded = true
     try {
-      // The commit goes out with the writes. If one of them failed, the database rolls back and reports that.
+      // The commit is sent together with the writes. If a write failed, the database rolls back and reports the
+      // rollback.
       const [{ command }] = await Promise.all([answer, this.#sent])
       if (command !== 'COMMIT')
         this.#failure ??= { error: new Error('Bug: a commit was rolled back although no statement failed.'), by: this }

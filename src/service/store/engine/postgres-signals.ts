@@ -4,7 +4,7 @@ import { deadline, newSecret, type System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
 const channel = 'payments_mcp'
-/** The interval of heartbeats. A process that was silent for three times as long counts as gone. */
+/** The interval of heartbeats. A process that has been silent for three times this interval counts as gone. */
 const presenceMs = 15_000
 /** How long topics are collected for one notification. This limits how many notifications a busy process sends. */
 const gatherMs = 50
@@ -15,8 +15,8 @@ const answerMs = 5_000
 const heartbeat = 'here'
 
 /**
- * LISTEN and NOTIFY on a separate connection, reopened whenever it is lost. A process that detects no others sends only
- * a heartbeat.
+ * Signals through LISTEN and NOTIFY on a separate connection, which is reopened whenever it is lost. A process that
+ * detects no other processes sends only a heartbeat.
  */
 export class PostgresSignals implements Signals {
   readonly #url: string
@@ -73,7 +73,8 @@ export class PostgresSignals implements Signals {
     const topics = [...this.#pending]
     this.#pending = new Set()
     this.#sentAtMs = this.#system.elapsed()
-    // Processes that miss this signal find the change in the tables. The next heartbeat detects a broken connection.
+    // A failure is ignored: processes that miss this signal find the change in the tables, and the next heartbeat
+    // detects a broken connection.
     if (this.#client !== undefined) this.#call(this.#client, topics).catch(() => {})
   }
 
@@ -95,7 +96,7 @@ export class PostgresSignals implements Signals {
     }
   }
 
-  /** Listens until this object is closed, or throws when the connection is lost. */
+  /** Listens until this object is closed. Throws if the connection is lost. */
   async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({
       // Several notifications may be in flight.

@@ -9,7 +9,7 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 
 interface Options {
   pool: ConnectionPool
-  /** The maximum numbers of concurrent transactions, shared and not shared. */
+  /** The maximum numbers of concurrent transactions: those that jobs share, and those of single jobs. */
   places: { shared: number; alone: number }
   /** Returns the statements that a transaction begins with. */
   begin(alone: boolean): string
@@ -30,7 +30,7 @@ const attemptsShared = 2
 
 /**
  * Runs transactions on the connections of a pool. Jobs that read before they write share one database transaction,
- * since each commit waits for the disk and each statement for the network. A job that waits for its turn holds no
+ * since each commit waits for the disk and each statement waits for the network. A job that waits for its turn holds no
  * connection.
  */
 export class Transactions {
@@ -258,7 +258,10 @@ export class Transactions {
     }
   }
 
-  /** Assigns a job its next line and place. If the job has moved too often, returns a function that rejects it. */
+  /**
+   * Moves a job to another line or to a separate transaction. If the job has moved too often, returns a function that
+   * rejects it.
+   */
   #move(job: Job, { line, isAlone, waits }: AgainError): (() => void) | undefined {
     this.#retries += 1
     if (!waits) job.moves += 1

@@ -31,7 +31,7 @@ export function writing<P extends object>(build: Build<P, unknown>): (tx: Transa
 
 /**
  * Makes a statement that must change exactly one row.
- * @throws StaleWriteError at the end of the transaction if it did not.
+ * @throws StaleWriteError if it did not. The error may come only at the end of the transaction.
  */
 export function changingOne<P extends object>(
   build: Build<P, unknown>,
@@ -76,8 +76,8 @@ function fillerOf<P extends object, Row>(
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * A placeholder for a parameter's value while the query is built. `row` is the position of its row if the parameters
- * are several rows.
+ * A placeholder for a parameter's value while the query is built. If the parameters are several rows, `row` is the
+ * position of the parameter's row.
  */
 class Mark {
   readonly #name: string

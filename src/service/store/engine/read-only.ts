@@ -3,16 +3,16 @@ import { KeyWrapping } from './key-wrapping.ts'
 import { RealClock } from './real-clock.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A database that is only read: neither its tables nor the files next to it change. */
+/** A database opened only for reading. Neither its tables nor the files next to it change. */
 export interface ReadOnlyDatabase {
-  /** Runs `work` on one state of the database, which does not change while it runs. */
+  /** Runs `work` on a state of the database that does not change meanwhile. */
   read: Store['read']
-  /** Returns whether the same user could write to it. */
+  /** Returns whether the same user could write to the database. */
   isWritable(tx: Transaction): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Opens a database of any origin for reading. @throws Error when it cannot be opened. */
+/** Opens a database of any origin for reading. @throws Error if it cannot be opened. */
 export async function openReadOnly(url: string, secrets: readonly string[] | undefined): Promise<ReadOnlyDatabase> {
   const wrapping = new KeyWrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)

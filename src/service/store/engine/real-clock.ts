@@ -9,7 +9,7 @@ export interface TimeReading {
   epoch: number
 }
 
-/** The sandbox settings that came with this process's last reading of the time. */
+/** The sandbox settings that this process read together with the time. */
 export interface SandboxSeen {
   /** How far the service's time is ahead of real time. */
   offsetMs: number
@@ -107,7 +107,7 @@ export class RealClock {
   #trustedTime(sourceMs: number, before: Seen): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
-    // All processes use the server's clock, so a process that was paused for a while catches up.
+    // All processes use the server's clock, so a process that was paused for a while may catch up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
     const sleptMs = this.#totalSleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)

@@ -5,8 +5,8 @@ export const changesTopic = 'changes'
 export const clockTopic = 'clock'
 
 /**
- * Notifications between the processes of one database, so that none has to wait for its next poll of the tables. A lost
- * notification loses no data: the tables hold everything and are polled anyway.
+ * Notifications between the processes that share a database, so that no process has to wait for its next poll of the
+ * tables. A lost notification loses no data: the tables hold everything and are polled anyway.
  */
 export interface Signals {
   /** Sends a topic to the other processes soon. */

@@ -17,7 +17,9 @@ export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()
   #uses = 0
-  /** Set when the database failed. SQLite may then have rolled the group back, so no more jobs of the group may run. */
+  /**
+   * Set when the database failed. SQLite may then have rolled back the group of jobs, so no more jobs in it may run.
+   */
   #failure: StoreBusyError | undefined
 
   constructor(database: DatabaseSync) {
@@ -51,7 +53,7 @@ export class Connection {
     this.#prepare('begin immediate').statement.run()
   }
 
-  /** Undoes uncommitted changes. Returns the error for the callers; `cause` is the reason. */
+  /** Undoes uncommitted changes because of the error `cause`. Returns the error that callers get. */
   rollback(cause: unknown): StoreBusyError {
     this.#failure = undefined
     try {
@@ -92,7 +94,9 @@ export class Connection {
     return prepared
   }
 
-  /** Drops half of the statements at once, because an occasional sort is cheaper than keeping the order at each use. */
+  /**
+   * Drops half of the statements at once, because an occasional sort is cheaper than keeping them in order at each use.
+   */
   #forgetHalf(): void {
     const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
     for (const [sql] of byLastUse.slice(0, statementLimit / 2)) this.#statements.delete(sql)
@@ -105,7 +109,7 @@ interface PreparedStatement {
   lastUse: number
 }
 
-/** Returns a Kysely whose queries are run by `run`. */
+/** Returns a Kysely instance that runs every query with `run`. */
 export function kyselyOver(run: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>): Kysely<Tables> {
   return directKysely(dialect, run)
 }

@@ -51,8 +51,8 @@ export async function requireUsableFile(path: string): Promise<void> {
 }
 
 /**
- * Opens a file for reading without leaving a trace. SQLite would create a missing log of a database in WAL mode. If
- * there is no log, no other process of ours has the database open.
+ * Opens a file for reading without leaving a trace. SQLite would create the log of a database in WAL mode if the log is
+ * missing. If there is no log, no other process of ours has the database open.
  */
 export function openWithoutTrace(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
@@ -79,12 +79,18 @@ export function checkpointLog(path: string): void {
   database.close()
 }
 
-/** Detects SQLITE_READONLY: a reader finds a journal to roll back, or may not create the files next to the database. */
+/**
+ * Detects SQLITE_READONLY. It means that a reader found a journal to roll back, or may not create the files next to the
+ * database.
+ */
 function needsWriter(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8
 }
 
-/** Creates the file for its owner only. SQLite gives the files next to it the same mode. Returns false if it exists. */
+/**
+ * Creates a file that only its owner can access. SQLite gives the files next to it the same mode. Returns false if it
+ * exists.
+ */
 export function createPrivateFile(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
@@ -103,7 +109,7 @@ const otherUsers = 0o077
 
 /**
  * Renames a database of another pre-release to the first free name of `PATH-old`, `PATH-old-2` and so on. Returns the
- * new name; undefined if another process did it first.
+ * new name; undefined if another process has already renamed the database.
  * @throws Error if the file is in use or cannot be renamed.
  */
 export async function setAside(path: string): Promise<string | undefined> {
@@ -131,7 +137,7 @@ export async function setAside(path: string): Promise<string | undefined> {
 /**
  * Removes other users' permissions from an existing file, because it contains signing keys and root keys. It does not
  * open the file, since closing it would drop the locks of this process.
- * @throws Error with one line if the file belongs to another user.
+ * @throws Error with a one-line message if the permissions cannot be removed.
  */
 export function makePrivate(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode

@@ -8,7 +8,7 @@ import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, StoreBusyError, type Transaction } from './store.ts'
 
-/** A job failed after it had written without a savepoint. The whole group is undone and runs again. */
+/** Thrown if a job fails after it has written without a savepoint. The whole group is then undone and runs again. */
 export class SpoiledError extends Error {}
 
 /** The transaction of a connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
@@ -34,7 +34,7 @@ export class SqliteTransaction implements Transaction {
 
   /**
    * Runs a job to its end. A job that writes only at its end gets no savepoint. SQLite copies every page that changes
-   * under a savepoint; avoiding that saved 7 % of the CPU of a write.
+   * under a savepoint. Avoiding this saved 7 % of a write's CPU time.
    * @param isCareful Whether the job gets a savepoint in any case, so that it can be undone alone.
    * @throws SpoiledError if only the whole group can be undone.
    */
@@ -66,7 +66,7 @@ export class SqliteTransaction implements Transaction {
     return this.#savepoint === 'set'
   }
 
-  /** Begins a savepoint for the further writes of a job. A connection that only reads has no jobs. */
+  /** Begins a savepoint for the job's further writes. A connection that only reads has no jobs. */
   #beginSavepoint(): void {
     if (this.#savepoint !== 'needed') return
     this.#connection.command('savepoint job')

@@ -24,8 +24,8 @@ interface OpenSqlite {
  *
  * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so all
  * transactions that arrive during this wait share the next commit. They run in sequence, and are answered when the
- * group is durable. A transaction that reads after a write gets a savepoint. If a transaction without one fails amid
- * its writes, the whole group runs again with savepoints.
+ * group is durable. A transaction that reads after a write gets a savepoint. If a transaction without a savepoint fails
+ * amid its writes, the whole group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
@@ -48,8 +48,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 }
 
 /**
- * With `synchronous = full`, a commit is on the disk when it returns, so a power cut loses nothing that was answered.
- * After a burst of writes, the log shrinks to 8 MiB as soon as its content is in the file.
+ * With `synchronous = full`, a commit is on the disk when it returns, so a power cut loses no transaction whose caller
+ * has its answer. After a burst of writes, the log shrinks to 8 MiB as soon as its content is in the file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -158,7 +158,7 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Reads the epoch, and stores it for later reads to compare with. */
+  /** Reads the epoch, and stores it so that later reads can compare with it. */
   #epochNow(): unknown {
     this.#reader ??= this.#openReader()
     this.#epoch = this.#reader.connection.value('select "epoch" from "clock"')
@@ -196,8 +196,8 @@ class GroupCommittingStore implements Store {
   }
 
   /**
-   * Waits while each turn of the event loop brings more jobs, because requests that arrive together are delivered one
-   * by one.
+   * Waits as long as each turn of the event loop brings more jobs, because requests that arrive together are delivered
+   * one by one.
    */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < gatheringTurns; turn++) {
@@ -260,7 +260,7 @@ class GroupCommittingStore implements Store {
   }
 }
 
-/** Creates the tables, unless another process was faster. */
+/** Creates the tables if no other process has done so already. */
 function createTables(database: DatabaseSync, system: System): void {
   database.exec('begin immediate')
   try {

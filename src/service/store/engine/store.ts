@@ -27,9 +27,9 @@ export interface Store {
   readonly settling: Turns
   /**
    * Runs `work` in a transaction. Several calls may share one database transaction. If `work` throws, its changes are
-   * rolled back, and the error is rethrown. After a `StaleWriteError` or a serialization failure of the database,
-   * `work` runs again, a limited number of times. So `work` must have no effects except through `tx`.
-   * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
+   * rolled back, and the error is rethrown. After a `StaleWriteError` or a serialization failure in the database,
+   * `work` runs again, up to a limit. So `work` must have no effects except through `tx`.
+   * @throws StoreBusyError if the database cannot run the transaction now. The transaction then has no effect.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
@@ -43,7 +43,7 @@ export interface Store {
    * @throws StoreBusyError as above.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Reads as `read` does, but from a standby, which may lag a little; undefined without one. */
+  /** Reads as `read` does, but from a standby, which may lag a little; undefined if there is no standby. */
   readonly readBehind?: Store['read'] | undefined
   /** Returns the load; the method is missing if the store does not count it. */
   load?(): StoreLoad
@@ -68,8 +68,9 @@ export interface Transaction {
    */
   write(query: CompiledQuery, rowLabel?: string): Promise<void>
   /**
-   * Defers `item` to `finish`, which gets all such items when the transaction's work is done. This is for writes that
-   * lock rows that other transactions wait for. A savepoint that is rolled back drops its items.
+   * Defers `item` to `finish`, which gets all such items when the transaction's work is done. Use it for writes to rows
+   * that other transactions also write, so that the locks on these rows are held only briefly. A savepoint that is
+   * rolled back drops its items.
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
@@ -107,8 +108,8 @@ export interface TransactionOptions {
    */
   claim?: string | undefined
   /**
-   * A name for the work it does. If a transaction of this kind once could not be shared, later ones are no longer
-   * shared.
+   * A name for the work it does. Once a transaction of this kind has turned out not to be shareable, later ones are not
+   * shared either.
    */
   kind?: string | undefined
   /**
@@ -118,7 +119,7 @@ export interface TransactionOptions {
   alone?: boolean | undefined
 }
 
-/** A compare-and-set found a version other than the one that was read. */
+/** Thrown if a compare-and-set finds a version other than the one that was read. */
 export class StaleWriteError extends Error {
   /** The name of the row. */
   readonly rowLabel: string
@@ -130,13 +131,16 @@ export class StaleWriteError extends Error {
   }
 }
 
-/** Requires that a compare-and-set changed its one row. @throws StaleWriteError if it did not. */
+/** Checks that a compare-and-set changed its one row. @throws StaleWriteError if it did not. */
 export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, rowLabel: string): void {
   const changed = 'rows' in result ? result.numAffectedRows : result.numUpdatedRows
   if (changed !== 1n) throw new StaleWriteError(rowLabel)
 }
 
-/** The database is locked, full, unreachable or too contended. The transaction had no effect and may be retried. */
+/**
+ * Thrown if the database is locked, full, unreachable or too contended. The transaction had no effect and may be
+ * retried.
+ */
 export class StoreBusyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
