@@ -12,8 +12,8 @@ import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The operation name in rows that record an injected sandbox fault. These rows name no agent, so no agent can read
- * them.
+ * The operation name in rows that record an injected sandbox fault. Such a row names no agent, so agents cannot read
+ * it.
  */
 export const faultEntry = 'sandbox_fault'
 
@@ -52,7 +52,7 @@ function insertQuery(db: Kysely<Tables>, row: ActivityRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing())
 }
 
-/** Inserts a row and its resources in one statement. SQLite needs a trigger for that. */
+/** Inserts a row and its resources in one statement. On SQLite, a trigger inserts the resources instead. */
 const insertWithResources = changingOne((db, row: ActivityRow) => resourcesInsertQuery(db, row), rowLabel)
 
 type WithRecord = ActivityRow &

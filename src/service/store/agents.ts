@@ -9,7 +9,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { Tables } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 
-/** Finds an agent of the party, whatever its status. */
+/** Finds an agent of the party, regardless of the agent's status. */
 export const findAgent = finderOf('agents', 'partyId', 'id')
 
 /** Finds an agent of any party by its id or its whole handle (`@party-slug`). */
@@ -61,7 +61,7 @@ export async function slugsOf(tx: Transaction, partyId: string): Promise<string[
 /** The maximum number of handles in one statement, because databases limit the number of parameters. */
 const handlesAtOnce = 200
 
-/** Finds the agents, of any party, that have one of these handles. */
+/** Finds all agents that have one of these handles, regardless of their party. */
 export async function agentsWithHandles(
   tx: Transaction,
   handles: readonly string[],
@@ -83,7 +83,7 @@ export async function renameAgents(tx: Transaction, partyId: string, handle: str
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
-/** Returns the names of agents of a party, keyed by id. */
+/** Returns the names of a party's agents, keyed by id. */
 export async function namesOfAgents(
   tx: Transaction,
   partyId: string,
@@ -111,7 +111,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** Returns up to two parties that have active agents. Two are enough to know that there are several. */
+/** Returns up to two parties that have active agents. Two are enough to show that there are several. */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -126,7 +126,7 @@ export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
 /** The values of a new agent; the other columns have defaults. */
 type NewAgent = Pick<AgentRow, 'partyId' | 'name' | 'createdBy'> & Partial<AgentRow>
 
-/** Creates an agent that pays from a wallet of its party, with the given permissions on it. */
+/** Creates an agent that pays from one of its party's wallets, with the given permissions on this wallet. */
 export async function createAgent(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   agent: NewAgent,

@@ -37,5 +37,5 @@ export async function saveApplicationClient(
   })
 }
 
-/** Deletes an application's client with everything that was issued to it. */
+/** Deletes an application's client, and everything that was issued to the client. */
 export const removeClient = deleteRecordsOfGrant

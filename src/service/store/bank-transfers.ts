@@ -90,7 +90,8 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
   },
 
   /**
-   * Fails a transfer. For a deposit, nothing was posted yet; for a withdrawal, the held money becomes available again.
+   * Marks a transfer as failed. For a deposit, nothing was posted yet; for a withdrawal, the held money becomes
+   * available again.
    */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))

@@ -24,7 +24,7 @@ export interface CardTransactionFilter {
   status?: PurchaseStatus | undefined
 }
 
-/** Finds a transaction of a card in the scope. */
+/** Finds a transaction on a card in the scope. */
 export async function findCardTransaction(
   tx: Transaction,
   scope: CardScope,
@@ -104,7 +104,7 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
 }
 
 /**
- * Returns the transaction with the card's agent as its agent. Events and limits concern this agent, even if another
+ * Returns the transaction with `agentId` set to the card's agent. Events and limits concern this agent, even if another
  * agent caused the transaction.
  */
 function ofCardOwner(row: CardTransactionRow): CardTransactionRow & { agentId: string } {

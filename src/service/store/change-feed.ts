@@ -19,8 +19,8 @@ interface FeedRows<Row, Change> {
 }
 
 /**
- * How many numbers each world gets. No party has this many rows in one world, and the numbers of two million worlds fit
- * into a safe integer.
+ * How many row numbers are reserved for each world. No party has this many rows in one world, and the numbers of two
+ * million worlds fit into a safe integer.
  */
 const rowsOfWorld = 2 ** 32
 

@@ -6,7 +6,7 @@ import { lastFinished } from './idempotency-records.ts'
 import { keysVersionIn } from './root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The times of a request. Stored times are compared with these, never with the clock of one machine. */
+/** The times of a request. Stored times are compared with these times, never with one machine's clock. */
 export interface Times {
   /** The service's time, which the sandbox moves. The API's records use it. */
   nowMs: number
@@ -207,7 +207,7 @@ export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
     .execute()
 }
 
-/** Begins an epoch, in which the service's time starts at `startsAtMs`, or at real time if that is null. */
+/** Begins a new epoch. The service's time then starts at `startsAtMs`, or at real time if `startsAtMs` is null. */
 export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Promise<Times> {
   const beginFields = (row: ExpressionBuilder<Tables, 'clock'>) => ({
     epoch: row('epoch', '+', 1),

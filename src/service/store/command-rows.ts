@@ -11,7 +11,7 @@ import type { PartyRow } from './schema/parties.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The rows that every command on a party needs in addition to the records that the command is about. */
+/** The rows that every command on a party needs, in addition to the records that the command concerns. */
 export interface CommandRows {
   /** The party's status; undefined if there is no such party. */
   status: PartyRow['status'] | undefined
@@ -50,7 +50,7 @@ export function timesAndRows(moments: readonly Moments[]) {
 interface LookupValues {
   partyId: string
   key: string
-  /** The id or the hash of the secret; null finds no credential. */
+  /** The credential's id or the hash of its secret. If this is null, no credential is found. */
   credential: string | null
 }
 

@@ -95,10 +95,10 @@ export async function revokeTokensOfUser(
 /** The hash of a credential's secret, or its id. */
 export type CredentialBy = { secretHash: string } | { id: string }
 
-/** A credential with the status of its agent. */
+/** A credential with its agent's status. */
 export type KnownCredential = CredentialRow & { agentStatus: AgentRow['status'] | null }
 
-/** Finds the credential with that hash or id, and the status of its agent. */
+/** Finds the credential with that hash or id, and its agent's status. */
 export async function findCredential(tx: Transaction, by: CredentialBy): Promise<KnownCredential | undefined> {
   return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }

@@ -180,7 +180,7 @@ export async function cancelInvitationsOfParty(tx: Transaction, partyId: string,
   for (const row of rows) await changeInvitation(tx, row, 'developer_retired', nowMs)
 }
 
-/** Cancels the pending invitations between an agent and a customer that another invitation has just connected. */
+/** Cancels an agent's pending invitations to a customer that has just connected through another invitation. */
 export async function cancelConnectedInvitations(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -260,7 +260,8 @@ export async function listInvitationGroups(
       .selectFrom(`customerInvitations as ${name}` as const)
       .where(sql.ref(`${name}.${sender.column}`), '=', sender.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
-  // Each recipient is listed once, at the place of its oldest invitation. Its newer invitations are skipped here.
+  // Each recipient is listed once, at the position of the recipient's oldest invitation. This query skips newer
+  // invitations.
   const older = pendingOf('older')
     .select('older.id')
     .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)

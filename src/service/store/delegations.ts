@@ -96,7 +96,7 @@ export interface AgentGrant extends DelegationRow {
   customerEmail: string | null
 }
 
-/** Returns the grants to an agent, newest first, including ended ones. */
+/** Returns the grants to an agent, newest first, including those that are no longer active. */
 export async function listAgentGrants(
   tx: Transaction,
   agentId: string,
@@ -123,7 +123,7 @@ function grants(tx: Transaction, agentId: string) {
     .where('delegations.agentId', '=', agentId)
 }
 
-/** Finds a customer's grant to an agent, whatever its status. */
+/** Finds a customer's grant to an agent, regardless of the grant's status. */
 export async function findDelegation(
   tx: Transaction,
   agentId: string,
@@ -173,7 +173,7 @@ export interface CustomerScope {
   status: 'active' | 'revoked' | 'all'
 }
 
-/** A connected party with its grants to the agents in the scope, oldest first. */
+/** A customer with its grants to the agents in the scope, oldest first. */
 export interface CustomerRecord {
   party: PartyRow
   delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
@@ -200,7 +200,7 @@ export async function listCustomers(
   return { rows: customerIds.length === 0 ? [] : await customerRecords(tx, scope, customerIds), lastId }
 }
 
-/** Finds one connected party; undefined if it has no grant in the scope. */
+/** Finds one customer; undefined if the party has no grant in the scope. */
 export async function findCustomer(
   tx: Transaction,
   scope: CustomerScope,
@@ -246,6 +246,6 @@ function delegationsInScope(
   { partyId, agentId, status }: Omit<CustomerScope, 'status'> & { status: Status | readonly Status[] },
 ) {
   const all = tx.db.selectFrom('delegations').where('delegations.status', 'in', [status].flat())
-  // An agent's customers belong to its party, so the agent id alone identifies them.
+  // An agent belongs to one party, so the agent id alone selects its customers.
   return agentId === null ? all.where('agentPartyId', '=', partyId) : all.where('agentId', '=', agentId)
 }

@@ -2,7 +2,7 @@ import type { Environment } from '../../core/operation.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 
-/** Returns the environment that the database belongs to; undefined before its first start. */
+/** Returns the environment that the database belongs to; undefined before the first start with it. */
 export async function findEnvironment(tx: Transaction): Promise<Environment | undefined> {
   return (await theDeployment(tx, {})).rows[0]?.environment
 }

@@ -57,9 +57,9 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * The columns of a record that change over its life, except its version. An event stores the values that they had at
- * the time of the event. All other columns are read from the record itself, so no event holds secrets or their hashes.
- * A webhook is an exception, because it may already be deleted when the event is read.
+ * The columns of each kind of record that can change, except its version. An event stores the values that they had at
+ * the time of the event. All other columns are read from the record itself, so no event contains secrets or their
+ * hashes. A webhook is an exception, because it may already be deleted when the event is read.
  */
 const states = {
   party: [
@@ -119,7 +119,7 @@ export type WordOf<Type extends EventType> = {
   [Word in EventWord]: Type extends `${Word}.${string}` ? Word : never
 }[EventWord]
 
-/** The columns of a record that an event of this type keeps. */
+/** The columns of a record that an event of this type stores. */
 export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
 /** Returns a record's state for an event as JSON, without null values. */

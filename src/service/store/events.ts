@@ -65,7 +65,7 @@ export function withAnnouncements(
   }
 }
 
-/** Returns the feed of the outbox, with the events of all processes. */
+/** Returns a feed of the outbox, with the events that all processes wrote. */
 export function eventFeed(store: Store) {
   return changeFeed(store, {
     head: 'eventSequence',

@@ -41,7 +41,7 @@ const toRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: numb
     .limit(1),
 )
 
-/** Returns the failed effects of a party, the next retry first. */
+/** Returns a party's failed effects in the order of their retries. */
 export async function listFailedEffects(tx: Transaction, partyId: string, limit: number): Promise<FailedEffectRow[]> {
   return (await soonest(tx, { partyId, limit })).rows
 }

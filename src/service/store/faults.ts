@@ -7,7 +7,7 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
-/** The maximum number of rules, since each request is compared with all of them. */
+/** The maximum number of rules. There is a limit because each request is compared with all rules. */
 export const maxRules = 100
 /** The place of the first rule that an operation sets. The rules of a file have lower places. */
 const firstSetPlace = 1_000
@@ -108,7 +108,7 @@ function isStale({ rule }: StoredRule): boolean {
 
 const insert = writing((db, row: FaultRow) => db.insertInto('faults').values(row))
 
-/** Counts a request for each matching rule, and a hit for the rule that is applied. */
+/** Increments the request count of each matching rule, and the hit count of the rule that is applied. */
 export async function countRequest(
   tx: Transaction,
   matched: readonly string[],

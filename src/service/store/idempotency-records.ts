@@ -41,7 +41,7 @@ export function insertRecord(db: Kysely<Tables>, row: IdempotencyRecordRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 }
 
-/** Returns the first 128 bits of a SHA-256 in base64url. Among the keys of one party these do not collide. */
+/** Returns the first 128 bits of a SHA-256 in base64url. This is long enough that one party's keys do not collide. */
 export function shortHash(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }

@@ -113,7 +113,7 @@ export async function walletEntries(
   return { rows: found, lastId: end?.id ?? null }
 }
 
-/** Returns up to `limit` of the newest entries of all wallets of a party. */
+/** Returns up to `limit` of the newest entries of all of a party's wallets. */
 export async function entriesOfParty(tx: Transaction, partyId: string, limit: number): Promise<LedgerEntryRow[]> {
   return (await newestOfParty(tx, { partyId, limit })).rows
 }

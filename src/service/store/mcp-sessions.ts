@@ -147,7 +147,7 @@ async function surplus(
   return [...ended]
 }
 
-/** Returns the party that would have the most sessions if `partyId` had one more; in a tie, `partyId`. */
+/** Returns the party that would have the most sessions if `partyId` had one more. In a tie, returns `partyId`. */
 async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: number): Promise<string> {
   const count = sql<number>`count(*) + case when ${sql.ref('partyId')} = ${partyId} then 1 else 0 end`
   const parties = db.selectFrom('mcpSessions').select('partyId').where('usedAtMs', '>=', usedSinceMs).groupBy('partyId')
@@ -157,7 +157,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
   return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
 }
 
-/** Deletes a session's oldest events beyond its limit, whichever stream they belong to. */
+/** Deletes a session's oldest events beyond its limit, regardless of their stream. */
 async function forgetSurplus({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])

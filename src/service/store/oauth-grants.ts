@@ -118,7 +118,7 @@ export function grantsToClient(column: 'oauthRecords.uid') {
 /** The prefix of an application's client id. No client can choose its id, so no other client's id has this prefix. */
 const prefix = 'oap_'
 
-/** Returns whether the client is an application that a party registered to sign in by itself. */
+/** Returns whether the client is an application that a party registered and that signs in by itself. */
 export function isApplication({ clientId }: { clientId: string }): boolean {
   return clientId.startsWith(prefix)
 }

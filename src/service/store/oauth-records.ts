@@ -79,8 +79,8 @@ type ClientModel = 'Client' | 'ClientDocument'
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
-  // A client that was ever connected is kept, because its connection may be renewed. A client with its own grant is an
-  // application that a party registered, so it is kept too.
+  // A client that has ever been connected is kept, because its connection may be renewed. A client with its own grant
+  // is an application that a party registered, so it is kept too.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
 /** Functions that delete the oldest clients that were never connected, and return how many they deleted. */

@@ -127,7 +127,7 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
   return after
 }
 
-/** Writes an event for a change of a party or its members. */
+/** Writes an event about a change of a party or its members. */
 export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number): void {
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }

@@ -45,7 +45,7 @@ export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
 
-/** Returns the end of a party's chain that this transaction has deferred but not written yet. */
+/** Returns the new end of a party's chain that this transaction has deferred and not written yet. */
 export function deferredEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
   return tx.deferred(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
 }
@@ -71,7 +71,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** How many events of the same party follow in this transaction. The head has the number of the last one. */
+  /** How many events of the same party follow in this transaction. The head contains the number of the last event. */
   behind: number
 }
 

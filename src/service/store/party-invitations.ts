@@ -65,7 +65,7 @@ export function listPartyInvitations(
 
 const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
 
-/** Finds the pending invitation for that address; there is at most one. */
+/** Finds the pending invitation for that address. There is at most one. */
 export async function pendingPartyInvitation(
   tx: Transaction,
   by: { partyId: string; email: string },

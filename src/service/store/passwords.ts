@@ -54,7 +54,7 @@ export async function forgetRefusedPasswords(tx: Transaction, account: string, s
 
 const browserPrefix = 'browser '
 
-/** Returns the source for a browser that signed in before. */
+/** Returns the source string for a browser that has signed in before. */
 export function browserSource(idHash: string): string {
   return browserPrefix + idHash
 }

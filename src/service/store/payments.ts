@@ -45,7 +45,7 @@ export function listPayments(tx: Transaction, scope: ListScope, page: PageReques
   return list(walkPayments, tx, scope, page)
 }
 
-/** Returns a party's deposits, wires and transfers between its wallets, newest first. */
+/** Returns a party's deposits, withdrawals, wires and transfers between its wallets, newest first. */
 export function listTransfers(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
   return list(walkTransfers, tx, scope, page)
 }
@@ -74,7 +74,7 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 const insert = inserting('payments')
 
 /**
- * Writes events for the sender. The recipient gets events only when the payment arrives and when a bank takes it back.
+ * Writes events for the sender. The recipient gets events only when the payment arrives, or when a bank takes it back.
  */
 function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after

@@ -163,7 +163,7 @@ interface Sealed {
   what: 'call' | 'answer'
 }
 
-/** Returns the text from which the key that seals a call or an answer is derived. */
+/** Returns the text from which to derive the key that seals a call or an answer. */
 export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
 
 async function sealValue(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {

@@ -42,13 +42,16 @@ export async function enterPurchase(
   return row
 }
 
-/** Captures an authorized purchase in whole or in part. @throws 409, 422 if its state or amount does not allow it. */
+/**
+ * Captures an authorized purchase in whole or in part.
+ * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds the authorized one.
+ */
 export function capturePurchase(at: At, { purchase, wallet }: Paid, amountCents: number): Promise<CardTransactionRow> {
   const after = capture(purchase, amountCents)
   return save(at, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
 }
 
-/** Releases the hold of an authorized purchase. @throws 409 if its state does not allow it. */
+/** Releases the hold of an authorized purchase. @throws 409 if the purchase's state does not allow it. */
 export function releasePurchase(
   at: At,
   { purchase, wallet }: Paid,
@@ -60,7 +63,7 @@ export function releasePurchase(
 
 /**
  * Refunds part of the captured amount in a separate transaction.
- * @throws 409, 422 if too little of the amount is left.
+ * @throws 409 if the purchase's state does not allow it, 422 if too little of the captured amount is left.
  */
 export async function refundPurchase(
   { tx, system, atMs }: At,

@@ -11,7 +11,7 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Returns whether one of these handles is still reserved for another party, which gave it up. */
+/** Returns whether one of these handles is still reserved for another party that gave it up. */
 export async function areReserved(
   tx: Transaction,
   handles: readonly string[],

@@ -17,7 +17,7 @@ export interface RootKeys {
   sign(text: string): string
   /** Signs a text with the key that has this id. */
   signBy(id: number, text: string): string
-  /** Returns a text's signatures by every key, newest first. Retired keys sign only lasting texts. */
+  /** Returns a text's signatures by all keys, those by the newest key first. Retired keys sign only lasting texts. */
   signatures(text: string): string[]
   /**
    * Derives a secret of 64 hexadecimal digits with the key that has this id. A retired key can derive only the secrets
@@ -110,7 +110,7 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
 
 /**
  * Returns the secret that a key, possibly a retired one, derived from a text.
- * @throws if the secret of a retired key was not stored.
+ * @throws Error if the secret of a retired key was not stored.
  */
 export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
   const secret = await derivedOf(tx, id, text)
@@ -138,7 +138,7 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
 
 /**
  * Waits until no other transaction uses the keys, and locks them for this one. A transaction that uses the keys has
- * read their table, and so holds a lock on it until it ends. On SQLite, only one transaction writes at a time.
+ * read their table, so it holds a lock on the table until it ends. On SQLite, only one transaction writes at a time.
  */
 export async function lockKeys(tx: Transaction): Promise<void> {
   tx.runAlone()
@@ -181,8 +181,8 @@ export async function openCarried(
 }
 
 /**
- * Selects a number that changes with every added or retired key. The query that reads the clock includes this number,
- * so a process need not read and open the keys in each transaction.
+ * Selects a number that changes whenever a key is added or retired. The query that reads the clock includes this
+ * number, so that a process does not have to read and open the keys in each transaction.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   const [total, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]

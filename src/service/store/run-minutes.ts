@@ -88,7 +88,7 @@ export async function spanOfRuns(
 /**
  * Returns the totals of a party's runs for each stretch of time that has entries, in order.
  * @param scope A range on the service's clock, which is widened to whole minutes, and a filter for the runs.
- * @param bucketMs The length of a stretch. The first one begins at a multiple of it, counted from 1970.
+ * @param bucketMs The length of a stretch. Each stretch begins at a multiple of this length since 1970.
  */
 export async function bucketsOfRuns({ db }: Transaction, scope: RunScope, bucketMs: number): Promise<Bucket[]> {
   const { partyId, agentId, host, fromMs, untilMs } = scope

@@ -16,7 +16,7 @@ export interface NotedEntry {
   host: string | null
   /** The money that it took from the party's available balance. */
   spentCents: number
-  /** The sandbox's epoch in which it happened; undefined for the current one. */
+  /** The sandbox's epoch in which the entry's event happened; undefined for the current epoch. */
   epoch?: number | undefined
 }
 
@@ -94,7 +94,7 @@ export interface RecordOfRun {
   instanceId: string | null
 }
 
-/** The tables with records whose due effects move money without a call. */
+/** The tables of records with due effects that move money without a call. */
 const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
 
 /** Finds the records that have one of these ids and were created in the party's runs. */
@@ -203,7 +203,7 @@ export const maxScanned = 10_000
 
 /**
  * Returns entries of a run. If few entries pass the filter, a page has fewer entries than requested, and the next page
- * continues after the scanned entries. So a page of a long run costs no more than a page of a short run.
+ * continues after the scanned entries. So a page costs no more for a long run than for a short one.
  */
 export async function listRunEntries(
   tx: Transaction,

@@ -18,7 +18,7 @@ export function createSentCalls(store: Store, partyId: string) {
         const [row] = (await callOf(tx, { partyId, id })).rows
         return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : keptCall(row, nowMs)
       }),
-    /** Stores a call, unless an equal one was sent within the window. Returns the stored call. */
+    /** Stores a call unless the same call was sent within the window. Returns the stored call. */
     claim: (id: string, sealed: string, windowMs: number) =>
       store.transaction(
         async (tx) => {
@@ -29,7 +29,7 @@ export function createSentCalls(store: Store, partyId: string) {
         },
         { kind: 'sent call' },
       ),
-    /** Deletes a call, unless another with that id was sent since. */
+    /** Deletes a call unless another call with that id has been sent since then. */
     forget: (id: string, sealed: string) =>
       store.transaction(async (tx) => void (await forgetCall(tx, { partyId, id, sealed })), { kind: 'sent call' }),
   }

@@ -4,7 +4,7 @@ import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
 
-/** Returns the shops that are open in the world, in order. */
+/** Returns the shops that are open in the world, in the order in which the world lists them. */
 export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const shops = (await findWorld(tx))?.shops ?? null
   if (shops === null) return Object.values(ownShops)

@@ -13,8 +13,8 @@ export interface Spender {
 }
 
 /**
- * Returns the amounts spent on the day and in the month that contain a time. An agent's spending is one row; a party's
- * is the sum of all its rows.
+ * Returns the amounts spent on the day and in the month of the given time. An agent's spending is one row; a party's is
+ * the sum of all its rows.
  */
 export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }

@@ -211,7 +211,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 
 /**
  * Returns whether the payer gets a message that the payments have ended (docs/service.md#canceling-a-subscription).
- * Only a payer who had agreed to the payments gets it.
+ * Only a payer who had agreed to the payments gets this message.
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

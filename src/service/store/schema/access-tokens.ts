@@ -6,7 +6,7 @@ export const accessTokens = table({
   /** The exchanged key. */
   credentialId: text,
   secretHash: text,
-  /** In real time, so moving the sandbox's clock does not end the token. */
+  /** In real time, so moving the sandbox's clock does not make the token expire. */
   expiresAtMs: bigint,
   /** The party that owns the key. */
   partyId: text,

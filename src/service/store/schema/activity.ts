@@ -1,9 +1,6 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/**
- * An action, or an attempt that was recorded as refused. Rows are only added; each contains the hash of the previous
- * one.
- */
+/** An action, or a refused attempt. Rows are never changed; each contains the hash of the previous row. */
 export const activity = table({
   id: text,
   /** The party whose credential acted. Each party has its own chain. */

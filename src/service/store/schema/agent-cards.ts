@@ -5,7 +5,7 @@ export const agentCards = table({
   /** The party whose wallet pays. */
   partyId: text,
   walletId: text,
-  /** The agent the card was issued to. */
+  /** The agent that the card was issued to. */
   agentId: text,
   instanceId: nullable(text),
   merchantName: text,
@@ -16,7 +16,7 @@ export const agentCards = table({
   usedAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The time it was frozen; null if it is not frozen. */
+  /** The time at which the card was frozen; null if it is not frozen. */
   frozenAtMs: nullable(bigint),
   $tenant: 'partyId',
   $checks: { maximum_not_negative: '"maximumAmountCents" >= 0' },

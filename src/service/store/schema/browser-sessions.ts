@@ -16,7 +16,7 @@ export type SignInSessionRow = RowOf<typeof signInSessions>
 
 /** A one-time link that signs a user in. It is deleted when it is used. Its times are real time. */
 export const signInLinks = table({
-  /** SHA-256 of the code in its address, hexadecimal. The code itself is not stored. */
+  /** SHA-256 of the code in the link's address, in hexadecimal. The code itself is not stored. */
   codeHash: text,
   userId: text,
   createdAtMs: bigint,

@@ -8,7 +8,8 @@ export const clock = table({
   /** Rises with a reset or a restore of the sandbox. The clock may go back only then. */
   epoch: integer,
   /**
-   * The latest real time that any process has seen. The clock never goes below it, whatever a machine's clock shows.
+   * The latest real time that any process has seen. The service's clock never goes back before it, whatever a machine's
+   * clock shows.
    */
   highestMs: bigint,
   /**
@@ -16,7 +17,7 @@ export const clock = table({
    * rules.
    */
   faultRules: integer,
-  /** The number of rules of the kind `stale`, for which each change keeps the previous state. */
+  /** The number of rules of the kind `stale`. While there are any, each change stores the previous state. */
   staleRules: integer,
   /**
    * Rises whenever a fault rule or a snapshot is added or removed, so that a process that polls it misses no change.

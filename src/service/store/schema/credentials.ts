@@ -7,9 +7,9 @@ export const credentials = table({
   /** The agent of an agent key. */
   agentId: nullable(text),
   name: nullable(text),
-  /** SHA-256 of the whole credential, hexadecimal. The secret itself is not stored. */
+  /** SHA-256 of the whole credential, in hexadecimal. The secret itself is not stored. */
   secretHash: text,
-  /** The first characters of the credential, for people to recognize it. */
+  /** The first characters of the credential, so that people can recognize it. */
   displayPrefix: text,
   /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
   scopes: nullable(text),

@@ -1,6 +1,6 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** A party's rows as they were before its last change. Kept while a rule of the kind `stale` is set. */
+/** A party's rows as they were before its last change. They are stored while a rule of the kind `stale` is set. */
 export const earlierStates = table({
   partyId: text,
   /** The rows by table, as JSON. */

@@ -9,7 +9,7 @@ export const failedEffects = table({
   attempts: integer,
   /** The error of the last attempt. */
   error: text,
-  /** When the effect was originally due. The record's own column has the time of the next attempt. */
+  /** When the effect was originally due. The record's own column contains the time of the next attempt. */
   dueAtMs: bigint,
   retryAtMs: bigint,
   $key: ['partyId', 'kind', 'recordId'],

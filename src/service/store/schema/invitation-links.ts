@@ -1,7 +1,7 @@
 import type { LinkStatus } from '../../rules/invitation-links.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer's link. Anyone who has it can connect to the developer's agents. */
+/** A developer's invitation link. Anyone who has the link can connect to the developer's agents. */
 export const invitationLinks = table({
   id: text,
   /** The developer's party, which owns the agents. */
@@ -12,9 +12,9 @@ export const invitationLinks = table({
   status: text as Column<LinkStatus>,
   /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in its address, hexadecimal. The token itself is not stored. */
+  /** SHA-256 of the token in the link's address, in hexadecimal. The token itself is not stored. */
   tokenHash: text,
-  /** The token's first and last characters, for people to recognize it. */
+  /** The token's first and last characters, so that people can recognize the link. */
   maskedToken: text,
   version: integer,
   /** Null if it does not expire. */

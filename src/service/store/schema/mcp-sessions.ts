@@ -2,7 +2,7 @@ import { bigint, table, text } from './table.ts'
 
 /** A session of an MCP host, which any process that shares the database can continue. */
 export const mcpSessions = table({
-  /** SHA-256 of the session's id, hexadecimal. The id itself is not stored. */
+  /** SHA-256 of the session's id, in hexadecimal. The id itself is not stored. */
   idHash: text,
   /** The grant or key that the session is bound to. */
   principalId: text,
@@ -12,7 +12,7 @@ export const mcpSessions = table({
   usedAtMs: bigint,
   /** The party that owns the credential. */
   partyId: text,
-  /** JSON array: the URIs of resources that its host subscribed to. */
+  /** JSON array of the URIs of the resources that the session's host subscribed to. */
   subscribed: text,
   $key: ['idHash'],
   $indexes: ['principalId usedAtMs', 'usedAtMs'],

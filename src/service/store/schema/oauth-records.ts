@@ -2,8 +2,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
  * Temporary records of the authorization server: sessions, codes, refresh tokens, device codes, registered clients.
- * They contain no usable credential, because ids that work as credentials are hashed, both in the key and in the
- * payload.
+ * They contain no usable credential: ids that work as credentials are hashed, both in the key and in the payload.
  */
 export const oauthRecords = table({
   model: text,

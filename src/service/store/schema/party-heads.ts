@@ -10,7 +10,7 @@ export const partyHeads = table({
   activitySequence: bigint,
   /** The hash of the last activity row; null if there is none. */
   hash: nullable(text),
-  /** A root key's signature of the end of the chain. It reveals whether rows at the end were deleted. */
+  /** A root key's signature on the end of the chain. It reveals whether rows at the end were deleted. */
   seal: nullable(text),
   /** The number of the last event, even if that event has been deleted since then. */
   eventSequence: bigint,

@@ -1,7 +1,7 @@
 import type { partyInvitationStatuses } from '../../../../tools/party-invitations.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** An invitation of a person to join a party. */
+/** An invitation for a person to join a party. */
 export const partyInvitations = table({
   id: text,
   partyId: text,
@@ -9,7 +9,7 @@ export const partyInvitations = table({
   email: text,
   role: text as Column<'ADMIN' | 'MEMBER'>,
   status: text as Column<(typeof partyInvitationStatuses)[number]>,
-  /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
+  /** SHA-256 of the token in the address of the invitation's page. The token is derived and not stored. */
   tokenHash: text,
   /** The user who joined. */
   userId: nullable(text),

@@ -2,7 +2,7 @@ import { bigint, type RowOf, table, text } from './table.ts'
 
 export const passwords = table({
   userId: text,
-  /** `scrypt$N$r$p$salt$hash`; for a password that the service generated, `made$salt$hash`. */
+  /** `scrypt$N$r$p$salt$hash`, or `made$salt$hash` for a password that the service generated. */
   hash: text,
   $key: ['userId'],
 })
@@ -12,7 +12,7 @@ export type PasswordRow = RowOf<typeof passwords>
 /** An attempt with a wrong password. Its time is real time. */
 export const refusedPasswords = table({
   id: text,
-  /** A hash of the email address that was entered, whether or not an account has it. */
+  /** A hash of the email address that was entered, whether or not an account with this address exists. */
   account: text,
   /** The origin of the attempt: a client's address, or a browser that signed in before. */
   source: text,

@@ -22,7 +22,7 @@ export const paymentRequests = table({
   /** Null until the payer is known. */
   payerPartyId: nullable(text),
   payerAgentId: nullable(text),
-  /** SHA-256 of the token in the address of its page. The token is derived and not stored. */
+  /** SHA-256 of the token in the address of the request's page. The token is derived and not stored. */
   tokenHash: text,
   /** The payment that fulfills the request; null until there is one. */
   paymentId: nullable(text),

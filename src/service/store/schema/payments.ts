@@ -23,7 +23,7 @@ export const payments = table({
   /** Null until the recipient is known; always null for wires and deposits. */
   recipientPartyId: nullable(text),
   recipientAgentId: nullable(text),
-  /** The e-mail address or phone number of a recipient who was unknown. */
+  /** The e-mail address or phone number of a recipient who had no party yet when the payment was sent. */
   claimant: nullable(text),
   /** SHA-256 of the claim link's token, which is not stored. */
   claimTokenHash: nullable(text),
@@ -33,7 +33,7 @@ export const payments = table({
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
-  /** Whether an agent of another party started it, as permitted by a grant of this party. */
+  /** Whether an agent of another party started it under a grant from this party. */
   delegated: flag,
   version: integer,
   amountCents: bigint,
@@ -41,7 +41,7 @@ export const payments = table({
   heldCents: bigint,
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The bank account that a deposit comes from, or that a withdrawal goes to. */
+  /** The bank account that the money comes from or goes to. */
   externalAccountId: nullable(text),
   /** The kind of bank transfer: `standard`, `instant` or `wire`. For a payment, `card` if a card paid it. */
   method: nullable(text as Column<'standard' | 'instant' | 'wire' | 'card'>),

@@ -11,7 +11,7 @@ type ResetScope = 'world' | 'forgotten' | 'kept'
 /** A snapshot is JSON, which cannot contain bytes, so a table with bytes cannot be part of the world. */
 type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
 
-/** The scope of each table. A new table does not compile without an entry here. */
+/** The scope of each table. If a new table has no entry here, the code does not compile. */
 const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = {
   parties: 'world',
   users: 'world',

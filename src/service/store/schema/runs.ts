@@ -4,7 +4,10 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 /** Totals of one conversation of an agent: the calls with one instance id, or the calls of a party without one. */
 export const runs = table({
   partyId: text,
-  /** `run_` and the start of a hash of the party and the instance id, so that any id fits into an address. */
+  /**
+   * `run_` and the start of a hash of the party and the instance id. The hash makes any instance id safe to use in an
+   * address.
+   */
   id: text,
   /** Null if its calls had no instance id. */
   instanceId: nullable(text),
@@ -41,14 +44,17 @@ export const runs = table({
 
 export type RunRow = RowOf<typeof runs>
 
-/** One entry of a run. It holds no secrets: card numbers and keys in a call are masked before it is written. */
+/**
+ * One entry of a run. It contains no secrets, because card numbers and keys in a call are masked before the entry is
+ * written.
+ */
 export const runEntries = table({
   partyId: text,
   /** `ent_` and a suffix. Ids sort in the order in which a process recorded the entries. */
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
-  /** The name of the operation and its tool. For an effect without a call, the reason of its posting. */
+  /** The name of the operation and its tool. For an effect without a call, the reason for its posting. */
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,

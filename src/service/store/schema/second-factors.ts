@@ -2,7 +2,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
  * A user's second factor and recent attempts. Its times are real time, because an authenticator app does not know the
- * sandbox's clock. Moving that clock must not allow more attempts either.
+ * sandbox's clock, and because moving that clock must not allow more attempts.
  */
 export const secondFactors = table({
   userId: text,

@@ -1,8 +1,8 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * The money that an agent spent from a party's wallets, on the latest day and in the latest month in which it spent
- * any. Limits are compared with these totals. They change in the same transaction as the spending.
+ * The money that an agent spent from a party's wallets on the last day, and in the last month, in which it spent any.
+ * Limits are compared with these totals. They change in the same transaction as the spending.
  */
 export const spending = table({
   partyId: text,

@@ -10,7 +10,7 @@ export interface Column<Value> {
 
 export const text: Column<string> = { type: 'text', isNullable: false }
 export const integer: Column<number> = { type: 'integer', isNullable: false }
-/** For amounts and times, which outgrow 32 bits. */
+/** For amounts and times, which may need more than 32 bits. */
 export const bigint: Column<number> = { type: 'bigint', isNullable: false }
 export const bytes: Column<Uint8Array> = { type: 'bytes', isNullable: false }
 export const flag = integer as Column<0 | 1>
@@ -24,8 +24,8 @@ interface Constraints {
   /** The columns of the primary key; `id` by default. */
   readonly $key?: readonly string[]
   /**
-   * The column that PostgreSQL's primary key begins with, before `$key`, so that a party's rows are stored together.
-   * SQLite finds rows by `$key` alone.
+   * The column that comes before `$key` in PostgreSQL's primary key, so that a party's rows are stored together. SQLite
+   * finds rows by `$key` alone.
    */
   readonly $tenant?: string
   /** Check constraints by name. The error of a violation contains the name. */

@@ -1,6 +1,6 @@
 import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
 
-/** A movement of money that arrived. Payer and recipient see the same row. */
+/** A completed movement of money. The payer and the recipient see the same row. */
 export const transactions = table({
   id: text,
   transactionType: text as Column<'payment' | 'transfer'>,

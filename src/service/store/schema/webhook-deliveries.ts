@@ -7,7 +7,7 @@ export const webhookDeliveries = table({
   partyId: text,
   webhookId: text,
   eventSequence: bigint,
-  /** Unlike the event's number, it is never reused after a reset of the sandbox. */
+  /** The id of the event. Unlike the event's number, it is never reused after a reset of the sandbox. */
   eventId: text,
   eventType: text,
   status: text as Column<(typeof deliveryStatuses)[number]>,
