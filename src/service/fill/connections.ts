@@ -111,7 +111,7 @@ function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): Invitat
   return mustFind(events.find(([, reason]) => reason === cancelReason))[0]
 }
 
-/** The attributes of an invitation without its state, its token and its times. */
+/** The columns of an invitation, except its state, version, token and times. */
 type InvitationDetails = Omit<
   CustomerInvitationRow,
   keyof InvitationState | 'tokenHash' | 'version' | 'expiresAtMs' | 'createdAtMs'

@@ -9,7 +9,10 @@ export type User = NonNullable<WorldParty['users']>[number]
 /** The password hashes of the world's users. */
 export type PasswordHashes = ReadonlyMap<User, string>
 
-/** The maximum number of passwords in a world, because each hash deliberately takes a tenth of a second. */
+/**
+ * The maximum number of passwords in a world. There is a limit because each hash deliberately takes a tenth of a
+ * second.
+ */
 const maxPasswords = 100
 
 /**

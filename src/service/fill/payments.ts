@@ -133,7 +133,7 @@ interface Completed {
   path: Path
 }
 
-/** Plans a transfer that completes at once. A deposit is also recorded as a transaction. */
+/** Plans a transfer that completes immediately. A deposit is also recorded as a transaction. */
 function planCompleted(
   builder: WorldBuilder,
   { row, wallets, posting, path }: Completed,
@@ -213,7 +213,7 @@ async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings:
   }
 }
 
-/** Returns the row with a new status. If its money has arrived, also records the transaction. */
+/** Returns the row with a new status. If the payment is now completed, also records the arrival of its money. */
 async function settlePayment(
   { context }: WorldBuilder,
   { to }: Sent,

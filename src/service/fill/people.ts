@@ -120,7 +120,10 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   builder.history.add({ atMs: revokedAtMs, path, postings: [], apply })
 }
 
-/** Ends the invitations and cards of parties that are suspended or inactive when the world begins. */
+/**
+ * Cancels the invitations, revokes the links and expires the unused cards of parties that are suspended or inactive
+ * when the world begins.
+ */
 export async function stopParties({ context: { tx, clockMs }, accounts }: WorldBuilder): Promise<void> {
   for (const { id, party } of accounts) {
     if (isStopped(statusFields(party).status)) await stopParty(tx, id, clockMs)

@@ -30,7 +30,10 @@ interface Step extends Billed {
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** The maximum number of payments of one subscription before the world begins. No real subscription collects more. */
+/**
+ * The maximum number of payments that one subscription may collect before the world begins. No real subscription
+ * collects more.
+ */
 const maxSteps = 10_000
 
 /** Plans a party's subscriptions, each with all payments due before the world begins. */

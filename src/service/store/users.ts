@@ -61,17 +61,17 @@ export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> 
   return tx.db.selectFrom('users').selectAll().where('status', '=', 'ACTIVE').orderBy('id').limit(limit).execute()
 }
 
-/** Finds a person of the party, whatever their status. */
+/** Finds a user of the party, regardless of the user's status. */
 export const findMember = finderOf('users', 'partyId', 'id')
 
-/** Returns the people of a party, newest first, including removed ones. */
+/** Returns a party's users, newest first, including removed ones. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {
   return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
 }
 
 const walk = walking('users', (db) => db.selectFrom('users').selectAll())
 
-/** Returns whether a user other than this one is an owner of the party. */
+/** Returns whether the party has another owner besides this user. */
 export async function hasOtherOwner(tx: Transaction, { partyId, id }: UserRow): Promise<boolean> {
   return (await otherOwners(tx, { partyId, id })).rows.length > 0
 }
@@ -87,7 +87,7 @@ const otherOwners = prepared((db, by: { partyId: string; id: string }) =>
     .limit(1),
 )
 
-/** Removes a person from their party permanently. */
+/** Removes a user from the party permanently. */
 export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs: number): Promise<void> {
   await tx.db
     .updateTable('users')

@@ -52,7 +52,7 @@ export async function setAgentDefault(tx: Transaction, { partyId, walletId, agen
   await update(1, '=')
 }
 
-/** Finds an agent that is attached to the wallet and was not deleted. */
+/** Finds an agent that is attached to the wallet and has not been deleted. */
 export async function findAttachedAgent(
   tx: Transaction,
   wallet: OfParty,
@@ -76,8 +76,8 @@ function attachedTo(tx: Transaction, { id: walletId, partyId }: OfParty) {
   return (
     tx.db
       .selectFrom('walletAgents')
-      // SQLite processes the tables of a cross join in the order given. Without the cross join, it would sort all
-      // agents of the party.
+      // SQLite processes the tables of a cross join in the order given. Without the cross join, it would sort all of
+      // the party's agents.
       .crossJoin('agents')
       .whereRef('agents.id', '=', 'walletAgents.agentId')
       .whereRef('agents.partyId', '=', 'walletAgents.partyId')

@@ -60,8 +60,8 @@ export interface PayingWallet {
 }
 
 /**
- * Finds the wallet of its own party that an agent pays from. In the same statement, it reads everything that decides
- * whether the agent may pay.
+ * Finds the wallet that an agent pays from, which belongs to the agent's own party. The same statement reads everything
+ * that decides whether the agent may pay.
  */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
@@ -95,7 +95,7 @@ const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
     .where('parties.id', '=', by.partyId),
 )
 
-/** Finds the default wallet of an agent: the wallet of its own party that it pays from. */
+/** Finds an agent's default wallet. This is the wallet of the agent's own party that the agent pays from. */
 export async function agentDefaultWallet(
   tx: Transaction,
   partyId: string,

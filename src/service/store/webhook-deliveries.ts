@@ -17,7 +17,7 @@ interface NewDelivery {
   nowMs: number
 }
 
-/** Makes the delivery of an event to a webhook. It is due at once. */
+/** Creates a row for the delivery of an event to a webhook. The delivery is due immediately. */
 export function newDelivery(
   system: Pick<System, 'randomBytes'>,
   { partyId, id: webhookId }: Pick<WebhookRow, 'partyId' | 'id'>,
@@ -68,8 +68,8 @@ interface DueDeliveries {
 }
 
 /**
- * Returns the due deliveries to a webhook, the most overdue first. Deliveries due at the same time are in the order of
- * their events.
+ * Returns the due deliveries to a webhook, the most overdue first. Deliveries that are due at the same time are sorted
+ * by their events.
  */
 export async function dueDeliveries(tx: Transaction, by: DueDeliveries): Promise<WebhookDeliveryRow[]> {
   return (await due(tx, by)).rows

@@ -89,10 +89,10 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 )
 
 /**
- * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time to send the events that it
- * subscribes to. The statement reads the current `nextDueAtMs` of the row, since other transactions also write it. A
- * failing webhook keeps the time of its next attempt.
- * @throws StaleWriteError if another process has already marked them.
+ * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time at which to send those events
+ * that the webhook subscribes to. The statement reads the current `nextDueAtMs` of the row, since other transactions
+ * also write it. A failing webhook keeps the time of its next attempt.
+ * @throws StaleWriteError if another process has already marked these events.
  */
 export const markProcessed = changingOne(
   (db, values: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
@@ -144,8 +144,7 @@ export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs
 )
 
 /**
- * Marks all current events as processed after a new world begins, so that the initial events of this world are not
- * sent.
+ * Marks all current events as processed after a new world begins, so that the new world's initial events are not sent.
  */
 export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
 

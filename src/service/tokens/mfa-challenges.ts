@@ -11,7 +11,7 @@ export interface Challenge {
 
 /**
  * Creates a challenge for a user. The challenge is the last part of the address of the page where the user verifies. It
- * is signed and not stored, because the refusal that contains it rolls back all writes of the request. A challenge
+ * is signed and not stored, because the request that returns it fails, and a failed request stores nothing. A challenge
  * proves nothing: its holder must still sign in as the user and enter the user's code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {

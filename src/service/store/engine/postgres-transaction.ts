@@ -24,7 +24,7 @@ export interface Surroundings {
 
 /** The capabilities of a transaction that depend on whether it shares its database transaction. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
-  /** Is called before a statement that only a rollback of the whole database transaction can undo. */
+  /** Prepares for a statement that only a rollback of the whole database transaction can undo. */
   mayWriteEarly(): void
 }
 
