@@ -32,7 +32,7 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   await keepLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
 }
 
-/** Polls for the tokens. The library's own polling is not used, because it waits by its own clock. */
+/** Polls for the tokens. The library's own polling is not used, because it uses its own clock. */
 async function poll(
   { config, resource }: SignIn,
   { device_code, expires_in, interval = defaultIntervalSeconds }: DeviceAuthorizationResponse,

@@ -9,7 +9,8 @@ import { type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
  * Renews the stored login, unless another process has just done so, and returns its access token. A refresh token works
- * once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1), so renewing locks out other processes.
+ * once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1), so other processes are locked out during a
+ * renewal.
  */
 export async function renewLogin(
   { baseUrl, store, system, fetch }: SignInOptions,

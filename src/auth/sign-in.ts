@@ -13,7 +13,7 @@ export interface SignInOptions {
   fetch: Fetch
 }
 
-/** A sign-in about to start: the server, the client, and the requested access. */
+/** A sign-in that is about to start: the server, the client, and the requested access. */
 export interface SignIn {
   config: Configuration
   issuer: string

@@ -63,7 +63,7 @@ export function createTokenStore({ directory, system }: { directory: string; sys
   }
 }
 
-/** Whether files have modes. Windows protects a user's data by other means. */
+/** Whether files have Unix permissions. Windows protects a user's data by other means. */
 const hasModes = process.platform !== 'win32'
 /** The size of thousands of logins; a larger file is not ours. */
 const largestBytes = 4 * 1024 * 1024

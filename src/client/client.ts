@@ -31,7 +31,7 @@ export interface ClientOptions {
   system?: System | undefined
   /** Gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds. Default: 60,000, also the limit of all attempts together. */
+  /** The time limit of one attempt, in milliseconds. Default: 60,000, which also limits all attempts together. */
   attemptTimeoutMs?: number
 }
 
@@ -60,7 +60,7 @@ export interface CallOptions {
   fault?: Fault | undefined
   /** Aborts the call: it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Called at the start of each attempt, and before each wait for the next. */
+  /** Called at the start of each attempt, and before each wait for the next attempt. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
 }
 
@@ -257,7 +257,7 @@ async function credentialOf({ credential }: ClientOptions): Promise<string | Fai
 const maximumPages = 1000
 
 /**
- * Iterates over the pages of a list, up to the one without a next cursor. A cursor that was already followed ends the
+ * Iterates over the pages of a list, up to the page without a next cursor. A cursor that was already followed ends the
  * list too: a service that repeats a cursor would otherwise make the list endless.
  */
 async function* pages<D extends OperationDefinition>(

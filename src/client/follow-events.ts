@@ -11,8 +11,8 @@ interface FollowOptions {
   client: Client
   system: Pick<System, 'sleep'>
   /**
-   * The event to continue after. `oldest` starts with the oldest stored event; if undefined, only new events are
-   * yielded.
+   * The id of the event to continue after. `oldest` starts with the oldest stored event; if undefined, only new events
+   * are yielded.
    */
   since?: string | undefined
   signal: AbortSignal
@@ -24,7 +24,7 @@ interface FollowOptions {
 const pauseMs = 1_000
 const longestPauseMs = 30_000
 const pageSize = 100
-/** The most pages read at once: beyond a hundred thousand events, following fails. */
+/** The most pages read in one round. If more than 100,000 events are new, following fails. */
 const maxPages = 1_000
 /** How many event ids are remembered. If the sandbox is restored to an earlier state, they show where to continue. */
 const maxKnown = 10_000
@@ -32,7 +32,7 @@ const maxKnown = 10_000
 /**
  * Yields the events that the credential may read, in order and each once, until the signal aborts. No event is lost in
  * an outage: reading continues after the last event that was yielded.
- * @throws ApiError if no retry helps: an unknown event id, or a refused credential.
+ * @throws ApiError for an unknown event id or a refused credential; Failure if too many events are new
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, onTrouble } = options

@@ -17,7 +17,9 @@ interface PreparedInput {
 type Part = (typeof inputParts)[number]
 type Values = Record<string, unknown>
 
-/** Validates a flat input by the operation's schemas. @throws {Failure} `invalid_value`, which names the mistake */
+/**
+ * Validates a flat input against the operation's schemas. @throws {Failure} `invalid_value`, which names the mistake
+ */
 export function prepare(operation: OperationDefinition, input: unknown): PreparedInput {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     fail('invalid_value', { detail: `${operation.name} takes an object of arguments; got ${show(input)}.` })

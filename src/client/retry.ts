@@ -77,8 +77,8 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   if (!repeatable) return undefined
   if (transientStatuses.has(answer.status)) return `status ${answer.status}`
   // An earlier attempt without an answer can still be running, in which case its key answers 409
-  // (docs/service.md#idempotency-conflict). If the 409 is the operation's own answer, the next attempt gets it as a
-  // replay, and no other follows.
+  // (docs/service.md#idempotency-conflict). If the 409 is the operation's own answer, the next attempt gets the same
+  // 409 as a replay, and no further attempt follows.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }

@@ -7,7 +7,7 @@ import { commandConfig, type Flags } from './command-config.ts'
 import { explainErrors } from './explain.ts'
 import { type Finding, findOrReport, ok } from './finding.ts'
 
-/** Checks everything that a start needs, and gives advice. It changes nothing. */
+/** Checks everything that startup needs, and gives advice. It changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('doctor', flags)

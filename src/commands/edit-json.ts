@@ -7,8 +7,8 @@ interface Style {
 }
 
 /**
- * Sets the value at a path of names in a JSON text, which may contain comments. No other character changes: existing
- * content is neither reformatted nor moved.
+ * Sets the value at a path of member names in a JSON text, which may contain comments. No other character changes:
+ * existing content is neither reformatted nor moved.
  */
 export function withValue(text: string, path: readonly string[], value: unknown): string {
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }

@@ -150,7 +150,7 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 }
 
 /**
- * Opens the configured database for a command that works on stored data, while other processes may use it.
+ * Opens the configured database for a command that works on stored data, even while other processes use it.
  * @throws ConfigError if the database is in memory.
  */
 export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {

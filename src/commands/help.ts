@@ -37,7 +37,7 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
 
 const widest = 100
 
-/** Returns the end of a command's help: the settings that it reads, and examples. */
+/** Returns the text at the end of a command's help: the settings that it reads, and examples. */
 export function helpAfter(command: CommandName): string {
   const flags = settings.filter(({ readBy }) => readBy.includes(command)).map(({ flag }) => flag)
   return `

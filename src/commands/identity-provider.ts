@@ -22,7 +22,10 @@ export function refuseIdentityProvider(config: Config): void {
   )
 }
 
-/** Starts the small identity provider on the port after the service's, for this machine only. @throws ConfigError */
+/**
+ * Starts the small identity provider on the port after the service's. Only this machine can reach it. @throws
+ * ConfigError
+ */
 export async function listenForSignIns(
   { port, withIdp }: Pick<Config, 'port' | 'withIdp'>,
   { store, publicUrl, log }: { store: Store; publicUrl: () => string; log: Logger },

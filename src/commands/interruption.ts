@@ -1,8 +1,8 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Makes the first Ctrl+C end the run gracefully, and a second one end it at once. A closed terminal or pipe also ends
- * it gracefully.
+ * Makes the first Ctrl+C end the run gracefully, and a second Ctrl+C end it at once. A closed terminal or pipe also
+ * ends it gracefully.
  */
 export function interruptible(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController()

@@ -92,7 +92,7 @@ interface Outcome {
   text: string
 }
 
-/** Sends events to one receiver, signed with a secret of this run. */
+/** Sends events to one receiver, signed with this run's secret. */
 function forwarder(url: string, system: System) {
   const remote = createRemoteFetch()
   const secret = `${secretPrefix}${system.randomBytes(32).toString('base64')}`

@@ -10,9 +10,9 @@ import { type Limits, limitsOf } from '../service/rules/limits.ts'
 type Call = Client['call']
 
 /**
- * Reads the limits of a call that spends, as far as the API shows them to an agent: the balance of the wallet, and the
- * limits that a customer set. An agent sees neither its own limits nor how much is spent. Limits that cannot be read
- * are left out.
+ * Reads the limits that apply to a call that spends money, as far as the API shows them to an agent: the balance of the
+ * wallet, and the limits that a customer set. An agent sees neither its own limits nor how much it has already spent.
+ * Limits that cannot be read are left out.
  */
 export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
   const customerId = textOf(callArguments.customerPartyId) ?? textOf(callArguments.partyId)
@@ -62,7 +62,7 @@ const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all
 
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** Returns undefined if reading fails: a person can decide without it too. */
+/** Returns undefined if reading fails, because a person can decide without the value too. */
 async function readOrUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

@@ -82,7 +82,7 @@ function allGiven<Name extends string>(options: Record<Name, string | undefined>
 
 function showAddress(address: URL): void {
   process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
-  // If a script or a host runs this, nobody expects a window.
+  // A script or a host that runs this does not expect a browser window.
   if (!process.stdout.isTTY) return
   openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
 }

@@ -37,7 +37,7 @@ interface LoopbackOptions {
    * How a person without a browser on this machine can decide, such as `connect the host to https://api.example/mcp`.
    */
   elsewhere: string
-  /** Reads the limits on the spending of a call, as far as the API shows them. */
+  /** Reads the limits that apply to a call that spends money, as far as the API shows them. */
   limits(call: HeldCall): Promise<ContextFact[]>
   /** Called with each decision. */
   decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
@@ -57,9 +57,8 @@ interface Entry extends StoredDecision {
 }
 
 /**
- * Decisions on pages that this process serves to its own machine, and opens there itself. The address of a window
- * contains a ticket, which the model never sees. Each ticket admits one browser. The address without a ticket only
- * shows the question.
+ * Lets a person decide on pages that this process serves on its own machine. The address of a window contains a ticket,
+ * which the model never sees. Each ticket admits one browser. The address without a ticket only shows the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
@@ -254,7 +253,7 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 }
 
 const cookie = 'payments_decision'
-/** The context variable with the session, for the request that admits a browser: it has no cookie yet. */
+/** The context variable with the session for a browser's first request, which has no cookie yet. */
 const sessionVariable = 'session'
 
 /**

@@ -140,7 +140,7 @@ function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFo
 
 type Permitted = Pick<OperationDefinition, 'permission'>
 
-/** The instance id of these permission checks. They only read, so no activity appears under it. */
+/** The instance id of the permission checks. They only read, so no activity appears under this id. */
 const instanceId = 'changes of resources'
 
 /** Creates the MCP server of a host's session or request, which calls the API under the host's own credential. */

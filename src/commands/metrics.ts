@@ -14,7 +14,7 @@ interface McpLoad {
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * Creates the metrics of this process for Prometheus. No label holds an id, a key or an amount, and each has few
+ * Creates the metrics of this process for Prometheus. No label contains an id, a key or an amount, and each has few
  * values.
  */
 export function createMetrics() {

@@ -7,7 +7,7 @@ const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a web page. The address is one argument of a fixed program, and no shell sees it. */
+/** Opens a web page. Passes the address as one argument to a fixed program, without a shell. */
 export function openBrowser(address: URL, failed: () => void): void {
   if (address.protocol !== 'https:' && address.protocol !== 'http:') {
     failed()
@@ -22,7 +22,7 @@ export function openBrowser(address: URL, failed: () => void): void {
   child.unref()
 }
 
-/** The time within which a program that cannot open the address reports its failure. */
+/** How long to wait for the program to report that it cannot open the address. */
 const failsWithinMs = 2_000
 
 /** Opens a web page; resolves with false if the program soon reports a failure. */

@@ -24,7 +24,7 @@ export interface OpenClient {
   client: Client
   /** Opens the record of the calls that were sent with this client's credential. */
   memory(): Promise<CallMemory>
-  /** Chooses the fault for a call of the tool; a deployed API has none (docs/sandbox.md#faults). */
+  /** Chooses the fault for a call to the tool; a deployed API has no faults (docs/sandbox.md#faults). */
   plan(tool: string): Promise<Fault | undefined>
   /** Calls `onChange` with the ids of the party's changed records. A deployed API announces none. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
@@ -43,7 +43,9 @@ export function openClient(config: ClientConfig, system: System, log: Logger): O
     : openRemoteClient(config, config.baseUrl, instanceId, system, log)
 }
 
-/** Opens a client of the embedded sandbox and owns the sandbox, unless `open` returns a shared one. */
+/**
+ * Opens a client of the embedded sandbox. Closing the client closes the sandbox, unless `open` returns a shared one.
+ */
 export function openEmbeddedClient(
   config: ClientConfig,
   instanceId: string,
@@ -71,7 +73,7 @@ export function openEmbeddedClient(
     }
   }
   openService().then(letYoungHeapGrow, (error: unknown) => {
-    // With a world file, the start waits for the sandbox, and reports a failure itself.
+    // With a world file, startup waits for the sandbox, and reports a failure itself.
     if (config.world === undefined && !isWrongDatabase(error))
       log.warn({ err: error }, 'the sandbox could not be opened')
   })
@@ -120,7 +122,7 @@ export function openEmbeddedClient(
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded-service.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
-  // A key of a world file is known only after the database is filled.
+  // A key from a world file is known only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)

@@ -25,7 +25,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
   }
 }
 
-/** The time limit of a stop. Supervisors often kill a process that takes longer. */
+/** The time limit for stopping. Supervisors often kill a process that takes longer. */
 const stopWithinMs = 9_500
 
 /** Calls `end` when a signal stops this process. */

@@ -55,7 +55,7 @@ export interface RehearseFlags extends ModelFlags {
   grader?: string
 }
 
-/** Rehearses an agent in scenarios, and reports its results according to the ledger. */
+/** Rehearses an agent in scenarios, and reports results that are judged by the ledger. */
 export async function rehearse(flags: RehearseFlags): Promise<void> {
   await explainErrors(() => explainFileErrors(() => run(flags)))
 }
@@ -202,7 +202,7 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
   }
 }
 
-/** Adds the comparison. The current scenarios judge both results. */
+/** Adds a comparison with older results. The current scenarios judge both. */
 function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: Ending): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
@@ -231,7 +231,7 @@ function agentOf(flags: RehearseFlags): Agent {
   const start = startCommand({})
   if (agentFlag === 'wait') return manualAgent({ input: process.stdin, output: process.stdout, start })
   const nearestName = nearestWord(agentFlag, [...names, 'wait'])
-  // A typo would otherwise fail every trial, one by one, as a missing command.
+  // Without this check, a misspelled name would run as a command and fail in every trial.
   if (nearestName !== undefined) {
     throw new ConfigError(
       `--agent got ${show(agentFlag)}; did you mean ${nearestName}? To run a command of that name, give its path.`,
@@ -267,7 +267,7 @@ async function openFolder() {
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/** Shows a progress bar, on a terminal only. */
+/** Shows a progress bar if stderr is a terminal. */
 async function progressBar(trials: number): Promise<SingleBar | undefined> {
   if (!process.stderr.isTTY) return undefined
   const { default: progress } = await import('cli-progress')

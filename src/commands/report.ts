@@ -18,7 +18,7 @@ import { explainErrors } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
-/** Writes the report of a run in the configured database, while other processes may use it. */
+/** Writes the report of a run in the configured database, even while other processes use it. */
 export async function report(flags: ReportFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('report', flags)

@@ -7,7 +7,7 @@ import { explainErrors } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
-/** Removes a user's authenticator app in the configured database, while other processes may use it. */
+/** Removes a user's authenticator app in the configured database, even while other processes use it. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('reset-second-factor', flags)

@@ -9,7 +9,7 @@ import { absoluteDatabase } from './welcome.ts'
 
 /** Returns the facts about `serve` that its pages and documents show. */
 export function serveInfo({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
-  // A host can start its own server on a file. The address of any other database may contain a password.
+  // A host can start its own server on a database file. The address of any other database may contain a password.
   const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
   const canStart = environment === 'sandbox' && secret === undefined && isFile
   return {

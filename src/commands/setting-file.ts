@@ -16,7 +16,7 @@ export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Pro
 }
 
 /**
- * Reads the file that a setting names. The parser is loaded only if there is such a file.
+ * Reads the file that a setting names. The parser is loaded only if the setting names a file.
  * @throws ConfigError with a line for each mistake in it.
  */
 export async function openSettingFile<Value>(

@@ -44,13 +44,13 @@ export function placeOf(config: Config, processes: boolean): Place {
   return { target: targetOn({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
 }
 
-/** Uses memory: nothing outlives the run, so nothing waits for a disk. */
+/** Uses an in-memory database: nothing has to outlive the run, so no write waits for a disk. */
 function ownMemory(config: Config): Target {
   const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
   return { isolated: true, open: () => openInProcess(settings, { isolated: true }) }
 }
 
-/** Uses a file, because several processes must open the database. */
+/** Uses a database file, because several processes must open the database. */
 function ownFile(config: Config): Target {
   const open = async () => {
     const { directory, remove } = await ownDirectory()

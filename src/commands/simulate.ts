@@ -108,7 +108,7 @@ function concurrencyOf({ turns, clockJumps, concurrency: requested }: SimulateFl
   throw new ConfigError(`--concurrency got ${concurrency}; with ${orderly} it accepts 1.`)
 }
 
-/** Shows a progress bar, on a terminal only. */
+/** Shows a progress bar if stderr is a terminal. */
 async function progressBar() {
   if (!process.stderr.isTTY) return undefined
   const { default: progress } = await import('cli-progress')

@@ -16,8 +16,8 @@ const maxKept = 10_000
 const renewedBeforeEndMs = 60_000
 
 /**
- * Returns a function that turns a host's credential into one for the API. Keys stay unchanged, and an access token is
- * exchanged for a token of the API (RFC 8693). @throws Failure `unauthenticated` for a token that the API refuses.
+ * Returns a function that turns a host's credential into a credential for the API. Keys stay unchanged, and an access
+ * token is exchanged for an API token (RFC 8693). @throws Failure `unauthenticated` for a token that the API refuses.
  */
 export function createTokenExchange({
   fetch,

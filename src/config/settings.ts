@@ -257,9 +257,9 @@ const table = {
 } as const satisfies Record<string, Setting>
 
 /**
- * Every setting in the order of the documents, with its names, such as `PAYMENTS_BASE_URL` and `--base-url <url>`.
- * Commander names that option `baseUrl`, which is the key. `shown` is the default as it appears in the documents and
- * the help.
+ * All settings, in the order in which the documents list them. Each has its names, such as `PAYMENTS_BASE_URL` and
+ * `--base-url <url>`. Commander names that option `baseUrl`, which is the key. `shown` is the default as it appears in
+ * the documents and the help.
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {

@@ -20,7 +20,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Returns the address if it is nothing but an origin; otherwise undefined. */
+/** Returns the address if it consists of an origin only; otherwise undefined. */
 export function originOf(text: string | undefined): string | undefined {
   return text !== undefined && new URL(text).origin === text ? text : undefined
 }
@@ -68,8 +68,8 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although its characters are those
- * of a secret.
+ * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although a secret may contain all
+ * of its characters.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`

@@ -44,7 +44,9 @@ export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
     : { attributes: strictShape(attributeFields), relationships: strictShape(ids) }
 })
 
-/** Returns the relationship for an id field: `agentId` becomes `agent`, which is also its type. */
+/**
+ * Returns the relationship for an id field: `agentId` becomes `agent`, which is also the type of the related resource.
+ */
 export function relationshipOf(field: string): string {
   return field.replace(/Id$/, '')
 }

@@ -25,7 +25,7 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 
 /**
  * Reads a text in parts, up to a limit.
- * @param body The parts as they come from the network. Without it, the request's own body is read, whose parts stay
+ * @param body The parts as they come from the network. If undefined, reads the request's own body, whose parts stay
  * intact.
  */
 async function readParts(

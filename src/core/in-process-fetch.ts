@@ -1,6 +1,6 @@
 import { ConnectionCutError } from './faults.ts'
 
-/** The signature of the global `fetch`, which here also accepts paths. */
+/** A function like the global `fetch` that also accepts paths. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 interface InProcess {
@@ -11,7 +11,7 @@ interface InProcess {
   ended: AbortSignal
 }
 
-/** Returns a `fetch` to a server in this process. It rejects when it is aborted, and when the connection is cut. */
+/** Returns a `fetch` to a server in this process. A request rejects if it is aborted or its connection is cut. */
 export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   return async (input, init) => {
     const request = requestTo(base, input, init)

@@ -32,7 +32,7 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast' && (address instanceof ipaddr.IPv4 || address.match(globalUnicast))
 }
 
-/** Names for nearby hosts: RFC 6761 (localhost), 6762 (local), 8375 (home.arpa), and ICANN's `internal`. */
+/** Names reserved for local hosts: RFC 6761 (localhost), 6762 (local), 8375 (home.arpa), and ICANN's `internal`. */
 const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /**

@@ -1,2 +1,2 @@
-/** The first version of MCP without sessions. Versions are dates: later ones compare greater. */
+/** The first version of MCP without sessions. Versions are dates, so a later version compares greater. */
 export const modernVersion = '2026-07-28'

@@ -73,8 +73,8 @@ export interface OperationDefinition {
   /** Whether the operation only reads, changes something, or changes something irreversibly. */
   effect: 'read' | 'write' | 'destructive'
   /**
-   * True for a POST that sets a state: its repetition changes nothing or is refused. PATCH and DELETE always set a
-   * state.
+   * True for a POST that sets a state, so that repeating it changes nothing or is refused. PATCH and DELETE always set
+   * a state.
    */
   setsState?: true
   /** The toolsets that include the operation. */

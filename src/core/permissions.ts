@@ -82,7 +82,7 @@ export const permissions = {
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
   'clock.use': { apiKey: 'any', agent: 'any', oauth: 'any' },
-  // Everyone may see the goods of a shop; buying takes the permission to use a card.
+  // Everyone may see the goods of a shop; buying requires the permission to use a card.
   'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   // The caller must also manage the sandbox, which src/service/request/sandbox-manager.ts checks.
@@ -181,7 +181,7 @@ export const oauthScopes = {
 
 export type OAuthScope = keyof typeof oauthScopes
 
-/** The scopes of a connection that requests none. */
+/** The scopes of a connection that requests no scopes. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
 /**
@@ -206,7 +206,7 @@ export function scopesAllow(granted: readonly string[], permission: Permission):
 /** The kind of actor behind a credential, and its limits. */
 export interface Authority {
   actorType: 'user' | 'party' | 'agent'
-  /** An API key's scopes. If they are undefined, they are not known, and every scope counts as present. */
+  /** An API key's scopes. If undefined, the scopes are unknown, and every scope counts as present. */
   scopes: readonly string[] | undefined
   /** The user's grant to the calling application; null for keys. */
   grant: { scopes: readonly string[] } | null

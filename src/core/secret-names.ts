@@ -11,7 +11,7 @@ const names = {
   codeWords: words('cvv cvc cvn cid csc'),
   /** Words that may follow a secret's name and make it harmless, such as `id`. */
   aboutSecrets: words('id ids prefix type types count counts'),
-  /** Names of secrets that contain no such word, or that are written as one word. */
+  /** Names of secrets that contain none of these words, or that are written as one word. */
   secrets: words(
     'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
   ),
@@ -60,7 +60,7 @@ export function isSecretField(name: string, of: object): boolean {
   return !(name === 'key' && Object.hasOwn(of, 'value')) && isSecretName(name)
 }
 
-/** Returns whether a field of this name holds the code of a card. */
+/** Returns whether a field of this name holds a card's security code. */
 export function isCodeName(name: string): boolean {
   if (!codePart.test(name)) return false
   const parts = wordsOf(name)

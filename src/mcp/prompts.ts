@@ -57,7 +57,7 @@ export function getPrompt(
   }
 }
 
-/** The outcomes of a purchase that can be rehearsed, and the tools that cause them. */
+/** The purchase outcomes that can be rehearsed, and the tools that cause them. */
 export const rehearsals = {
   capture: 'simulate_card_capture for the whole amount',
   partial_capture: 'simulate_card_capture for half of the amount',

@@ -50,7 +50,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
-  // Keeps the handler that serveStdio set, which ends the server.
+  // Keeps the handler that serveStdio set, because it ends the server.
   const closed = transport.onclose
   transport.onclose = async () => {
     closed?.()

@@ -8,8 +8,8 @@ export interface SandboxClock {
   /** Returns the sandbox's time. */
   now(): Promise<string>
   /**
-   * Moves the clock forward. The next request of a party sees what fell due meanwhile: lapsed holds, expired cards,
-   * billed subscriptions.
+   * Moves the clock forward. The next request of a party sees everything that has fallen due: lapsed holds, expired
+   * cards, billed subscriptions.
    * @param by Seconds, or the RFC 3339 time to move to.
    * @returns The new time.
    * @throws {ApiError} If the clock would go back, or too far ahead.

@@ -17,7 +17,7 @@ export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: bo
   return challengeResponse(401, error, words, parameters)
 }
 
-/** Returns whether the principal's token lacks any of the scopes. A key never lacks one. */
+/** Returns whether the principal's token lacks any of the scopes. A key never lacks a scope. */
 export function missingScopes({ scopes }: Principal, needed: readonly string[]): boolean {
   return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
 }

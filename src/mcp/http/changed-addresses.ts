@@ -22,7 +22,7 @@ export interface Changes {
   activity: Feed<Change>
   /** Follows changes to parties' records by anyone. */
   follow(follower: Follower<RecordChange>): Following
-  /** Returns whether the principal can read the address now; otherwise it is not notified. */
+  /** Returns whether the principal can read the address now; otherwise the principal is not notified. */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }
 

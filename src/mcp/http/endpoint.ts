@@ -136,7 +136,7 @@ export class McpEndpoint {
 
   #beat(): void {
     this.#sessions.sweep()
-    // A stream is requested once and read for hours, so its credential is checked again.
+    // A stream is requested once and read for hours, so its credential is checked at intervals.
     this.#announcer.recheck()
   }
 
@@ -249,7 +249,7 @@ async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<
   try {
     return await serve()
   } catch (error) {
-    // No answer is wanted: the caller of `fetch` cuts the connection.
+    // The caller of `fetch` cuts the connection, so there is no answer.
     if (error instanceof ConnectionCutError) throw error
     log.error({ err: error }, 'MCP request failed')
     const [status, message] = isBusy(error)
@@ -259,7 +259,7 @@ async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<
   }
 }
 
-/** Recognizes the store's busy error by name, because this side of the program does not import the store. */
+/** Recognizes the store's busy error by name, because the MCP server does not import the store. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && error.name === 'StoreBusyError'
 }

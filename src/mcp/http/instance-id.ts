@@ -19,7 +19,8 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
 }
 
 /**
- * Returns the instance id of 2026-era requests, which have no session: always the same for a principal and its client.
+ * Returns the instance id for 2026-era requests, which have no session. It is always the same for a principal and its
+ * client.
  */
 export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
   const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }

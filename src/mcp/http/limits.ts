@@ -2,34 +2,34 @@
  * The bounds of an endpoint, a session and a stream. Beyond them a request is refused, or the oldest entry is dropped.
  */
 export const defaultLimits = Object.freeze({
-  /** The length of a request's body. */
+  /** The greatest length of a request's body. */
   bodyBytes: 4 * 1024 * 1024,
-  /** Sessions of all principals together. Beyond this limit, the least recently used session ends. */
+  /** The most sessions of all principals together. Beyond this limit, the least recently used session ends. */
   sessions: 10_000,
   sessionsPerPrincipal: 2_000,
   /** The idle time after which a session ends. */
   idleMs: 30 * 60_000,
-  /** Open event streams of a session. In the 2026 era, the whole endpoint may have `sessions` streams. */
+  /** The most open event streams of a session. In the 2026 era, the whole endpoint may have `sessions` streams. */
   streamsPerSession: 16,
-  /** Concurrent requests of a session. */
+  /** The most concurrent requests of a session. */
   runningPerSession: 256,
-  /** The total length of the bodies of running requests. */
+  /** The greatest total length of the bodies of a session's running requests. */
   runningCharactersPerSession: 8 * 1024 * 1024,
-  /** Events that a stream stores for a host that lost its connection. */
+  /** The most events that a stream stores for a host that lost its connection. */
   eventsPerStream: 256,
   /** The largest stored event. A larger message is sent once and cannot be resumed. */
   eventBytes: 256 * 1024,
-  /** Stored events of all streams of a session. Beyond this limit, the oldest is dropped. */
+  /** The most stored events of a session's streams together. Beyond this limit, the oldest is dropped. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
   /** How long after an event a stream can be resumed. */
   eventKeptMs: 10 * 60_000,
-  /** Unread messages from other processes, and how long each is kept. */
+  /** The most unread messages from other processes, and how long each is kept. */
   mailPerSession: 100,
   mailKeptMs: 60_000,
   /** How often the store deletes expired and delivered data. */
   sweepMs: 15_000,
-  /** Bytes that wait for a slow reader. Beyond this limit, the connection ends, and the host may resume. */
+  /** The most bytes that wait for a slow reader. Beyond this limit, the connection ends, and the host may resume. */
   unreadBytes: 256 * 1024,
   /** How often to write to an open stream, so that no proxy closes it. */
   heartbeatMs: 15_000,

@@ -23,7 +23,7 @@ export function streamResponse(body: ReadableStream<Uint8Array>): Response {
   })
 }
 
-/** Answers a message that needs no answer. */
+/** Accepts a message that needs no answer, with 202. */
 export function acceptedResponse(): Response {
   return new Response(null, { status: 202 })
 }

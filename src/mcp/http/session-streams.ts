@@ -48,7 +48,7 @@ export class SessionStreams {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
-    // Keeps the last event that the host has, because it shows whether the stream has ended.
+    // Deletes the events that the host has, except the last, which shows whether the stream has ended.
     if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
     const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
     if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {

@@ -19,8 +19,8 @@ type Delivered = Parameters<SessionStore['forgetEvents']>
 
 /** Creates the background job that deletes stored data once no host will request it again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // A delivered event may still be lost on its way. So it stays until the timer's next turn, for a host that reconnects
-  // at once.
+  // A delivered event may still be lost in transit. So it is kept for at least one more interval, in case the host
+  // reconnects.
   let delivered: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()

@@ -27,7 +27,7 @@ export function pageFor(
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 
-/** Sends the person to the page, if the host opens pages but has no forms. */
+/** Makes the host open the page for the person. */
 export async function offerPage(
   dependencies: Dependencies,
   url: string,
@@ -46,7 +46,9 @@ export async function offerPage(
   return openPage(dependencies, context, { message, url }, { of: fingerprintOf(input)(), step: 'page', round })
 }
 
-/** Returns the approval as decided on the page; undefined if this call sent nobody there. */
+/**
+ * Waits for the decision on the page and returns the call's result; undefined if the person was not sent to the page.
+ */
 export async function afterPage(
   dependencies: Dependencies,
   url: string,

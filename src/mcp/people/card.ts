@@ -73,7 +73,7 @@ async function pageWithNumber(
     )
     return data.attributes.url
   } catch (error) {
-    // The card existed a moment ago, so the API lacks this operation, which is an extension of the specification.
+    // The card existed a moment ago, so the error means that the API lacks this operation, which is an extension.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'not_implemented')) return undefined
     throw error
   }

@@ -42,16 +42,16 @@ export interface ToolCall {
 
 type Answer = CallToolResult | InputRequiredResult
 
-/** Whether the call may proceed, or else the answer for the host. */
+/** Either a call that may proceed, or the answer for the host. */
 type Decision = Go | { go: false; answer: Answer }
 
 /** A call that may proceed. */
 export interface Go {
   go: true
   of: Fingerprint
-  /** The key for the call. */
+  /** The idempotency key for the call. */
   idempotencyKey: string | undefined
-  /** Whether a person decided about it. */
+  /** Whether a person agreed to the call. */
   decided: boolean
   /** The decision made on a page. */
   held: Held | undefined
@@ -71,8 +71,9 @@ interface PendingCall {
 
 /**
  * Asks the person before a call that needs their decision. An answer counts only for the call as it was shown. The
- * arguments and the facts from the service are compared with the sealed ones, and any difference asks again.
- * `wasDecided` returns whether the call was already sent with the person's agreement. If so, they are not asked again.
+ * arguments and the facts from the service are compared with the sealed ones; if they differ, the person is asked
+ * again. `wasDecided` returns whether the call was already sent with the person's agreement. If so, they are not asked
+ * again.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -97,7 +98,7 @@ export async function decide(
   return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
 }
 
-/** Returns the decision from the person's answer; undefined if they were not asked. */
+/** Returns the decision from the person's answer; undefined if there is no answer yet. */
 async function decisionFromAnswer(pending: PendingCall): Promise<Decision | undefined> {
   const { dependencies, context, of, call } = pending
   const asking = callForPage(pending)
@@ -204,7 +205,7 @@ async function questionOf(
   const { people, api } = dependencies
   const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
   if (rule === undefined) return undefined
-  // Nobody is asked about a call that the service would not accept.
+  // Throws if the input is invalid, so that nobody is asked about a call that the service would refuse.
   prepare(operation, input)
   if (rule.amount !== undefined && Number(input[rule.amount]) <= people.confirm.aboveCents) return undefined
   const { call } = await api.client()

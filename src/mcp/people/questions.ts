@@ -39,7 +39,7 @@ import {
 } from './payment-questions.ts'
 import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
-/** The calls that a person decides, by tool name. */
+/** The calls that need a person's decision, keyed by tool name. */
 export const questions: Readonly<Record<string, QuestionRule>> = {
   approve_approval: { ask: askToApprove },
   cancel_subscription: { ask: askToCancel },
@@ -102,7 +102,7 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
   }
 }
 
-/** Describes the payee of the pending payment, as the payment itself names them. */
+/** Describes the payee that the pending payment names. */
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }

@@ -2,7 +2,7 @@ import { createRequestStateCodec, type ServerContext } from '@modelcontextprotoc
 import { newSecret, type System } from '../../core/system.ts'
 import type { RequestStates } from '../dependencies.ts'
 
-/** How long a sealed state is valid, which is longer than the wait for a person (the SDK allows 10 minutes). */
+/** How long a sealed state is valid, which is longer than any wait for a person (the SDK's default is 10 minutes). */
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
@@ -17,10 +17,11 @@ interface RequestStatesOptions {
 }
 
 /**
- * Seals states with HMAC-SHA-256, bound to the principal and the method, so that no answer counts for another question.
+ * Seals states with HMAC-SHA-256, bound to the principal and the method, so that a state is valid for no other
+ * principal or method.
  */
 export function createRequestStates({ secrets, principal = '', system }: RequestStatesOptions): RequestStates {
-  // Created for the first question: most connections never ask.
+  // Codecs are created when first needed, because most connections never ask.
   const codecs = new Map<string, RequestStates>()
   let ownKey: string | undefined
   const sealingKeys = async () => {

@@ -36,8 +36,8 @@ export function announceChanges(
 }
 
 /**
- * Returns the addresses of the resources in an answer and of those that they refer to. For example, a purchase uses up
- * its card.
+ * Returns the addresses of the resources in an answer and of the resources that they refer to. For example, a purchase
+ * refers to its card, which it uses up.
  */
 function touchedAddresses(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as Answered[]

@@ -20,7 +20,7 @@ export interface TakenArguments {
   withHashes: boolean
 }
 
-/** Arguments that a host adds to every tool for its own use, here Gemini CLI. */
+/** Arguments that a host adds to every tool call for its own use. Gemini CLI adds this one. */
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**

@@ -27,7 +27,7 @@ import { explainUnknownTool } from './unknown-tool.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 /**
- * Calls the operation of a tool, in steps. A refusal is a result with advice, not a protocol error.
+ * Calls a tool's operation, in steps. A refusal is a result with advice, not a protocol error.
  * @throws {ProtocolError} if there is no such tool; {ConnectionCutError} if a fault cuts the connection
  */
 export async function callTool(
@@ -48,7 +48,7 @@ export async function callTool(
   return refuse(foundCall, { ...done, ms: dependencies.system.elapsed() - beganAtMs })
 }
 
-/** Finds the operation of a call. @throws {ProtocolError} if there is none */
+/** Finds the operation of a call. @throws {ProtocolError} if there is no such tool */
 function find(call: Arrived): Known {
   const { dependencies, name } = call
   const operation = operationNamed(dependencies.choice, name)
@@ -122,10 +122,10 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   }
 }
 
-/** Reports an answer to the run, the decision and the host. */
+/** Records an answer in the run and the decision, and announces changes to the host. */
 async function record({ dependencies, context, ...call }: Answered): Promise<void> {
   const { operation, hostArguments, input, held, result } = call
-  // No request was sent, so the API records nothing in the run.
+  // If no request was sent, the API records nothing in the run, so the call is noted here.
   if (result.attempts === 0) {
     const runNote = { operation: operation.name, arguments: hostArguments, remark: result.repeated?.next ?? '' }
     note(dependencies, context, { kind: 'call', outcome: 'repeated', ...runNote })
@@ -154,7 +154,7 @@ interface Refusal {
   ms: number
 }
 
-/** Turns an error into an answer for the host. @throws the errors of the protocol */
+/** Turns an error into an answer for the host. @throws protocol errors unchanged */
 function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
   const { dependencies, context, name } = call
   const { log } = dependencies

@@ -80,8 +80,8 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
 }
 
 /**
- * Adds the stakes to the description if the tool moves money, because some hosts do not pass the server's instructions
- * to the model.
+ * Returns the tool's description. If the tool moves money, the text says whether the money is real, because some hosts
+ * do not pass the server's instructions to the model.
  */
 function describedFor(
   { description, instanceId, environments }: OperationDefinition,

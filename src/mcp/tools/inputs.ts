@@ -53,8 +53,8 @@ export function takesDecision({ decides }: OfferedChoice, { name }: OperationDef
 }
 
 /**
- * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object of free keys, so the
- * tool has a list of `{key, value}` instead. The object itself is accepted too.
+ * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object with arbitrary keys,
+ * so the tool has a list of `{key, value}` instead. The object itself is accepted too.
  */
 export function toolArguments(operation: OperationDefinition, hostArguments: Json): Json {
   const shape = shapeOf(operation)

@@ -26,7 +26,7 @@ interface Situation extends Refused {
 
 /**
  * Returns the next step for the model. It contains the key only if the model should repeat exactly the same call
- * because the outcome is unknown. A corrected call with the key of a refused one would be a conflict.
+ * because the outcome is unknown. A corrected call with the key of a refused call would cause a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused

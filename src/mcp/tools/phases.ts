@@ -28,7 +28,7 @@ export interface Planned extends Known {
   fault: Fault | undefined
 }
 
-/** A call with valid arguments: those sent, or those that a person decided about. */
+/** A call with valid arguments: the arguments that were sent, or those that a person decided about. */
 export type Parsed = Planned & ToolCall & TakenArguments
 
 /** A call that may be sent: a person agreed, or did not have to be asked. */

@@ -13,7 +13,7 @@ interface Progress {
 
 /** Many hosts abandon a call after a minute of silence, so a waiting call reports several times in each minute. */
 const everySeconds = 10
-/** More reports than a call sends before it asks the person again. */
+/** More than the number of reports that a call sends before it asks the person again. */
 const longestProgress = 1_000
 
 export function progressOf(context: ServerContext, { log, system }: Pick<Dependencies, 'log' | 'system'>): Progress {

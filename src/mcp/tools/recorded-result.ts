@@ -21,7 +21,7 @@ interface RecordedCall {
 /** The result of a tool, as its host got it. */
 interface RecordedResult {
   text: string
-  /** JSON; null for an error, which has only a text. */
+  /** The structured content as JSON; null for an error, which has only a text. */
   structuredContent: string | null
   /** The next step for the model, if it is an error. */
   next: string | null

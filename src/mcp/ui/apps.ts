@@ -146,7 +146,7 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 `
 }
 
-/** Reads a file by its path relative to this one, which is the same in `dist` and in the bundle. */
+/** Reads a file by its path relative to this file. The relative path is the same in `dist` and in the bundle. */
 function readView(file: string): Promise<string> {
   return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }
