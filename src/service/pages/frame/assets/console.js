@@ -1,13 +1,16 @@
 /**
- * The script that keeps the pages of the console live. Without it, a page stays as it was when it was opened.
+ * The script that keeps the console's pages up to date. Without it, a page stays as it was when it was opened.
  *
  * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again when the topic changes. The script
- *   makes no request if the stream delivers the content, or if the part's `data-version` is unchanged.
- * - `data-live="TOPIC" data-newer="ADDRESS"`: a list that gets the newest entries at its top (`&newest=1`).
- * - `<a data-more>`: a link to more of a list, which is loaded when the link comes near the visible area.
- * - `<details data-source="ADDRESS">`: an element that loads its content into its `[data-opened]` when it is opened.
- * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time. A drag over the chart filters
- *   the page by time.
+ *   makes no request if the stream contains the part's content or its present `data-version`.
+ * - `data-live="TOPIC" data-newer="ADDRESS"`: a list to which the script adds new entries at the top. It requests them
+ *   with `&newest=1`.
+ * - `<a data-more>`: a link to more entries of a list, which the script loads when the link comes near the visible
+ *   area.
+ * - `<details data-source="ADDRESS">`: details whose content the script loads into their `[data-opened]` element when
+ *   they are opened.
+ * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time. Dragging over the chart
+ *   filters the page by time.
  * - `<button data-copies="ID">`: a button that copies the text of the element with that id.
  */
 
@@ -15,7 +18,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The only place where text becomes HTML. The text comes from this site, which escapes foreign text. */
+/** The only policy that turns text into HTML. The text comes from this site, which escapes foreign text. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
@@ -35,7 +38,7 @@ function fragmentOf(text) {
 }
 
 /**
- * Fetches a part of the console. Returns undefined if there is none, or if the person is signed out.
+ * Fetches a part of the console. Returns undefined if the request fails or the person is signed out.
  * @param {string} address
  */
 async function answerAt(address) {
@@ -47,7 +50,7 @@ async function answerAt(address) {
 }
 
 /**
- * Fetches a part of the console as text.
+ * Fetches a part of the console and returns its text.
  * @param {string} address
  */
 const textAt = async (address) => (await answerAt(address))?.text()
@@ -55,7 +58,7 @@ const textAt = async (address) => (await answerAt(address))?.text()
 const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
 
 /**
- * Shows the state of the live connection.
+ * Shows the state of the connection to the stream.
  * @param {string} text
  * @param {'live' | 'lost'} how
  */
@@ -66,7 +69,7 @@ function showState(text, how) {
 }
 
 /**
- * Fetches a part again, and replaces it.
+ * Fetches a part again and replaces its content.
  * @param {HTMLElement} part
  */
 async function reload(part) {
@@ -107,7 +110,8 @@ function addNewer(list, text) {
   const first = list.querySelector('[data-entry]')
   const shown = [...fragmentOf(text).querySelectorAll('[data-entry]')]
   const reaches = first === null || shown.some(({ id }) => document.getElementById(id))
-  // Newer entries have greater ids. The last item may be a link to entries that are missing in between.
+  // Newer entries have greater ids. The last item may be a link to entries that are missing between the new and the
+  // shown ones.
   const entries = shown.filter((entry) =>
     entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
   )
@@ -120,7 +124,7 @@ function addNewer(list, text) {
 }
 
 /**
- * Moves the reads of a tool call from their rows into the row of the call.
+ * Removes the rows of the reads that belong to a tool call, and updates the call's row, which then shows them.
  * @param {Element} entry The new row of the call.
  */
 function showReads(entry) {
@@ -136,7 +140,7 @@ function showReads(entry) {
  */
 function refresh(part) {
   const work = part.dataset.newer === undefined ? reload(part) : fetchNewer(part)
-  // If the server does not respond, the next change triggers another request.
+  // A failed request is not repeated. The next change triggers another one.
   return work.catch(() => {})
 }
 
@@ -145,14 +149,14 @@ const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(
 const stale = new Set()
 
 /**
- * Updates a part after a random delay, unless an update is already planned.
+ * Schedules an update of a part after a random delay of at most `inMs`. Does nothing if an update is already scheduled.
  * @param {HTMLElement} part
  * @param {number} inMs
  */
 function refreshSoon(part, inMs) {
   if (stale.has(part)) return
   stale.add(part)
-  // Spreads the requests of pages that were notified at the same time.
+  // The random delay spreads the requests of pages that were notified at the same time.
   if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * inMs)
 }
 
@@ -194,13 +198,14 @@ function listen() {
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
     showState(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
-    // A browser stops reconnecting if a response is not a stream, for example while the server starts.
+    // If a response is not a stream, for example while the server starts, the browser does not reconnect by itself.
     if (isOver) void listenAgain(source.url)
   })
 }
 
 /**
- * Requests the stream's status, and reconnects later if the stream may still exist.
+ * Requests the stream to get its status. Reconnects after a pause, except if the person is signed out or the stream
+ * does not exist.
  * @param {string} address
  */
 async function listenAgain(address) {
@@ -237,7 +242,7 @@ async function loadMore(link) {
   const entries = [...more.querySelectorAll('[data-entries] > *')].filter(
     ({ id }) => !id || !document.getElementById(id),
   )
-  // Each page of the list is laid out only when it is visible.
+  // The entries go into a container, which the browser lays out only when it is visible.
   const page = document.createElement(list?.tagName === 'TBODY' ? 'tbody' : 'div')
   page.className = 'entries-page'
   page.append(...entries)
@@ -249,7 +254,7 @@ async function loadMore(link) {
 }
 
 /**
- * Watches links to more entries, which load when they come into view.
+ * Watches for links to more entries, so that the entries load when a link comes near the visible area.
  * @param {ParentNode} within
  */
 function watchMore(within) {
@@ -293,11 +298,11 @@ document.addEventListener('click', async (event) => {
   }
 })
 
-/** The chart that a drag is selecting in, and the start of the drag as a share of the chart's width. */
+/** The chart over which the person drags, and the start of the drag as a share of the chart's width. */
 let drag = /** @type {{ chart: HTMLElement, from: number } | undefined} */ (undefined)
 
 /**
- * Returns the position of the pointer within a chart, as a share of its width.
+ * Returns the pointer's position within a chart as a share of the chart's width.
  * @param {HTMLElement} chart
  * @param {PointerEvent} event
  */
@@ -307,7 +312,7 @@ function shareAt(chart, { clientX }) {
 }
 
 /**
- * Returns the first and the last bar of a selection.
+ * Returns the numbers of the first and last bars in a selection.
  * @param {HTMLElement} chart
  * @param {number[]} shares
  */
@@ -318,7 +323,7 @@ function barsOf({ dataset }, shares) {
 }
 
 /**
- * Shows which bars the drag covers.
+ * Marks the bars that the drag covers.
  * @param {PointerEvent} event
  */
 function showSelection(event) {
@@ -360,7 +365,7 @@ document.addEventListener('pointerup', (event) => {
   location.assign(address)
 })
 
-// Texts such as "2 min ago" become outdated even if no data changes.
+// Texts such as "2 min ago" become outdated even if the data does not change.
 setInterval(() => {
   for (const part of parts) if (part.dataset.live === 'runs') refreshSoon(part, 0)
 }, 60_000)

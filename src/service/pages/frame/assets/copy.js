@@ -1,4 +1,4 @@
-/** Adds a copy button to each block meant for copying, if the browser allows it. */
+/** Adds a copy button to each block with text for copying, if the browser has a clipboard. */
 for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-copy]'))) {
   if (navigator.clipboard === undefined) break
   const button = document.createElement('button')

@@ -13,10 +13,13 @@ const fields = {
   cvv: byId('cvv', HTMLInputElement),
 }
 
-/** The shortest time for which the button is disabled. It is longer than a double click takes. */
+/** The button stays disabled for at least this time, which is longer than a double click. */
 const minPayingMs = 500
 
-/** The random key that proves to the service that a repeat comes from the browser that paid. */
+/**
+ * The random key that this browser sends with each payment. A repeated payment with the same key comes from the browser
+ * that paid.
+ */
 const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
   byte.toString(16).padStart(2, '0'),
 ).join('')
@@ -24,7 +27,7 @@ const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =
 addEventListener('message', receive)
 
 /**
- * Receives the secret and the answer channel from the embedding page, once.
+ * Receives the secret and the channel for results from the embedding page. Later messages are ignored.
  * @param {MessageEvent} event
  */
 function receive({ source, origin, data, ports }) {
@@ -32,13 +35,13 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page already shows the purchase. Another site's page can't be trusted to do so; there, the form
-  // shows it.
+  // The service's own page shows the purchase itself. On another site's page, the form shows it, because that page
+  // can't be trusted.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
 /**
- * Loads the checkout session, and shows its form.
+ * Loads the checkout session and shows the form.
  * @param {string} clientSecret
  * @param {MessagePort} port
  * @param {boolean} summarize
@@ -57,7 +60,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** The flow of payment 1, from showing the form to reporting the result to the embedding page. */
+/** The first payment, from showing the form to reporting the result to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -107,14 +110,14 @@ class Payment {
       const { result, detail, manageToken } = answer
       if (result === 'declined') problem.textContent = detail
       else end(answer.words, result === 'agreement_failed' ? detail : undefined)
-      // A merchant's page does not get the token to manage the agreement. The form shows the payer a link with it
-      // instead.
+      // A merchant's page does not get the token that can stop the payments. Instead, the form shows the payer a link
+      // that contains it.
       const own = this.#isGuest || manageToken === null ? {} : { manageToken }
       if (this.#isGuest && manageToken !== null) showManageLink(manageToken)
       this.#port.postMessage({ result, detail, ...own })
     } catch (error) {
       showProblem(error)
-      // The checkout may have ended while the payer typed, so its outcome is read again.
+      // The checkout may have ended while the payer was typing, so its state is read again.
       this.#paying = false
       if (error instanceof Refusal && error.status === 409) await this.#look()
     }
@@ -124,14 +127,15 @@ class Payment {
   async #look() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
-    // While a payment is running, its own response reports the outcome.
+    // While a payment is in progress, the response to the payment reports the outcome.
     if (answer === undefined || answer.words.state === 'open' || this.#paying) return 'again'
     if (form.isConnected) this.#settle(answer)
     return 'enough'
   }
 
   /**
-   * Shows that the checkout ended elsewhere: in another tab, by the merchant, or by time.
+   * Shows the outcome of a checkout that did not end in this form. It was paid in another tab, canceled by the
+   * merchant, or has expired.
    * @param {Answer} answer
    */
   #settle({ status, words }) {
@@ -142,7 +146,7 @@ class Payment {
 }
 
 /**
- * Fills in the texts of the session.
+ * Fills in the texts about the session.
  * @param {Words} words
  */
 function fill(words) {
@@ -154,7 +158,7 @@ function fill(words) {
 }
 
 /**
- * Removes the form, including the typed data, and shows the outcome.
+ * Removes the form with its typed data, and shows the outcome.
  * @param {Words} words
  * @param {string} [detail]
  */
@@ -181,7 +185,7 @@ function showManageLink(manageToken) {
 }
 
 /**
- * Shows an error at its field, or above the form.
+ * Shows an error next to its field, or above the form if it belongs to no field.
  * @param {unknown} error
  */
 function showProblem(error) {
@@ -215,7 +219,7 @@ function typedCard() {
 }
 
 /**
- * Returns the message that tells the payer about an error.
+ * Returns the message to show to the payer for an error.
  * @param {unknown} error
  */
 function messageOf(error) {
@@ -236,7 +240,7 @@ fields.number.addEventListener('change', () => {
   fields.number.value = groupDigits(fields.number.value)
 })
 
-// A phone's numeric keyboard has no slash.
+// Adds the slash, because a phone's numeric keyboard has none.
 fields.expiry.addEventListener('input', (event) => {
   if (event instanceof InputEvent && event.inputType.startsWith('delete')) return
   const digits = fields.expiry.value

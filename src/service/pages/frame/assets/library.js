@@ -1,5 +1,5 @@
 /**
- * The payments library: a card form for payment 1 of a subscription, in your own page.
+ * The payments library shows a card form for the first payment of a subscription in your own page.
  *
  *     <script src="https://payments.example/checkout/library.js"></script>
  *     <div id="card"></div>
@@ -12,7 +12,7 @@
  *     </script>
  *
  * `detail` explains the result in a sentence for the payer. `result` is one of:
- *   paid               payment 1 is paid, here or elsewhere, and the payer agreed to the later payments
+ *   paid               the first payment is made, here or elsewhere, and the payer agreed to the later payments
  *   declined           the card was declined; the payer can try again in the form
  *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended
  *   ended              the checkout was canceled, has expired or does not exist
@@ -26,7 +26,7 @@
   const { origin } = new URL(script.src)
 
   /**
-   * Creates the form. `manageToken` is for the service's own page only: no other page receives it.
+   * Creates the form. Only the service's own page receives `manageToken`.
    * @typedef {{ result: 'paid' | 'declined' | 'agreement_failed' | 'ended', detail: string, manageToken?: string }} PaymentEvent
    * @param {{ clientSecret: string, onResult?: (event: PaymentEvent) => void }} options
    */
@@ -62,7 +62,7 @@
     frame.referrerPolicy = 'no-referrer'
     Object.assign(frame.style, { display: 'block', width: '100%', height: '24rem', border: '0' })
     frame.addEventListener('load', () => {
-      // The frame answers through its own channel, which no other page can use.
+      // The frame sends its results through a separate channel, which no other page can use.
       const { port1, port2 } = new MessageChannel()
       port1.onmessage = ({ data }) => {
         if (data.height !== undefined) frame.style.height = `${Math.ceil(Number(data.height))}px`

@@ -6,7 +6,7 @@ import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 const clientSecret = main.dataset.clientSecret ?? ''
-/** The token that proves that this browser paid, so that it may stop the payments. */
+/** The token with which the payer's browser can stop the payments. */
 let manageToken = main.dataset.manageToken
 delete main.dataset.clientSecret
 delete main.dataset.manageToken
@@ -31,14 +31,14 @@ byId('stop-no', HTMLButtonElement).addEventListener('click', () => dialog.close(
 byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
 
 /**
- * Shows the form's result on the page. The form itself reports a declined card.
+ * Shows the form's result on the page, except for a declined card, which the form itself reports.
  * @param {Result} result
  */
 async function finish({ result, detail, manageToken: given }) {
   if (result === 'declined') return
   if (given !== undefined) {
     manageToken = given
-    // The payer can bookmark this address, and a reload opens the same page.
+    // With this address, a reload or a bookmark opens the page where the payer can stop the payments.
     history.replaceState(null, '', `/checkout/manage/${given}`)
   }
   try {
@@ -46,7 +46,7 @@ async function finish({ result, detail, manageToken: given }) {
     show(words, result === 'agreement_failed' ? detail : undefined)
     if (words.state === 'paid') keepCurrent()
   } catch {
-    // The outcome could not be read, so the page shows the form's text. The form shows the outcome too.
+    // The outcome could not be read, so the page shows the text that the form sent.
     problem.textContent = detail
   }
 }
@@ -64,12 +64,15 @@ async function stop() {
   stopButton.disabled = false
 }
 
-/** Returns the secret for a request: the manage token, if this browser has one. @returns {Record<string, string>} */
+/**
+ * Returns the secret to send with a request: the manage token if this browser has one, otherwise the client secret.
+ * @returns {Record<string, string>}
+ */
 function opener() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
 
-/** Keeps polling, so that the page also shows later changes of a paid subscription. */
+/** Polls the session, so that the page also shows later changes to a paid subscription. */
 function keepCurrent() {
   watch(15_000, async () => {
     const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))
@@ -80,7 +83,7 @@ function keepCurrent() {
 }
 
 /**
- * Shows the outcome, unless the session is still open.
+ * Shows the outcome. Does nothing while the session is open.
  * @param {Words} words
  * @param {string} [detail] replaces the lines of the outcome
  */

@@ -1,12 +1,13 @@
 /**
- * Redraws a part of a page without disturbing the person. Existing elements are changed instead of replaced, so that
- * focus, selection, scroll position and open details are kept.
+ * Redraws a part of a page without disturbing the person. It changes existing elements instead of replacing them, which
+ * keeps the focus, the selection, the scroll position and open details.
  */
 
 /**
  * Changes the content of an element to match `wanted`.
  * @param {Element} part
- * @param {DocumentFragment | Element} wanted The element with the new content; the call empties it.
+ * @param {DocumentFragment | Element} wanted The element with the new content. The call moves its nodes, so it may be
+ * empty afterwards.
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
@@ -35,7 +36,7 @@ function updateChildren(shown, wanted) {
 }
 
 /**
- * Maps each wanted node to the existing node that it can reuse.
+ * Maps wanted nodes to the existing nodes that can be reused for them.
  * @param {ChildNode[]} shown
  * @param {ChildNode[]} wanted
  */
@@ -51,8 +52,8 @@ function matchNodes(shown, wanted) {
 }
 
 /**
- * Returns the key of an element among its siblings: its id, or else its link or its form data. Elements with different
- * keys are never reused for each other, so a button cannot become a different one just before a person presses it.
+ * Returns the key of an element among its siblings: its id, or else its link or its form data. An element is reused
+ * only for an element with the same key. So a button cannot become a different button just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {
@@ -84,7 +85,7 @@ function updateAttributes(shown, wanted) {
   for (const { name, value } of wanted.attributes)
     if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
   for (const name of shown.getAttributeNames()) {
-    // The person decides whether details are open.
+    // Only the person opens and closes details. A redraw leaves them as they are.
     const isTheirs = name === 'open' && shown instanceof HTMLDetailsElement
     if (!isTheirs && !wanted.hasAttribute(name)) shown.removeAttribute(name)
   }

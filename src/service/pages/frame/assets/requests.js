@@ -1,4 +1,4 @@
-/** A refusal by the service, with the status, the detail and the field that caused it. */
+/** The error for a request that the service refused or could not answer. */
 export class Refusal extends Error {
   /**
    * @param {number} status
@@ -29,7 +29,7 @@ export async function ask(action, attributes) {
 }
 
 /**
- * Sends the body of a request, and reports a failed connection as a refusal.
+ * Sends a request. Throws a `Refusal` if the connection fails.
  * @param {string} action
  * @param {string} body
  */
@@ -59,10 +59,10 @@ export function watch(ms, look) {
 }
 
 /**
- * Returns the element with an id.
+ * Returns the element with the given id.
  * @template {HTMLElement} Kind
  * @param {string} id
- * @param {new () => Kind} kind the expected class
+ * @param {new () => Kind} kind the element's expected class
  * @returns {Kind}
  */
 export function byId(id, kind) {
