@@ -63,7 +63,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     const opened = await textAt(site.entryPath(call))
     expect(opened).toContain('<h2>Reads for this call</h2>')
     expect(opened).toContain(`<a href="${site.entryPath(read)}">get_wallet</a>`)
-    expect(await textAt(site.entryPath(read))).toContain(`read this for <a href="${site.entryPath(call)}">`)
+    expect(await textAt(site.entryPath(read))).toContain(`made this read for <a href="${site.entryPath(call)}">`)
 
     expect((await runOf(site.world, instanceId)).calls).toBe(3)
     expect(await evaluatedIn(instanceId)).toMatchObject({ calls: 3, toolReads: 1 })

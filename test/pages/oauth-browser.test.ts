@@ -149,7 +149,7 @@ test('a screen reader announces the pages as intended', async () => {
       - definition:
         - text: Verified as
         - strong: assistant.example
-        - text: . Its name is not verified.
+        - text: . The name above is its own choice.
       - term: Returns to
       - definition: This computer
       - term: Signed in as

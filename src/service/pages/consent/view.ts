@@ -33,7 +33,7 @@ export function consentPage(state: ConsentShown): Html {
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified.' : html`Verified as <strong>${host}</strong>. Its name is not verified.`}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified.' : html`Verified as <strong>${host}</strong>. The name above is its own choice.`}</dd></div>
 <div><dt>Returns to</dt><dd>${words.answerGoesTo}</dd></div>
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>

@@ -117,7 +117,7 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
 function readsPart({ run, reads, madeFor }: EntryOpened, nowMs: number): Html {
   const address = (id: string) => `/console/runs/${run.id}/entries/${id}`
   if (madeFor !== null)
-    return html`<p class="note">The MCP server read this for <a href="${address(madeFor)}">the call of a tool</a>.</p>`
+    return html`<p class="note">The MCP server made this read for <a href="${address(madeFor)}">a tool call</a>.</p>`
   if (reads.length === 0) return html``
   return html`<section aria-label="Reads for this call"><h2>Reads for this call</h2><ul>${reads.map(
     ({ id, operation, atMs, ms }) =>
