@@ -536,7 +536,7 @@ function unused(tree: ReadonlyMap<string, string>, from: readonly string[]): str
   return [...tree.keys()].filter((path) => product(path) && !reached.has(path))
 }
 
-/** Returns the bin and the exports of package.json as source files. */
+/** Returns the source files of the bin and the exports in package.json. */
 function entries(): string[] {
   const { bin, exports } = JSON.parse(files.get('package.json') ?? '') as Record<
     'bin' | 'exports',

@@ -37,7 +37,7 @@ const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
-/** Every route that is not an operation. A new route fails until it has an entry. */
+/** Every route that is not an operation. The test fails for a new route until it has an entry here. */
 const doors: Record<string, Door> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },

@@ -83,7 +83,7 @@ test('shows requests and load, without callers or contents', async () => {
     expect(text).toContain(`\npayments_${line}\n`)
   }
   for (const secret of [data.id, world.agentKey, 'Books', 'run 1', 'made-up']) expect(text).not.toContain(secret)
-  // Memory figures may contain these digits.
+  // Memory figures may contain these digits within a longer number.
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 

@@ -14,7 +14,7 @@ const releases = {
 /**
  * The arguments that make the tool wait longer. The tool also closes some streams half a second to two seconds after
  * the request, which no option changes (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy
- * machine, a correct answer arrives later.
+ * machine, a correct answer arrives after that.
  */
 const limit = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
 const patience = new URL('./patience.js', import.meta.url).href

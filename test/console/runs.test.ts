@@ -202,7 +202,7 @@ onEachDatabase('the console shows runs', (database) => {
     await world.service.runLog.flush()
     await world.get('/wallets', sent)
     await world.service.runLog.flush()
-    // Time that passes is not a move of the clock.
+    // Passing time is not marked as a move of the clock.
     world.system.pass(600_000)
     await world.get('/wallets', sent)
     const entries = await site.entries(instanceId)

@@ -8,7 +8,7 @@ const dayMs = 24 * 60 * 60 * 1000
 onEachDatabase("an agent's customers", (database) => {
   let world: World
   let us: Inviters
-  /** An agent whose invitations all have one sender. */
+  /** An agent without permissions. Only its party sends invitations for it. */
   let agentId: string
 
   beforeAll(async () => {
