@@ -2,13 +2,13 @@ import { type HttpServer, opening, type Programs, processorMs } from './processe
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** How a host of one protocol era calls over HTTP. */
+/** The HTTP calls of a host of one protocol era. */
 interface Era {
   name: string
-  /** Sends the requests that a host makes before its first call. Returns the headers for calls of that tool. */
+  /** Sends the requests that a host makes before its first call. Returns the headers for calls of the tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
   meta: object
-  /** The goal: the minimum ratio of our calls per second to those of the SDK's server, which only echoes. */
+  /** The goal: the minimum ratio of our calls per second to those of the SDK's server, which only echoes a text. */
   minRatioToEcho: number
 }
 
@@ -69,7 +69,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Measures the CPU time that a call over MCP and over REST takes in the serving process, without the caller's. */
+/** Measures the CPU time that a call over MCP and a call over REST take in the serving process. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)

@@ -61,7 +61,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Marks the missed goals with a number. Returns the rows, and the numbered reasons. */
+/** Marks the missed goals with a number. Returns the marked rows and the numbered reasons. */
 export function explainMisses(rows: readonly Row[]): { marked: Row[]; notes: string[] } {
   const notes: string[] = []
   const marked = rows.map((row) => {

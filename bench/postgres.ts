@@ -128,7 +128,7 @@ function withPlaceholders(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares a party's slowest calls with and without 64 calls of another party in flight. */
+/** Compares a party's slowest calls while another party has 64 calls in flight with those while it has none. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {

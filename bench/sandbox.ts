@@ -25,6 +25,7 @@ export const serverSettings = {
 let keys = 0
 
 /**
+ * Opens the service in this process on a seeded database.
  * @param through wraps the store
  * @param keepsRuns whether run entries are written
  */
@@ -36,7 +37,7 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
   const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
-  /** Returns a request with the seeded agent's key, or with another key. */
+  /** Returns a request that carries the seeded agent's key, or another key if one is given. */
   const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
     if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keys}`
@@ -99,7 +100,7 @@ export function rateOf(count: number, limit: number, work: () => Promise<unknown
   return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
 }
 
-/** Sends a request and reads its answer. @throws on a refusal */
+/** Sends a request and returns its answer. @throws Error if the request is refused */
 export async function send(
   sandbox: Sandbox,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',

@@ -11,7 +11,7 @@ import { judgeMutantsTables } from './judge-mutants-table.ts'
 import { baselinesTable, familiesTable, scenariosTables } from './scenarios-table.ts'
 import { worldReference } from './world-reference.ts'
 
-/** The part of package.json that other documents repeat. */
+/** The fields of package.json that other files repeat. */
 export interface PackageFacts {
   name: string
   /** The package's name in the registry of MCP servers. */

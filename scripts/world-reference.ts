@@ -8,7 +8,10 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 
 type Layers = readonly z.ZodType[]
 
-/** Returns tables with every field of a world file, one for each kind of record, as described by its schema. */
+/**
+ * Returns a table for each kind of record in a world file. Together they list every field with its description from the
+ * schema.
+ */
 export function worldReference(table: Table): string {
   const sections: string[] = []
   const shownAt = new Map<unknown, string>()
