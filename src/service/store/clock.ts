@@ -220,7 +220,10 @@ export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Pr
   return readTimes(tx)
 }
 
-/** Stores the latest time that was seen, so that later starts know it. Does nothing if a new epoch has begun since. */
+/**
+ * Stores the latest time that was seen, so that it is known after a restart. Does nothing if a new epoch has begun
+ * since.
+ */
 export async function keepHighest(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
   await tx.db
     .updateTable('clock')

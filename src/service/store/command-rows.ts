@@ -13,7 +13,7 @@ import type { Tables } from './schema/tables.ts'
 
 /** The rows that every command on a party needs, in addition to the records that the command concerns. */
 export interface CommandRows {
-  /** The party's status; undefined if there is no such party. */
+  /** The party's status; undefined if the party does not exist. */
   status: PartyRow['status'] | undefined
   /** The record of the request's idempotency key, even if another request used the key. */
   record: IdempotencyRecordRow | undefined

@@ -43,8 +43,8 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the active grants to a party's agents. The filter can select only those of one customer or to one agent. Also
- * expires the cards issued under these grants.
+ * Revokes the active grants to a party's agents. The filter can limit this to the grants from one customer or to one
+ * agent. Also expires the cards issued under these grants.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -184,8 +184,8 @@ export async function listCustomers(
   scope: CustomerScope,
   { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  // Reads each status separately, so that each read can use an index. A customer with grants of several statuses is
-  // found several times.
+  // Reads each status separately, so that each read can use an index. A customer whose grants have different statuses
+  // is found several times.
   const found = await Promise.all(
     statusesOf(scope).map((status) => {
       const ids = delegationsInScope(tx, { ...scope, status })

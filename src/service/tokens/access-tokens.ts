@@ -58,7 +58,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
   }
 }
 
-/** Returns whether a credential has the form of a signed token. Keys contain no dots. */
+/** Returns whether a credential has the form of a signed token. Unlike keys, signed tokens contain dots. */
 export function looksSigned(credential: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential)
 }

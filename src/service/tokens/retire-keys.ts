@@ -28,8 +28,8 @@ export interface Retired {
 
 /**
  * Creates a new root key and deletes all others. Before it deletes them, it stores the secrets that they derived, in
- * batches. The old keys exist until the end, so the command can be killed, repeated or run twice at once while other
- * processes use the database.
+ * batches. The old keys exist until the end, so the command can be killed, repeated or run twice at the same time while
+ * other processes use the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))

@@ -43,7 +43,7 @@ export async function verifiedClaims(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
-      // This service issues no token that starts in the future or lives longer.
+      // This service issues no token that starts in the future or has a longer lifetime.
       maxTokenAge: lifetimes.accessToken,
       clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],

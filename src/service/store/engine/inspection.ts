@@ -6,7 +6,7 @@ import { type Origin, originOf } from './origin.ts'
 import { openReadOnly } from './read-only.ts'
 import type { Transaction } from './store.ts'
 
-/** The state of a database, read without changing it. */
+/** The state of a database, which is read without changing the database. */
 export interface Inspection {
   isWritable: boolean
   /** Whether the given secrets open its root keys. */

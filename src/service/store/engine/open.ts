@@ -46,8 +46,8 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
 }
 
 /**
- * Returns the URL without its password and query, which may contain one too. If the text is not a valid URL, returns
- * only its scheme.
+ * Returns the URL without its password and without its query, because the query may contain a password too. If the text
+ * is not a valid URL, returns only its scheme.
  */
 export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url
