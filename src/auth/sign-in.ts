@@ -78,7 +78,7 @@ async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promis
   const clientId = (await store.read()).clients[issuer]?.clientId
   if (clientId !== undefined) {
     const config = await openAuthorizationServer(issuer, clientId, fetch)
-    // A recreated sandbox does not know the clients of the previous one.
+    // A recreated sandbox does not know the clients of the previous sandbox.
     if (await knowsClient(config)) return config
   }
   const config = await registerClient(issuer, fetch)

@@ -10,7 +10,7 @@ const maxListed = 3
 /** The result of checking the chain of one party's activity. */
 interface Chain {
   partyId: string
-  /** The number of entries recorded in its sealed end. */
+  /** The number of entries recorded in the chain's sealed end. */
   entries: number
   /** The place where the chain breaks; undefined if it is intact. */
   brokenAt: string | undefined

@@ -4,7 +4,10 @@ import type { Service } from '../service/service.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { createSentCalls } from '../service/store/sent-calls.ts'
 
-/** Keeps the memories of sent calls in the service's own database, so that all its processes share them. */
+/**
+ * Returns a function that opens a credential's memory of sent calls. It is stored in the service's own database, so
+ * that all processes share it.
+ */
 export function databaseMemories(service: Pick<Service, 'derivedSecret'>, store: Store) {
   let secret: Promise<string> | undefined
   return async ({ id, partyId }: { id: string; partyId: string }): Promise<CallMemory> => {

@@ -17,7 +17,7 @@ interface FileMemoryOptions {
 /** The longest window that PAYMENTS_REPEAT_WINDOW allows. */
 const keptMs = 24 * 60 * 60 * 1000
 
-/** The sent calls by id, with the time of each and its expiry. */
+/** The sent calls, keyed by id. Each has the time when it was sent and the time when it expires. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**

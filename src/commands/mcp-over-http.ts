@@ -125,8 +125,8 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 type ClientFor = ReturnType<typeof clientsOf>
 
 /**
- * Returns a function that checks whether a principal can read an address. The principal's host is notified only if it
- * can.
+ * Returns a function that checks whether a principal can read an address. The principal's host is notified of a change
+ * only if the principal can read it.
  */
 function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {

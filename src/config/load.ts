@@ -26,8 +26,8 @@ export interface ConfigSources {
 }
 
 /**
- * Reads and checks every setting. A flag wins over its variable, and an empty variable counts as unset. Throws
- * ConfigError.
+ * Reads and checks every setting. A flag takes precedence over its variable, and an empty variable counts as unset.
+ * Throws ConfigError.
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir(), command } = sources

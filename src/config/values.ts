@@ -68,8 +68,8 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although a secret may contain all
- * of its characters.
+ * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although such a key contains only
+ * characters that a secret may have.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`

@@ -41,7 +41,7 @@ export interface SessionRecord {
   principalId: string
   /** The party of the credential. If there are too many sessions, the party with the most sessions loses one. */
   partyId: string
-  /** The state that a process needs to continue the session, as JSON. The store does not look into it. */
+  /** The state that a process needs to continue the session, as JSON. The store does not read it. */
   state: string
   createdAtMs: number
   usedAtMs: number

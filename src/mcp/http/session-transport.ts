@@ -184,7 +184,7 @@ export class SessionTransport implements Transport {
     if (this.#exchanges.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
-  /** Handles a message for this process; returns false for any other. */
+  /** Handles a message for this process; returns false for any other message. */
   #take(message: JSONRPCMessage): boolean {
     if ('method' in message) {
       if (message.method !== 'notifications/cancelled') return false
@@ -220,7 +220,7 @@ export class SessionTransport implements Transport {
     return { ...message, params: { ...message.params, requestId } }
   }
 
-  /** Returns the stream for a message other than an answer; undefined if the host listens on none. */
+  /** Returns the stream for a message other than an answer; undefined if the host listens on no stream. */
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream | undefined {
     if (related !== undefined) return streamOf(this.#exchanges.get(related))
     const isRequest = 'id' in message
