@@ -171,7 +171,7 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 interface Place {
-  /** The name of the field. */
+  /** The name of the field for which the example is built. */
   field: string
   /** The optional fields to leave out. */
   skip: ReadonlySet<string>

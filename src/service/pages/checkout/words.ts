@@ -30,7 +30,7 @@ export interface CheckoutWords {
 
 /**
  * Returns the texts of a checkout. For an unpaid checkout, the dates assume that the payer pays now.
- * @param nowMs The service's time.
+ * @param nowMs The present time of the service's clock.
  */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session

@@ -65,8 +65,8 @@ export interface Connect {
   /**
    * Answers an invitation. If the form is sent twice, by a double click or from two tabs, the second call changes
    * nothing and returns the same result.
-   * @throws 403 `forbidden` for a form from another page, or if another person answers; 409 `conflict` for a party's
-   * own invitation.
+   * @throws 403 `forbidden` for a form from another page, or if the visitor may not answer; 409 `conflict` if a party
+   * would accept its own invitation.
    */
   answer(token: string, sent: Sent): Promise<Invitation | undefined>
 }

@@ -7,7 +7,7 @@ interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
   /** Whether the person may register applications and trust identity providers. */
   mayRegister: boolean
-  /** The result of the person's last action. */
+  /** The message about the person's last action; null if there is none. */
   status: StatusWords | null
 }
 
