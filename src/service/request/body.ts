@@ -10,7 +10,7 @@ export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }
 
-/** Returns the announced length of the body; infinite if it comes in chunks. */
+/** Returns the announced length of the body; infinite if the body is chunked. */
 export function announcedBytes({ headers }: Request): number {
   return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }

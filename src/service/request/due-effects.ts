@@ -18,21 +18,21 @@ import { isRetryDue } from '../store/failed-effects.ts'
 import { isOfEffect, type Opening, settleSingly } from './failed-effects.ts'
 import { timedEffects, withDueEffects } from './timed-effects.ts'
 
-/** How many effects are applied between two turns of the event loop: some milliseconds of work. */
+/** How many effects are applied between two turns of the event loop. This many take a few milliseconds. */
 export const eventsAtOnce = 32
-/** The most batches of one call. The next call or the upkeep applies the rest. */
+/** The maximum number of batches in one call. The next call or the upkeep applies the rest. */
 const maxWindows = 1_000_000
 /** After this many tries, the request applies due effects in its own transaction, because more keep becoming due. */
 const triesOutside = 2
 
-/** The context of a change: its transaction, and the service's time in it. */
+/** The context of a change: its transaction, and the service's time in this transaction. */
 export interface ChangeContext {
   tx: Transaction
   system: System
   nowMs: number
 }
 
-/** The context of a change after all effects due by then were applied, with all clock readings. */
+/** The context of a change for which all due effects have been applied, with all clock readings. */
 export interface SettledContext extends ChangeContext, Times {}
 
 const allMoments = timedEffects.map(({ moments }) => moments)
@@ -58,25 +58,26 @@ export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
 /** Reads the time and a command's rows in one statement. */
 export const readTimesAndRows = timesAndRows(allMoments)
 
-/** Returns the time of the next timed event of any party; null if there is none. */
+/** Returns the time of the next timed event among all parties; null if there is none. */
 export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** A timed event to come: its record, and its time. */
+/** A future timed event: its record and its time. */
 export interface NextEvent {
   kind: TimedKind
   id: string
   atMs: number
 }
 
-/** Returns at most `limit` next timed events of a party, the soonest first. */
+/** Returns a party's next timed events, soonest first, up to `limit`. */
 export async function nextEvents(store: Store, partyId: string, limit: number): Promise<NextEvent[]> {
   return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
 }
 
 /**
- * The error that interrupts a request whose party has due effects. They must first be applied in separate transactions.
+ * The error that interrupts a request whose party has due effects. These must first be applied in separate
+ * transactions.
  */
 class DueError extends Error {
   readonly partyId: string
@@ -89,7 +90,7 @@ class DueError extends Error {
   }
 }
 
-/** The way in which due effects are applied before a request. */
+/** How due effects are applied before a request. */
 export interface Settling {
   /** Whether the request applies them in its own transaction, up to the limit for one transaction. */
   here: boolean
@@ -97,8 +98,8 @@ export interface Settling {
 
 /**
  * Ensures that all due effects of these parties are applied. If some are not, `whenSettled` applies them and runs the
- * request again. So each request sees the state at its own time, even after a jump of the clock. No request waits for
- * effects of other parties.
+ * request again. So each request sees the state at its own time, even after the clock was moved. No request waits for
+ * other parties' effects.
  * @throws DueError for `whenSettled`.
  */
 export async function requireSettled(
@@ -123,7 +124,10 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
   db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
 )
 
-/** Runs `work`, which calls `requireSettled`. As long as that finds due effects, applies them and runs `work` again. */
+/**
+ * Runs `work`, which calls `requireSettled`. As long as `requireSettled` finds due effects, applies them and runs
+ * `work` again.
+ */
 export async function whenSettled<Result>(
   opening: Opening,
   work: (settling: Settling) => Promise<Result>,
@@ -143,9 +147,9 @@ export async function whenSettled<Result>(
 
 interface Selection {
   partyId?: string
-  /** Applies effects due by this time; the default is now. */
+  /** The time by which the effects to apply are due; by default, now. */
   untilMs?: number
-  /** Called before each batch. False ends the work. */
+  /** Called before each batch. If it returns false, the work ends. */
   continues?: () => boolean
 }
 
@@ -162,15 +166,15 @@ export async function settleDue(opening: Opening, selection: Selection = {}): Pr
   }
 }
 
-/** Applies the next batch of due effects, in one transaction for each party. Returns how many were due. */
+/** Applies the next batch of due effects, in one transaction for each party. Returns how many effects the batch had. */
 async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // The limit may exceed the party's rows, because one record, such as a weekly subscription, may have many due
-      // effects.
+      // The limit may exceed the number of the party's rows, because one record, such as a weekly subscription, may
+      // have many due effects.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
@@ -184,7 +188,7 @@ async function settleWindow(opening: Opening, untilMs: number, partyId?: string)
 async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   const { store, system } = opening
   const settle = async (tx: Transaction) => {
-    // Meanwhile the sandbox went back to an earlier time, at which nothing is due.
+    // If the sandbox was reset to an earlier time meanwhile, nothing is due.
     if ((await readTimes(tx)).nowMs < due.nowMs) return 'too early'
     return (await isRetryDue(tx, due)) || (await settleSome(tx, system, due)) === 0 ? 'singly' : 'settled'
   }
@@ -210,7 +214,10 @@ async function settleSome(tx: Transaction, system: System, { partyId, nowMs, lim
   })
 }
 
-/** Applies due effects of a party in the transaction of a request. @throws DueError if it must be done outside. */
+/**
+ * Applies a party's due effects in a request's transaction. @throws DueError if they must be applied in other
+ * transactions.
+ */
 async function settleHere(tx: Transaction, system: System, due: DueOf): Promise<void> {
   const { partyId, nowMs } = due
   if (await isRetryDue(tx, due)) throw new DueError(partyId, nowMs)

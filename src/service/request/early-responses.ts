@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { release } from '../../core/bounded-text.ts'
 import { deadline } from '../../core/system.ts'
 
-/** How long, and for how many bytes, the rest of a body is read after an early answer. */
+/** How long, and up to how many bytes, the rest of a body is read after an early answer. */
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
-/** The most clients at a time whose bodies are read after an early answer. Other bodies stay unread in the network. */
+/** The maximum number of bodies read at a time after early answers. Other bodies are left unread. */
 const maxLingering = 32
 let lingering = 0
 
@@ -25,11 +25,11 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
     bytes += part.length
     release(part)
     if (bytes > lingerBytes) socket.destroy()
-    // Node resumes the socket on the next tick after each part, so only a pause after that has an effect.
+    // Node resumes the socket on the tick after each part, so only a later pause has an effect.
     else if (!isHeard) queueMicrotask(() => isHeard || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)
-  // Node calls this when the answer is written.
+  // Node calls this once the answer is written.
   socket.destroySoon = () => {
     if (incoming.complete) return closeWhenSent()
     const timer = deadline(lingerMs, () => socket.destroy())
@@ -45,7 +45,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
   }
 }
 
-/** Returns the length that a request announces for its body; infinite for a body in chunks. */
+/** Returns the body length that a request announces; infinite for a chunked body. */
 export function announcedLength({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY
 }

@@ -12,7 +12,7 @@ import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.
 export interface Opening {
   store: Store
   system: System
-  /** The log for effects that fail, and for those that succeed later. */
+  /** The log for failed effects, and for failed effects that later succeed. */
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 
@@ -25,13 +25,13 @@ interface DueEffect {
 
 const longestError = 300
 
-/** Returns whether an error comes from the effect itself, and not from a busy database. */
+/** Returns whether an error comes from the effect itself and not from a busy database. */
 export function isOfEffect(error: unknown): boolean {
   return !(error instanceof StoreBusyError || error instanceof StaleWriteError)
 }
 
 /**
- * Applies at most `limit` due effects of a party, each in its own transaction. An effect that fails is set aside until
+ * Applies at most `limit` due effects of a party, each in its own transaction. An effect that fails is postponed until
  * its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
  */
 export async function settleSingly(opening: Opening, due: DueOf): Promise<void> {
@@ -60,13 +60,13 @@ async function firstDue(tx: Transaction, { partyId, nowMs }: DueOf): Promise<Due
   return undefined
 }
 
-/** Returns whether the effect is still the first due one, under the lock of its party. */
+/** Locks the party and returns whether the effect is still the first that is due. */
 async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs }: DueEffect): Promise<boolean> {
   const first = await firstDue(tx, due)
   return first?.effect === effect && first.recordId === recordId && first.atMs === atMs
 }
 
-/** Applies one effect; returns how often it had failed before. */
+/** Applies one effect. Returns how often the effect had failed before. */
 async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueEffect): Promise<number> {
   const { partyId, nowMs } = due
   const { effect, recordId, atMs } = first
@@ -74,7 +74,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   if ((await readTimes(tx)).nowMs < nowMs || !(await isStillDue(tx, due, first))) return 0
   const failed = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
   const isRetry = failed?.retryAtMs === atMs
-  // The effect is applied as of its original time, not that of the retry.
+  // The effect is applied as of its original time, not as of the retry.
   if (isRetry) await moveDue(tx, effect.place, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
   const count = await withDueEffects(tx, partyId, () => effect.apply(tx, system, { partyId, nowMs, limit: 1 }))
@@ -86,8 +86,8 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
 }
 
 /**
- * Postpones an effect that failed. Returns its number of tries and the next one; undefined if another process has dealt
- * with it.
+ * Postpones a failed effect. Returns its number of tries and the time of the next one; undefined if another process has
+ * already applied or postponed it.
  */
 async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
   const { partyId } = due

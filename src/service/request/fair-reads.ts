@@ -2,13 +2,16 @@ import { nextTurn } from '../../core/system.ts'
 import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
-/** The most reads at a time. PostgreSQL has more connections for reading, so some stay free for other requests. */
+/**
+ * The maximum number of reads at a time. PostgreSQL has more connections for reading, so some stay free for other
+ * requests.
+ */
 const maxConcurrent = 2
 const maxQueued = 20_000
 
 /**
- * Runs the reads of long polls, a few at a time. One credential may have hundreds of long polls, so credentials take
- * turns. Reads of other requests are not queued.
+ * Runs the reads of long polls, a few at a time. Because one credential may have many long polls, credentials take
+ * turns. Other requests' reads are not queued.
  */
 export class FairReads {
   readonly #queue = new FairQueue<() => void>()
@@ -31,7 +34,7 @@ export class FairReads {
   }
 
   async #beginNext(): Promise<void> {
-    // A read from SQLite blocks the event loop. This lets in the requests that arrived meanwhile.
+    // A read from SQLite blocks the event loop, so requests that arrived meanwhile get a turn here.
     await nextTurn()
     const begin = this.#queue.shift()
     if (begin === undefined) this.#running -= 1

@@ -3,7 +3,7 @@ import { FaultRule } from '../../../tools/sandbox-faults.ts'
 import { maxRules } from '../store/faults.ts'
 import { wrongRules } from './load-faults.ts'
 
-/** The fault rules of a file. The file may contain other parts too (docs/sandbox.md#faults-in-a-file). */
+/** The fault rules in a file. The file may also contain other parts (docs/sandbox.md#faults-in-a-file). */
 export const FaultRules = z
   .array(FaultRule)
   .max(maxRules)
@@ -13,7 +13,7 @@ export const FaultRules = z
     }
   })
 
-/** Returns the API's message about a field, phrased to follow the field's name and value in a file. */
+/** Returns the API's message about a field, reworded to follow the field's name and value in a file. */
 function phraseAfterField(path: string, detail: string): string {
   const words = detail.replace(/, got "[^"]*"/, '').replace(/\. Did you mean (\S+)\?$/, ' (did you mean $1?)')
   const phrase = words.startsWith(`${path} `)

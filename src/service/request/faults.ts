@@ -21,17 +21,17 @@ export interface FaultDependencies {
   system: System
   environment: Environment
   log: Pick<Logger, 'info'>
-  /** Aborts when the process ends. */
+  /** Aborts when the process shuts down. */
   ending: AbortSignal
 }
 
-/** The caller whose request meets a fault, as the activity records it. */
+/** The caller of a request that a fault hits, as the activity records it. */
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may apply to. */
 export interface FaultSubject extends Omit<Faulted, 'partyId'> {
   actor: Affected
-  /** The fault that the header names; undefined if the rules decide. */
+  /** The fault that the header requests; undefined if there is no header, so that the rules decide. */
   requestedFault: Fault | undefined
 }
 
@@ -44,7 +44,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** The fault planned for a request: undefined until it is planned, null if there is none. */
+/** The plan of a request's fault. `fault` is undefined until it is planned, and null if there is none. */
 export interface Plan {
   fault?: Fault | null | undefined
   /** The id of the rule that the fault comes from, or the name of the header. */
@@ -52,9 +52,10 @@ export interface Plan {
 }
 
 /**
- * Interrupts a request that may meet a fault, until the fault is planned (docs/sandbox.md#faults). Without rules and
- * header this costs no query, because the number of rules was read with the time. With rules, it costs one query.
- * @throws UnplannedError for `whenPlanned`; 400 for a wrong header, 403 if the caller may not send it.
+ * Interrupts a request that a fault may hit, until the fault is planned (docs/sandbox.md#faults). If there are no rules
+ * and no header, this costs no query, because the number of rules was read with the time. If there are rules, it costs
+ * one query.
+ * @throws UnplannedError for `whenPlanned`; 400 for a wrong header; 403 if the caller may not send the header.
  */
 export async function requirePlanned(
   tx: Transaction,
@@ -74,7 +75,7 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // Planning needs a separate transaction and a restart. If no rule matches, the request continues without them.
+  // Planning needs a separate transaction and restarts the request. If no rule matches, the request continues at once.
   if (header === null && !(await matchesAnyRule(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)
@@ -168,7 +169,7 @@ async function answerWithFault(
     const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
     return system.sleep(ms, over).catch(() => {})
   }
-  /** Runs the request. A refusal is dropped, because the client would not receive it either. */
+  /** Runs the request. A refusal is dropped, because the client will not receive it. */
   const runUnlessRefused = () =>
     run().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
@@ -208,17 +209,17 @@ function emptyPage(reply: Reply): Reply {
 /** A request to the MCP endpoint, as passed to `Service.faults.plan`. */
 export interface DoorRequest {
   path: string
-  /** The called tool; null if the request calls none. */
+  /** The called tool; null if the request calls no tool. */
   operation: string | null
   headers: Pick<Headers, 'get'>
-  /** The identity that its credential acts as. */
+  /** The identity that the request's credential acts as. */
   actor: Actor
   instanceId: string | null
 }
 
 /**
  * Returns the fault for a request to the MCP endpoint; undefined if there is none.
- * @throws 400 and 403 for its header, like `requirePlanned`.
+ * @throws 400 and 403 for the fault header, like `requirePlanned`.
  */
 export async function planAtDoor(
   dependencies: FaultDependencies,

@@ -14,12 +14,12 @@ import type { Page, WithMeta } from './reply.ts'
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
-  /** The epoch of the clock, which changes with the world. */
+  /** The epoch of the clock. It changes when the world is replaced. */
   epoch: number
   /** The party acted on: the caller's own, or the customer it acts for. */
   partyId: string
   instanceId: string | null
-  /** The agent recorded as the cause: the caller, or the agent that a party key names in a header. */
+  /** The agent recorded as the cause: the calling agent, or the agent that a party's key names in a header. */
   causeAgentId: string | null
   /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
@@ -43,7 +43,7 @@ type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? W
 /** The function that carries out an operation in the request's transaction: it loads, decides, saves and returns. */
 type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
-/** The handlers for a record of operations, under the same names. A missing or surplus handler does not compile. */
+/** The handlers for a set of operations, under the same names. A missing or surplus handler does not compile. */
 export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> = {
   readonly [K in keyof R]: Handler<R[K]>
 }
@@ -51,19 +51,19 @@ export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> 
 /** The handlers that carry out each operation of the catalogue. */
 export type Handlers = HandlersOf<Catalogue>
 
-/** Returns the scope of a list: an agent sees only records on wallets where it has the permission to read them. */
+/** Returns the scope of a list. An agent sees only records of wallets on which it has the permission to read them. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const isOwn = actor.agentId !== null && partyId === actor.partyId
   return { partyId, agentId: actor.agentId, mustHold: isOwn ? heldByAgent(operation.permission) : null }
 }
 
-/** Returns the scope for reads of cards and their transactions: an agent sees only cards issued to it. */
+/** Returns the scope for reads of cards and their transactions. An agent sees only cards that were issued to it. */
 export function cardScope({ partyId, actor }: Context): { partyId: string; agentId: string | null } {
   return { partyId, agentId: actor.agentId }
 }
 
 /**
- * Reads a list, which may be slightly out of date. The caller and its permissions were already read from current data.
+ * Reads a list that may be slightly out of date. The caller and its permissions were already read from current data.
  */
 export async function listBehind<T>(
   store: Store,

@@ -10,7 +10,7 @@ import type { Readiness } from './readiness.ts'
 /** How long the result of a write check is reused, so that frequent probes do not write each time. */
 const goodForMs = 10_000
 const badForMs = 1_000
-/** A database that takes longer counts as unhealthy. */
+/** A database that takes longer to answer counts as unhealthy. */
 const answerWithinMs = 5_000
 
 interface Health {

@@ -18,7 +18,9 @@ import { mayContainSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer the answer is stored. If the clock is ahead by less than this, no key is forgotten too early. */
+/**
+ * How much longer the answer is stored. As long as the clock is fast by less than this, no key is deleted too early.
+ */
 const keptLongerMs = 7 * 24 * hourMs
 
 /** A request's claim of its key. A key belongs to the party that the request acts on. */
@@ -35,8 +37,8 @@ export interface Earlier {
 }
 
 /**
- * Returns the name of the claim that a request holds in its process while it runs. Meanwhile, a repeat is refused at
- * once.
+ * Returns the name of the claim that a running request holds in its process. Until the request ends, a repeat is
+ * refused at once.
  */
 export function claimName(partyId: string, key: string): string {
   return `idempotency ${partyId} ${sha256(key)}`
@@ -78,10 +80,13 @@ export function claim(
 /** Failures that a retry runs again (docs/service.md#idempotency-failures); everything else is recorded. */
 const notRecorded: readonly number[] = [408, 429, 503]
 
-/** The only failure code that a retry runs again: after adding the address, the caller continues with the same key. */
+/**
+ * The only failure code, besides these statuses, after which a retry runs again. The caller adds the address and
+ * continues with the same key.
+ */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Returns the record from which repeats of the request are answered; undefined if the answer is not recorded. */
+/** Returns the record that answers repeats of the request; undefined if the answer is not recorded. */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   ownClaim: Claim,
@@ -94,13 +99,16 @@ export function recordOf(
   return idempotencyRecord({ ...hashesOf(ownClaim), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
-/** Stores the key of a request that was accepted but not resolved, until the request is repeated. */
+/** Stores the key of a request that was accepted but is resolved only when it is repeated. */
 export async function recordUnresolved(tx: Transaction, ownClaim: Claim): Promise<void> {
   const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
   await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(ownClaim), ...unresolved }))
 }
 
-/** Returns the hashes of a request. Only the key's hash is stored: the key itself helps to seal the answer. */
+/**
+ * Returns the hashes of a request. Only the hash of the key is stored, because the key itself is needed to open the
+ * sealed answer.
+ */
 function hashesOf({ partyId, key, fingerprint }: Claim): RequestHashes {
   return { partyId, key: sha256(key), fingerprint }
 }

@@ -17,8 +17,8 @@ interface Sent {
 }
 
 /**
- * Carries out an operation for the signed-in user of a page. It goes through the pipeline like any other request; only
- * authentication is skipped.
+ * Carries out an operation for a page's signed-in user. It goes through the pipeline like any other request, except
+ * that authentication is skipped.
  */
 export function asUser(
   dependencies: Dependencies,
@@ -32,8 +32,8 @@ export function asUser(
 }
 
 /**
- * Reads for a page with its user's permissions. The rate limit does not count such reads: it is meant for programs, and
- * a page that keeps refreshing would use it up.
+ * Reads for a page with its user's permissions. The rate limit does not count these reads. It is meant for programs,
+ * and a page that keeps refreshing would use it up.
  */
 export function readAsUser(
   dependencies: Dependencies,
@@ -53,7 +53,9 @@ interface SentByActor extends Sent {
   instanceId?: string
 }
 
-/** Carries out an operation for an actor that a page knows without a sign-in, such as by the token in its address. */
+/**
+ * Carries out an operation for an actor that a page identifies without a sign-in, such as by the token in its address.
+ */
 export function asActor(
   dependencies: Dependencies,
   actor: Actor,
@@ -78,8 +80,8 @@ function requestOf(key: OperationKey, params: Record<string, string>) {
 }
 
 /**
- * Returns the actor for a user, with the permissions of the user's own token. `keyId` is the user's id, because there
- * is no credential.
+ * Returns the actor for a user, with the permissions that the user's own token would have. `keyId` is the user's id,
+ * because there is no credential.
  */
 function actorOf({ id, partyId }: Pick<UserRow, 'id' | 'partyId'>): Actor {
   const credentialKind = 'oauth_access_token'

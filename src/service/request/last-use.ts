@@ -6,24 +6,24 @@ import type { Store, Transaction } from '../store/engine/store.ts'
 import { noteGrantUse } from '../store/oauth-grants.ts'
 import type { Actor } from './permission-checks.ts'
 
-/** The last use of a key is written at most this often. */
+/** How long to wait before a key's last use is written again. */
 const intervalMs = 60_000
 /** The most keys in memory. Beyond that, the least recently used key is dropped. Its next use then costs a write. */
 const maxKeys = 10_000
-/** The most uses written at once. */
+/** The maximum number of uses written at once. */
 const maxConcurrent = 64
 
 type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
 interface Use extends KeyUser {
   usedAtMs: number
-  /** Null if no use was written since the start. */
+  /** Null if no use was written since the process started. */
   writtenAtMs: number | null
 }
 
 /**
  * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs at most
- * one write a minute. A killed process loses the uses of its last second.
+ * one write per minute. A killed process loses the uses of its last second.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
@@ -32,8 +32,8 @@ export function createLastUses() {
   const ofAgents = new Map<string, number>()
   let inEpoch = 0
   /**
-   * Returns whether the epoch is the current one. A later epoch clears all uses, because keys of its world may have the
-   * same ids.
+   * Returns whether the epoch is the current one. A later epoch clears all uses, because the new world's keys may have
+   * the same ids.
    */
   const isCurrent = (epoch: number) => {
     if (epoch > inEpoch) {
@@ -79,12 +79,12 @@ export function createLastUses() {
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
-    /** Returns the last use of a key, even if it is not written yet. */
+    /** Returns when a key was last used, even if this is not written yet. */
     of(keyId: string, writtenMs: number | null): number | null {
       return laterOf(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
-    /** Returns the last use of any key of an agent, even if it is not written yet. */
+    /** Returns when any key of an agent was last used, even if this is not written yet. */
     ofAgent(agentId: string, writtenMs: number | null): number | null {
       return laterOf(ofAgents.get(agentId), writtenMs)
     },

@@ -7,8 +7,8 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the first conflict between the fields of a rule, each of which is valid on its own: a field and a sentence.
- * Returns undefined if there is none.
+ * Returns the first conflict between a rule's fields, as a field and a sentence; undefined if there is none. Each field
+ * must be valid on its own.
  */
 export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
@@ -59,7 +59,7 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   }
 }
 
-/** Returns the conflicts within and between the rules of a file whose fields are each valid. */
+/** Returns the conflicts within and between a file's rules. Each field must be valid on its own. */
 export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
@@ -74,7 +74,7 @@ export function wrongRules(rules: readonly FaultRule[]): { index: number; path: 
 /** Names a rule without an id after its position: the first is `file-1`. */
 const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `file-${index + 1}` })
 
-/** A rule of a file that cannot be used. */
+/** The error for a rule in a file that cannot be used. */
 export class FaultRuleError extends Error {
   /** The index of the rule, from 0. */
   readonly index: number

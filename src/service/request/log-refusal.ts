@@ -17,7 +17,7 @@ interface Refused {
   ms: number
 }
 
-/** Logs one line for each refusal by pages, MCP, sign-in and unknown addresses. */
+/** Logs one line for each refusal by a page, MCP or sign-in, or for an unknown address. */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
@@ -48,7 +48,7 @@ export function logLine(log: Logger, { path, ms, ...fields }: Line): void {
 
 const codeForm = /^[a-z_.]{1,60}$/
 
-/** Returns the error code in a response body of the API or OAuth; otherwise a name for the status. */
+/** Returns the error code in a response body of the API or OAuth; for any other response, a name for the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
   // Imported only when needed: `node:http` also loads Node's HTTP clients, which would take 20 MB in an idle process.

@@ -17,10 +17,10 @@ interface Resource {
 }
 
 /**
- * Answers a request. A request with `waitSeconds` is answered once the status has changed or is final, or when the time
- * is over (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request
- * through the pipeline, with the usual permissions.
- * @param gone Aborts when the client has disconnected.
+ * Answers a request. If it has `waitSeconds`, it is answered once the status changes or is final, or the time is over
+ * (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request through
+ * the pipeline, with the usual permissions.
+ * @param gone Aborts when the client disconnects.
  */
 export async function answerLongPoll(
   all: Dependencies,
@@ -39,7 +39,7 @@ export async function answerLongPoll(
     last = await waitForStatus(dependencies, { key, incoming, gone, first, ms })
     return last
   } finally {
-    // All reads together count as one call, with the last answer.
+    // All reads together are recorded as one call, with the last answer.
     noteCall(dependencies, first.reached, last, dependencies.system.elapsed() - beganAtMs)
   }
 }
@@ -77,7 +77,7 @@ async function pollStatus(
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {
-    // The wait begins before the read, so that no change after the read is missed.
+    // The wait begins before the read, so that a change after the read is never missed.
     const woken = wait.next()
     const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }

@@ -1,7 +1,10 @@
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 
-/** Smaller differences are not shown, because real time passes while the sandbox's time is read. */
+/**
+ * The smallest difference to show. Real time passes while the sandbox's time is read, so smaller differences mean
+ * nothing.
+ */
 const shownFromMs = 1_000
 
 /** Returns the sandbox's time if its clock was moved; undefined if it is real time. */

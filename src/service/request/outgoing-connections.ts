@@ -1,14 +1,14 @@
 import type { lookup as lookUp } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 
-/** The proxy that requests to the internet go through; undefined if there is none. */
+/** The settings for the proxy that requests to the internet go through. */
 export interface OutgoingProxy {
   httpsProxy: string | undefined
   /** A comma-separated list of hosts that are reached without the proxy. */
   noProxy: string | undefined
 }
 
-/** The error for a host that an outsider named and that is on this machine or its network. */
+/** The error for a host that an outsider named and that turns out to be on this machine or its network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
@@ -16,8 +16,8 @@ export class PrivateAddressError extends Error {
 export type LookUp = typeof lookUp
 
 /**
- * Creates a lookup for connections that refuses a name if any of its addresses is not allowed. The connection goes to
- * an address that was checked here, even if the name resolves differently a moment later.
+ * Creates a lookup for connections. It refuses a name if any of its addresses is not allowed. The connection goes to an
+ * address checked here, even if the name resolves differently a moment later.
  */
 export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {

@@ -3,7 +3,7 @@ import { sha256 } from '../../core/system.ts'
 import type { PageOf, PageRequest } from '../store/engine/page.ts'
 import type { Page } from './reply.ts'
 
-/** A list and all its filters. They show whether a cursor belongs to another list, filter or account. */
+/** A list, with its account and all its filters. They show whether a cursor belongs to another list. */
 export type ListIdentity = Readonly<Record<string, string | null | undefined>>
 
 /** Reads `limit` and `cursor` (docs/service.md#lists). @throws 400 `invalid_value` for a cursor of another list. */
@@ -21,7 +21,7 @@ export function pageRequest(input: { limit: number; cursor?: string | undefined 
   return { limit: input.limit, beforeId }
 }
 
-/** Returns the page in the form of the API. */
+/** Returns the page in the API's format. */
 export function page<Row, Resource>(
   rows: PageOf<Row>,
   list: ListIdentity,
@@ -32,7 +32,10 @@ export function page<Row, Resource>(
   return { items: rows.rows.map(view), nextCursor }
 }
 
-/** Returns a short hash that identifies a list. It may be guessable, because a cursor grants no access. */
+/**
+ * Returns a short hash that identifies a list. It does not matter if it can be guessed, because a cursor grants no
+ * access.
+ */
 function markOf(list: ListIdentity): string {
   const narrowed = Object.entries(list).filter(([, value]) => value !== undefined && value !== null)
   return sha256(JSON.stringify(narrowed.sort())).slice(0, 12)

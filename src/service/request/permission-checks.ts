@@ -33,7 +33,7 @@ export interface Grant {
   scopes: readonly string[]
 }
 
-/** Requires that the credential may use the operation at all, on any record. @throws 403 `forbidden`. */
+/** Requires that the credential may use the operation at all, on whatever record. @throws 403 `forbidden`. */
 export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
   const refusal = refusalOf(actor, permission)
   if (refusal === undefined) return
@@ -52,8 +52,8 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
 }
 
 /**
- * Returns the agent that is recorded as the cause of a request. A party's key that names one of its agents in a header
- * (docs/service.md#headers) still acts as the party: the name is a note, and grants nothing.
+ * Returns the agent that is recorded as the cause of a request. If a party's key names one of the party's agents in a
+ * header (docs/service.md#headers), it still acts as the party. The agent is only recorded.
  * @throws 403 `forbidden` for an agent of another party, or an agent other than the caller.
  */
 export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {
@@ -68,8 +68,8 @@ export async function resolveCause(tx: Transaction, actor: Actor, named: string 
 }
 
 /**
- * Returns the party that a request acts on: the caller's own, or the connected customer that it names. The answer does
- * not reveal whether a party exists that is not connected.
+ * Returns the party that a request acts on: the caller's own, or the connected customer that the request names. A
+ * refusal does not reveal whether an unconnected party exists.
  * @throws 403 `forbidden` if the customer has not granted the permission to this agent.
  */
 export async function resolveParty(
@@ -112,7 +112,7 @@ export async function requireWalletPermission(
     refuseUnheld(needed, wallet.id)
 }
 
-/** Returns the permission that the caller must hold on a wallet of that party; null if it needs none. */
+/** Returns the permission that the caller must hold on a wallet of that party; null if the caller needs none. */
 export function neededOnWallets(actor: Actor, operation: OperationDefinition, partyId: string): Holder | null {
   const permission = heldByAgent(operation.permission)
   return permission === null || actor.agentId === null || partyId !== actor.partyId

@@ -23,11 +23,11 @@ export interface Arrived {
 /** A request whose caller is known. */
 export interface Known extends Arrived {
   actor: Actor
-  /** The time of the request's transaction; undefined before it. */
+  /** The time that the request's transaction read; undefined before. */
   at: { nowMs: number; epoch: number } | undefined
 }
 
-/** A request that the caller may send, with its party and its values. */
+/** A request that the caller may send, with the party acted on and the parsed values. */
 export interface Parsed extends Known {
   values: Values
   context: Context
@@ -38,18 +38,18 @@ export interface Parsed extends Known {
 /** A request with its answer, which is final once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
-  /** The postings of the request itself, without those of due effects. */
+  /** The request's own postings, without those of due effects. */
   posted: readonly Posted[]
 }
 
 export type Phase = Arrived | Known | Parsed | Done
 
 /**
- * The progress of a request. At whatever phase the request ends, its refusal, run entry and log line are made from
+ * The progress of a request. In whatever phase the request ends, its refusal, run entry and log line are built from
  * this.
  */
 export interface Progress {
   reached: Phase
-  /** Kept if the transaction runs again, so that a request is counted once. */
+  /** Kept if the transaction runs again, so that the request is counted only once. */
   limit: RateLimit | undefined
 }

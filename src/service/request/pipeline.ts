@@ -50,7 +50,7 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   log: Logger
 }
 
-/** An answer, with the credential and the party of its request if they are known. */
+/** An answer, with the credential and party of its request if they are known. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
   reached: Phase
@@ -59,7 +59,7 @@ export interface Answered extends Reply {
 interface AnswerOptions {
   /** The signed-in user of a page of the service. No request from outside has one. */
   pageActor?: Actor | undefined
-  /** Aborts when the client has disconnected. */
+  /** Aborts when the client disconnects. */
   gone?: AbortSignal | undefined
   /** Whether a long poll repeats a request that was already answered. */
   isRepeated?: boolean
@@ -68,9 +68,9 @@ interface AnswerOptions {
 }
 
 /**
- * Answers a request. Every request goes through this function. One transaction authenticates the caller, counts the
- * request, checks the permission, reads the headers, parses the values, claims the key or replays its answer, calls the
- * handler and records the result (`inTransaction`). Every failure becomes an answer.
+ * Answers a request. Every request goes through this function. In one transaction (`inTransaction`), it authenticates
+ * the caller, counts the request, checks the permission, reads the headers and parses the values. Then it claims the
+ * key or replays its answer, calls the handler and records the result. Every failure becomes an answer.
  * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered, and nothing else.
  */
 export async function answer(
@@ -115,7 +115,8 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // Faults do not apply to requests of pages, nor to repeated requests, which met their faults the first time.
+  // Faults apply neither to a page's own requests nor to a long poll's repeated reads, because its first read met the
+  // fault.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -152,7 +153,10 @@ async function replyTo(
   }
 }
 
-/** Admits an exclusive or large request before its transaction, which repeats the checks except for the rate limit. */
+/**
+ * Checks an exclusive or large request before its transaction. The transaction repeats all checks except the rate
+ * limit.
+ */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
@@ -184,7 +188,7 @@ async function attempt(dependencies: Dependencies, progress: Progress, call: Att
   return reached.reply
 }
 
-/** Takes a request through its transaction, step by step. */
+/** Runs the steps of a request within its transaction. */
 async function inTransaction(
   dependencies: Dependencies,
   progress: Progress,
@@ -267,7 +271,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // Each run of the transaction begins with these values, and its handler sets them again.
+  // Each run of the transaction starts with these values, and the handler then sets its own.
   const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,

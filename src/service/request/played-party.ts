@@ -7,7 +7,7 @@ import { hasPasswords, hasUsers } from '../store/users.ts'
 import { findWorld } from '../store/world.ts'
 import type { Context } from './handler.ts'
 
-/** The alternatives that a refusal names if a party cannot be simulated. */
+/** The alternatives that a refusal suggests if a party cannot be simulated. */
 export interface WaysOn {
   /**
    * The page where a user of the party can do the same, as the end of a sentence, such as `at the invitation's url`.
@@ -18,9 +18,9 @@ export interface WaysOn {
 }
 
 /**
- * Returns whether someone can act for a party: it has, or had, its own credentials or users with passwords. Such a
- * party answers for itself (docs/service.md#parties-that-answer-for-themselves): no simulation and no page plays it.
- * The users of a rehearsal need no password, because the person of the scenario answers for them.
+ * Returns whether a party has, or had, its own credentials or users with passwords. Such a party answers for itself: no
+ * simulation or page may act for it (docs/service.md#parties-that-answer-for-themselves). A rehearsal's users need no
+ * password, because the scenario's person answers for them.
  */
 export async function answersForItself(tx: Transaction, partyId: string): Promise<boolean> {
   const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
@@ -28,8 +28,7 @@ export async function answersForItself(tx: Transaction, partyId: string): Promis
 }
 
 /**
- * Refuses to play a party that answers for itself, unless the caller is an API key of the party that manages the
- * sandbox.
+ * Refuses to simulate a party that answers for itself. Only an API key of the party that manages the sandbox may do so.
  * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
@@ -60,9 +59,9 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Returns who may play every other party (docs/sandbox.md#who-plays-the-other-side). An API key of the party that
- * manages the sandbox may, if the service is reachable from this machine only and no agent is rehearsed. The result
- * says whether the caller is such a key, or whether its party could use one.
+ * Returns who may simulate any party (docs/sandbox.md#who-plays-the-other-side). Only an API key of the party that
+ * manages the sandbox may, and only if the service is on a loopback address and the world is no rehearsal. The result
+ * is `caller` if the caller is such a key, and `API key` if its party has to use one.
  */
 async function managerHere({
   tx,
@@ -74,12 +73,12 @@ async function managerHere({
   return actor.credentialKind === 'api_key' ? 'caller' : 'API key'
 }
 
-/** The visitors of a page who may answer for the party that received its link. */
+/** The visitors of a page who may answer for the party that received the page's link. */
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
- * Returns who may answer for a party on a page that `user` opened: the party's own user, or anybody if the party does
- * not answer for itself, or else nobody.
+ * Returns who may answer for a party on a page that `user` opened: `own user` if the user belongs to the party,
+ * `anybody` if the party does not answer for itself, and `nobody` otherwise.
  * @param partyId Null or undefined for a person without an account.
  */
 export async function answererOf(

@@ -6,7 +6,7 @@ import { RateWindows } from './rate-windows.ts'
 export interface RateLimit {
   /** The headers that every answer gets, refused or not. */
   headers: Readonly<Record<string, string>>
-  /** The failure if the request exceeds the limit: 429 `rate_limited`. */
+  /** The failure 429 `rate_limited` if the request exceeds the limit; otherwise undefined. */
   failure: Failure | undefined
 }
 

@@ -5,12 +5,12 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 export const windowMs = 60_000
 
 /**
- * The number of shares of a limit. A process takes one share at a time, and no other process can use the rest of it.
+ * The number of shares that a limit is divided into. A process takes one share at a time. No other process can use what
+ * is left of it.
  */
 const parts = 100
 /**
- * How often counting a request is tried. It is tried again if the window ends meanwhile, or if other requests take the
- * share.
+ * How often to try to count a request. A try fails if the window ends meanwhile, or if other requests use up the share.
  */
 const maxAttempts = 10
 
@@ -18,7 +18,7 @@ const maxAttempts = 10
 interface Window {
   /** The number of requests that this process may accept without asking the database. */
   left: number
-  /** The part of the limit that no process had claimed when this process last asked. */
+  /** The part of the limit that no process had taken when this process last asked the database. */
   beyond: number
   /** The end of the window, by the monotonic clock. */
   endsAtMs: number
@@ -27,7 +27,7 @@ interface Window {
 /** The outcome of counting a request. */
 export interface Taken {
   allowed: boolean
-  /** The rest of this window's limit, as far as this process knows. */
+  /** How many more requests the window allows, as far as this process knows. */
   remaining: number
   leftMs: number
 }
@@ -35,10 +35,10 @@ export interface Taken {
 type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
- * Counts requests in windows of a minute of real time, which begin with a credential's first request. On a database
- * server, all processes share each window: each takes a small share in advance, so that together they never exceed the
- * limit. They ask the database about a hundred times in a window, even for very many requests. Concurrent claims share
- * one statement.
+ * Counts requests in windows of one minute of real time. A window begins with a credential's first request. On a
+ * database server, all processes share each window. Each process takes a small share in advance, so that together they
+ * never exceed the limit. They ask the database about a hundred times per window, no matter how many requests arrive.
+ * Concurrent requests for shares use one statement.
  */
 export class RateWindows {
   readonly #system: System
@@ -46,14 +46,14 @@ export class RateWindows {
   readonly #take: Take
   /** The windows in the order in which they began. */
   readonly #windows = new Map<string, Window>()
-  /** The number of requests that wait for a share, by window. */
+  /** The number of requests that wait for a share, by key id. */
   #wanted = new Map<string, number>()
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
   constructor(limit: number, { store, system }: { store: Store; system: System }) {
     this.#system = system
-    // Several processes on one file are rare, and sharing would cost a disk write for each request.
+    // Several processes rarely use one database file, and sharing would cost disk writes.
     const isShared = store.dialect === 'postgres'
     this.#part = isShared ? Math.max(1, Math.floor(limit / parts)) : limit
     this.#take = isShared
@@ -92,7 +92,7 @@ export class RateWindows {
   #ask(keyId: string): Promise<void> {
     this.#wanted.set(keyId, (this.#wanted.get(keyId) ?? 0) + 1)
     this.#next ??= this.#running.then(() => this.#fill())
-    // The callers of this batch get its failure; later callers start a new one.
+    // If this batch fails, its callers get the error, and later callers start a new batch.
     this.#running = this.#next.catch(() => {})
     return this.#next
   }
@@ -105,7 +105,7 @@ export class RateWindows {
     for (const [keyId, { granted, beyond, leftMs }] of await this.#take(requested)) {
       const before = this.#windows.get(keyId)
       const endsAtMs = askedAtMs + leftMs
-      // The rest of a window that has ended does not carry over.
+      // Requests left in an ended window do not carry over.
       const remaining = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
       this.#windows.delete(keyId)
       this.#windows.set(keyId, { left: remaining + granted, beyond, endsAtMs })

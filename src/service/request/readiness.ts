@@ -1,16 +1,18 @@
 import type { System } from '../../core/system.ts'
 
-/** A load balancer polls more often than this. */
+/** If nothing has polled for this long, there is no load balancer. A load balancer polls more often. */
 const askedWithinMs = 30_000
-/** How long an ending process keeps serving requests, so that load balancers notice that it is not ready. */
+/**
+ * How long a process that is shutting down keeps serving requests, so that load balancers notice that it is not ready.
+ */
 const graceMs = 3_000
 
-/** The readiness of this process for requests. */
+/** Whether this process is ready for requests. */
 export interface Readiness {
   /** Returns whether this process is ready. Load balancers poll it. */
   ask(): boolean
   isEnding(): boolean
-  /** Makes `ask` return false from now on. Resolves when a load balancer has had time to notice. */
+  /** Makes `ask` return false from now on. Resolves once a load balancer has had time to notice this. */
   end(): Promise<void>
 }
 

@@ -10,16 +10,15 @@ interface KeyOfParty {
 
 /**
  * Encodes an answer without a secret for the idempotency record. It is neither compressed nor sealed, which saves a
- * fifth of a write's CPU time. It begins with a colon, where a sealed answer has the id of its key.
+ * fifth of a write's CPU time. It begins with a colon; a sealed answer has its key's id before the colon.
  */
 export function plainAnswer(body: string): Buffer {
   return Buffer.from(`:${body}`)
 }
 
 /**
- * Compresses and seals an answer for the idempotency record, after the id of the root key. The Idempotency-Key is
- * needed to open it, byte for byte and with its secrets. A reader of the database alone can neither open an answer nor
- * forge one.
+ * Compresses and seals an answer for the idempotency record, and puts the root key's id before it. Only a request with
+ * the same Idempotency-Key can open it. With access to the database alone, nobody can open or forge an answer.
  */
 export function sealedAnswer(keys: RootKeys, system: System, of: KeyOfParty, body: string): Buffer {
   const sealed = sealBytes(system, secretOf(keys, keys.newestId, of), deflateRawSync(body, cheap))
@@ -41,5 +40,5 @@ function secretOf({ derive }: RootKeys, keyId: number, { partyId, key }: KeyOfPa
   return hmac(derive(keyId, lastingTexts.recordedAnswers), `recorded answer ${partyId} ${key}`)
 }
 
-/** Small buffers, because allocating larger ones costs more than compressing an answer. */
+/** Settings with small buffers, because allocating larger ones costs more than compressing an answer. */
 const cheap = { level: 1, windowBits: 11, memLevel: 4, chunkSize: 1024 } as const

@@ -6,14 +6,14 @@ import { type OperationDefinition, type Pagination, successStatus } from '../../
 import { secretFields } from '../../core/secret-fields.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
-/** An answer. Its body is text, because it is recorded and replayed byte for byte. */
+/** An answer. Its body is text, because it may be recorded and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
   /** The parsed body, if it is known: see `replyValue`. */
   value?: unknown
-  /** The result of `mayContainSecret`, once that was called. */
+  /** The result of `mayContainSecret`, once it was called. */
   mayContainSecret?: boolean
   /** Whether the wallet covers the issued card, for a client in this process (`ApiAnswer`). */
   isCovered?: boolean | undefined
@@ -26,8 +26,8 @@ export function replyValue(reply: Reply): unknown {
 }
 
 /**
- * Returns whether a reply may contain a secret: in a field that its operation declares as secret, or in a text that
- * looks like one. The idempotency record checks this first, and the run log reuses the result.
+ * Returns whether a reply may contain a secret, either in a field that its operation declares as secret or in a text
+ * that looks like a secret. The idempotency record checks this first, and the run log reuses the result.
  */
 export function mayContainSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
   reply.mayContainSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
@@ -52,7 +52,7 @@ export interface Page<Resource> {
 }
 
 /**
- * Renders a handler's result. It is checked against the operation's schema, so that only declared fields leave the
+ * Renders a handler's result. The result is parsed with the operation's schema, so that only declared fields leave the
  * service.
  */
 export function success(operation: OperationDefinition, result: unknown): Reply {
@@ -70,7 +70,7 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
 }
 
 /**
- * Returns the header with the request's id. The log lines of the request have the same id, and an error has it as
+ * Returns the header with the request's id. The request's log lines have the same id, and an error has it as
  * `meta.supportId`.
  */
 export function requestId(supportId: string): Record<string, string> {
@@ -96,7 +96,7 @@ export function refusal(failure: Failure, supportId: string): Reply {
     ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
-  // Without this header, clients wait after a 5xx until X-RateLimit-Reset, the end of the whole window.
+  // Without this header, clients would wait after a 5xx until X-RateLimit-Reset, the end of the window.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
   const value = { errors: [error] }
   return {

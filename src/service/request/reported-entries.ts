@@ -15,9 +15,9 @@ interface ReporterDependencies {
   runLog: RunLog
 }
 
-/** The number of names remembered to drop duplicates. */
+/** How many names are remembered in order to drop duplicate entries. */
 const maxNames = 10_000
-/** The most facts in a question, and the most characters of a fact. No real question reaches these limits. */
+/** The maximum number of facts in a question, and of characters in a fact. No real question reaches these limits. */
 const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {

@@ -4,10 +4,10 @@ import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
 
-/** Called for each answered request. `operation` is the name of an operation, or a word for other requests. */
+/** Called for each answered request. `operation` is an operation's name, or a general word for any other request. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
-/** Returns the middleware that observes the handlers after it. Its labels have few values, whatever clients send. */
+/** Returns the middleware that observes all requests after it. Its labels have few values, whatever clients send. */
 export function observeRequests(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(
     Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [

@@ -24,7 +24,7 @@ export interface Incoming {
   readonly json: unknown
 }
 
-/** The mark of a request that this process sends for a host, whose own request was already counted. */
+/** The mark of a request that this process sends for a host. The host's own request was already counted. */
 export const counted = Object.freeze({ counted: true })
 
 /** A request whose body is read only after its sender is known. */
@@ -95,7 +95,10 @@ export function readAgentHeader(operation: OperationDefinition, headers: Readabl
   return agentId
 }
 
-/** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
+/**
+ * Parses path, query and body with the operation's schemas. The failure is 400 for a malformed request and 422 for an
+ * attribute's value.
+ */
 export function parseRequest(operation: OperationDefinition, incoming: Incoming): Values {
   try {
     const params = parsePart(operation.params ?? nothing, incoming.params, asParameter)
@@ -113,7 +116,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/** Requires both names for the customer to agree if the operation has both. @throws 400. */
+/** If the operation has two names for the customer, requires that both have the same value. @throws 400. */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -129,7 +132,7 @@ function requireOneCustomer(
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
-  // In a body, `partyId` means the customer only if the operation declares both names; otherwise it is another party.
+  // In a body, `partyId` means the customer only if the operation declares both names. Otherwise it is another party.
   const both = customerPartyId !== undefined && partyId !== undefined
   if ('input' in values) {
     const inBody = both ? values.input.partyId : undefined
@@ -153,8 +156,8 @@ interface Named {
 }
 
 /**
- * Returns the digest that identifies repeats of a request: neither the order of keys nor white space in the body
- * matters. An agent never gets the answer recorded for another agent of its party.
+ * Returns the digest that identifies repeats of a request. The order of keys and white space in the body do not matter.
+ * An agent never gets the answer recorded for another agent of its party.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = incoming.json
@@ -190,7 +193,7 @@ function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>
   if (!acceptsPartyNextToData(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
-  // If the customer is named twice, the error names the one that is out of place.
+  // If the customer is named twice, the error names the member next to `data`.
   if (!isObject(attributes) || Object.hasOwn(attributes, 'partyId')) return json
   return { ...body, data: { ...(body.data as object), attributes: { ...attributes, partyId } } }
 }

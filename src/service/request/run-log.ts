@@ -7,7 +7,7 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
 
-/** A note of a run: an entry without its place in the run. */
+/** An entry of a run, without its place in the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
   /** The sandbox's epoch at `atMs`; undefined for the epoch in which the entry is written. */
@@ -38,31 +38,30 @@ export type RunListener = (entries: readonly NotedEntry[]) => void
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
 const maxBatch = 256
-/** After this many refusals in a row, the problem is the database, not an entry. */
+/** After this many refusals in a row, the database is assumed to be the problem, not an entry. */
 const maxRefused = 8
-/** The pause after which a busy database is tried again. */
+/** How long to wait before a busy database is tried again. */
 const againAfterMs = 1000
 const maxTries = 30
-/** If the database stays busy, entries beyond these limits are dropped, and the log says so. */
+/** If the database stays busy, entries beyond these limits are dropped, and a warning is logged. */
 const maxWaiting = 20_000
 const maxCharacters = 32 * 1024 * 1024
 
-/** Returns the id of the run with an instance id. Addresses contain this id. */
+/** Returns the id of the run with this instance id. The addresses of the run's pages contain the id. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
 
 /**
- * Returns the name that the entry of a tool call shares with the entries of its reads. It is derived from the
- * credential, so nobody can add an entry to the tool call of another credential.
+ * Returns the name that links the entries of a tool call. It is derived from the credential, so nobody can add an entry
+ * to another credential's tool call.
  */
 export const toolCallName = (as: 'call' | 'read', keyId: string, id: string) =>
   `${as}_${sha256(JSON.stringify([keyId, id])).slice(0, 24)}`
 
 /**
- * Records the events of each run, for viewers now or later (docs/console.md). Entries are written a moment after their
- * requests, so that no request waits for them. The ledger and the activity are never lost; a killed process loses its
- * last moment of entries.
+ * Records the events of each run for the console (docs/console.md). Entries are written a moment after their requests,
+ * so that no request waits for them. A killed process loses its last entries, but never the ledger or the activity.
  */
 export class RunLog {
   readonly #store: Store
@@ -107,8 +106,8 @@ export class RunLog {
   }
 
   /**
-   * Notes the postings of due effects in a committed transaction. They belong to the runs that created the effects'
-   * records.
+   * Notes the postings of due effects after their transaction was committed. Each belongs to the run that created its
+   * record.
    */
   posted(postings: readonly Posted[]): void {
     const { epoch } = this.#store.clock
@@ -137,7 +136,7 @@ export class RunLog {
     else this.#writeIn(gatherMs)
   }
 
-  /** Resolves when all earlier entries are stored, or the database is too busy to store them. */
+  /** Resolves once all earlier entries are stored, or the database is too busy to store them. */
   flush(): Promise<void> {
     this.#timer?.clear()
     this.#timer = undefined
@@ -145,7 +144,7 @@ export class RunLog {
     return this.#writing
   }
 
-  /** Calls the listener after this process stored entries. Returns a function that stops it. */
+  /** Calls the listener whenever this process has stored entries. Returns a function that ends this. */
   follow(listener: RunListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -176,8 +175,8 @@ export class RunLog {
   }
 
   /**
-   * Writes the next `count` waiting entries. If the database refuses one, retries in ever smaller parts, and drops only
-   * that one.
+   * Writes the next `count` waiting entries. If the database refuses an entry, retries in ever smaller parts, and drops
+   * only the refused entry.
    */
   async #writeNext(count: number): Promise<void> {
     let [left, size, refusedCount] = [count, count, 0]
@@ -220,7 +219,7 @@ export class RunLog {
     this.#happened = this.#happened.slice(entries)
   }
 
-  /** Removes entries from the waiting ones. */
+  /** Removes entries from the front of the queue. */
   #release(entries: readonly NotedEntry[]): void {
     this.#waiting = this.#waiting.slice(entries.length)
     this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
@@ -241,8 +240,8 @@ export class RunLog {
   }
 
   /**
-   * Returns an id that sorts after the earlier ones of this process: by the service's time and, within a millisecond,
-   * by a count. A new epoch may begin at an earlier time.
+   * Returns an id that sorts after this process's earlier ids: by the service's time and, within a millisecond, by a
+   * count. Only a new epoch may begin at an earlier time.
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last

@@ -4,8 +4,8 @@ import { findWorld } from '../store/world.ts'
 import type { Actor } from './permission-checks.ts'
 
 /**
- * Refuses callers who do not manage the sandbox. The first party of its world manages it, and so do that party's
- * agents, except in a rehearsal (docs/sandbox.md#who-manages-the-sandbox).
+ * Refuses callers who do not manage the sandbox. The world's first party manages it, and so do that party's agents,
+ * except in a rehearsal (docs/sandbox.md#who-manages-the-sandbox).
  * @throws 403 `forbidden`.
  */
 export async function requireManager(tx: Transaction, { partyId, actorType }: Actor): Promise<void> {

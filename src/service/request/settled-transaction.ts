@@ -6,10 +6,13 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/** The function that finds the party whose due effects are applied first. It returns undefined if there is none. */
+/**
+ * A function that finds the party whose due effects must be applied first. It returns undefined if there is no such
+ * party.
+ */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
-/** The result of a change, and the acts to record for it. There are none if nothing changed. */
+/** The result of a change, and the acts to record for it. If nothing changed, there are no acts. */
 export interface Changed<Result> {
   result: Result
   acts: readonly Act[]
@@ -47,8 +50,8 @@ export function runChange<Result>(
 }
 
 /**
- * Runs a transaction after all due effects of its party were applied. It is for reads, and for records that belong to
- * no party, such as those of the authorization server.
+ * Runs a transaction after all due effects of its party were applied. It serves reads, and changes to records that
+ * belong to no party, such as the authorization server's.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

@@ -18,7 +18,7 @@ export interface Ordered extends Paid {
   card: AgentCardRow
 }
 
-/** Applies the due steps of shops, each as of its own due time, however late this runs. */
+/** Applies the due steps of shops. Each takes effect at its own due time, however late this runs. */
 export async function applyShopEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
   // All reads come before the first write.
@@ -32,7 +32,7 @@ export async function applyShopEvents(tx: Transaction, system: System, due: DueO
   return count
 }
 
-/** Applies the due steps of one order's shop, at most `limit`. */
+/** Applies at most `limit` due steps of one order. */
 export async function actUntil(
   on: { tx: Transaction; system: System },
   before: Ordered,
@@ -75,7 +75,7 @@ type Act = (
 const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
   shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
     const at = { ...on, atMs }
-    // A hold whose expiry has passed counts as expired, even if the expiry is not applied yet.
+    // A hold counts as expired once its expiry has passed, even if the expiry is not applied yet.
     const lapsedAtMs = authorized.holdExpiresAtMs
     const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
     const purchase = lapsed
@@ -117,7 +117,7 @@ async function refundAll(
 
 const causeOf = ({ agentId, instanceId }: ShopOrderRecord) => ({ agentId, instanceId })
 
-/** Opens a checkout for the rest of the price. */
+/** Opens a checkout in which the buyer pays for the cart that still has to be paid. */
 async function askAgain(
   { tx, system }: { tx: Transaction; system: System },
   { partyId, agentId, instanceId, shopId }: ShopOrderRecord,

@@ -30,7 +30,7 @@ const refusedOperations = [
   'createApiKey',
 ] as const satisfies readonly OperationKey[]
 
-/** The operations refused to a suspended or inactive party, by name (docs/service.md#suspended-parties). */
+/** The names of the operations that a suspended or inactive party may not use (docs/service.md#suspended-parties). */
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refusedOperations.map((key) => catalogue[key].name))
 
 /** Returns the status of a party. An unknown party counts as active, because its records are not found anyway. */
@@ -44,8 +44,8 @@ const words = {
 } as const
 
 /**
- * Refuses an operation that would move money out of a stopped party or give authority over it. Other requests can still
- * read and end the party's records, and it can receive money (docs/service.md#suspended-parties).
+ * Refuses an operation that would move money out of a stopped party or give authority over it. The party's records can
+ * still be read and ended, and the party can receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, act: string): void {

@@ -28,9 +28,10 @@ export interface TimedEffect {
   apply(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
-/** All timed effects, in the order in which they apply to a party if several are due at once. */
+/** All kinds of timed effects, in the order in which they apply to a party if several are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
-  // Shops act first: a capture that was due before its hold expired still applies, even if this runs after both times.
+  // Shops act first, so that a capture that was due before its hold expired still applies if this runs after both
+  // times.
   {
     kind: 'shop',
     moments: shopMoments,
@@ -69,8 +70,8 @@ export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) =
 >
 
 /**
- * Runs `work`, which applies due effects of a party. Marks their postings as effects of time, and keeps the party's
- * earlier state for stale reads.
+ * Runs `work`, which applies a party's due effects. Marks their postings as caused by due effects, and keeps the
+ * party's earlier state for stale reads.
  */
 export async function withDueEffects<Result>(
   tx: Transaction,

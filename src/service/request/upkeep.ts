@@ -30,12 +30,15 @@ export interface Upkeep {
   stop(): Promise<void>
 }
 
-/** How often the service's time is stored. If the process is killed, the time falls back by at most this much. */
+/** How often the service's time is stored. If the process is killed, the stored time is behind by at most this much. */
 const keepTimeEveryMs = 1000
 const deleteEveryMs = 60_000
-/** The most rows of one deletion, so that it does not block other writers for long. */
+/** The maximum number of rows in one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
-/** The most batches of one kind at a time, half a million rows. The rest is deleted a minute later. */
+/**
+ * The maximum number of deletions in a row for one kind of row: half a million rows. The rest is deleted a minute
+ * later.
+ */
 const maxBatches = 1000
 
 /** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
@@ -75,7 +78,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   let stopped = false
   let warned = false
 
-  /** Warns of a wrong clock, once: the operator then corrects it and restarts. */
+  /** Warns of a wrong clock only once, because the operator then corrects it and restarts the process. */
   const warnOnce = () => {
     const offMs = store.clock.machineOffMs
     if (warned || offMs === null) return
@@ -116,7 +119,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
 
   const tick = (sinceDeletionMs: number) => {
     const due = sinceDeletionMs >= deleteEveryMs
-    // A failing step does not stop the others.
+    // A failing step does not stop the other steps.
     const all = [...(due ? deleteExpired : []), ...steps].map((step) => () => unlessBusy(step))
     running = inOrder(all).then(() => {
       if (!stopped)

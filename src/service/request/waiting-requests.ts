@@ -13,9 +13,9 @@ export interface WaitTarget {
   keyId: string
 }
 
-/** The most waiting requests of one credential. No single host needs as many. */
+/** The maximum number of waiting requests for one credential. No single host needs as many. */
 export const maxPerCredential = 64
-/** The most waiting requests, which bounds their memory. */
+/** The maximum number of waiting requests. It limits their memory. */
 const maxWaits = 20_000
 
 /** The pause before reading changes: `gatherMs` after a signal, `watchMs` without one. */
@@ -42,8 +42,8 @@ export class WaitingRequest {
 }
 
 /**
- * All waiting requests of this process, each an entry in a table. One reader of the outbox wakes those whose resource
- * changed, no matter which process changed it.
+ * The table of this process's waiting requests. One reader of the outbox wakes the requests whose resource changed, no
+ * matter which process changed it.
  */
 export class WaitingRequests {
   readonly reads = new FairReads()
@@ -73,14 +73,14 @@ export class WaitingRequests {
     })
   }
 
-  /** Returns whether waiting is over because the process ends. */
+  /** Returns whether waiting is over because the process is shutting down. */
   get ended(): boolean {
     return this.#ended
   }
 
   /**
-   * Connects the processes of one database, so that they signal changes to each other. Without signals, each process
-   * polls.
+   * Connects this process to the other processes on the same database, so that they signal changes to each other.
+   * Without signals, each process polls.
    */
   connect(signals: Signals): void {
     this.#signals = signals
@@ -99,7 +99,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Begins a wait. Returns undefined if there are too many; the caller is then answered at once. */
+  /** Begins a wait. Returns undefined if there are too many waits; the request is then answered at once. */
   async begin(target: WaitTarget): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = target
     const waitCount = this.#ofCredential.get(keyId) ?? 0
@@ -140,7 +140,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Wakes all waiting requests after a move of the clock, because expiries add no event. */
+  /** Wakes all waiting requests after the clock was moved, because expiries add no event. */
   wakeAll(): void {
     this.#signals?.send(clockTopic)
     this.#wakeEach()
@@ -150,7 +150,7 @@ export class WaitingRequests {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
-  /** Answers every waiting request now, and begins no more waits. */
+  /** Answers every waiting request at once. From now on, no more waits begin. */
   stop(): void {
     this.#ended = true
     this.#wakeEach()

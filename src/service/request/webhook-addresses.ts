@@ -2,7 +2,10 @@ import { mayBePublicHost } from '../../core/ip-addresses.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
 
-/** Returns whether webhooks may go to this machine: only in a sandbox that other machines cannot reach. */
+/**
+ * Returns whether webhook addresses may be on this machine. They may only in a sandbox that other machines cannot
+ * reach.
+ */
 export function mayBeHere(environment: Environment, publicUrl: string): boolean {
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }
@@ -16,9 +19,9 @@ function isUnreachable(publicUrl: string): boolean {
 }
 
 /**
- * Returns why an address is not allowed for a webhook, as the end of a sentence; undefined if it is allowed. Creations,
- * updates and deliveries check this, because the service's own address may have changed since the webhook was created.
- * The addresses that a name resolves to are checked for each connection (`checkedLookup`).
+ * Returns why an address is not allowed for a webhook, as the end of a sentence; undefined if it is allowed. Every
+ * delivery checks this again, because the service's own address may have changed since the webhook was created. The
+ * addresses that a name resolves to are checked for each connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)
@@ -36,8 +39,8 @@ export function addressProblem(address: string, mayStayHere: boolean): string | 
 }
 
 /**
- * The ports that `fetch` refuses because other protocols use them (https://fetch.spec.whatwg.org/#port-blocking), and
- * 0.
+ * Port 0, and the ports that `fetch` refuses because other protocols use them
+ * (https://fetch.spec.whatwg.org/#port-blocking).
  */
 const blockedPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
