@@ -21,7 +21,8 @@ export interface SeedSecrets {
 
 export interface SeededCredentials {
   /**
-   * The complete credential; null if its secret was set at an earlier start, or if the key has ended or does not exist.
+   * The complete credential; null if it is unknown because an earlier start set its secret, or if the key no longer
+   * works or does not exist.
    */
   apiKey: string | null
   agentKey: string | null
@@ -29,7 +30,7 @@ export interface SeededCredentials {
   isFirst: boolean
   /** True if there is no account, as in a new production store. */
   isEmpty: boolean
-  /** Whether there are keys whose secrets startup may set. */
+  /** Whether the store has seeded keys, whose secrets startup may set. */
   hasKeys: boolean
 }
 
@@ -41,7 +42,7 @@ export interface Seeding {
   world?: World | undefined
 }
 
-/** The seeding with the passwords hashed outside the transaction. */
+/** The seeding, with passwords that were hashed outside the transaction. */
 type Filler = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 
 /** The error for a database that holds a different world from the one given at startup. */
@@ -93,8 +94,9 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
 }
 
 /**
- * Returns the sandbox's own secrets derived from each root key, newest first. They are not stored and can be shown at
- * each start, because access to the database is access to the sandbox. Production's secrets cannot be shown again.
+ * Returns the sandbox's own secrets derived from each root key, newest first. They are not stored. They can be shown
+ * whenever the sandbox starts, because anyone with access to the database has access to the sandbox anyway.
+ * Production's secrets cannot be shown again.
  */
 async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
   const { signatures } = await rootKeys(tx)
@@ -113,7 +115,7 @@ export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   return agent_key?.id ?? refuseWorld(['parties'], 'have no agent with a key that this program could use')
 }
 
-/** Hashes passwords before the transaction, and only if a world with passwords has yet to be filled in. */
+/** Hashes the world's passwords before the transaction, if the world has any and has yet to be filled in. */
 async function passwordsAhead({ store, system, world }: Seeding): Promise<PasswordHashes> {
   const hasPasswords = world?.parties.some(({ users }) => users?.some(({ password }) => password !== undefined))
   if (world === undefined || hasPasswords !== true || (await store.read(findWorld)) !== undefined) return new Map()
@@ -153,7 +155,7 @@ async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false):
   let rows = await seededCredentials(tx)
   let held = await findWorld(tx)
   if (rows.length === 0 && held === undefined) {
-    // The lock keeps two processes that start on an empty database from creating two worlds.
+    // With this lock, two processes that start on an empty database cannot create two worlds.
     await tx.lock('seed')
     held = await findWorld(tx)
     if (held === undefined) await begin(tx, seeding, hasSecrets)
@@ -174,9 +176,7 @@ async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Pro
   await fill(tx, seeding, () => productionWorld('keys'))
 }
 
-/**
- * Creates the first party of a production store, with its owner and without money; false if there already is a party.
- */
+/** Creates a production store's first party and its owner, without money. Returns false if there already is a party. */
 export async function foundParty(
   { store, ...seeding }: Omit<Seeding, 'world'>,
   owner: { email: string; name: string },
@@ -190,7 +190,7 @@ export async function foundParty(
   })
 }
 
-/** Requires that the store holds the given world. @throws AnotherWorldError */
+/** Requires that the store does not hold another world than the given one. @throws AnotherWorldError */
 function requireSame(held: string | null, world: World | undefined): void {
   const other = otherWorld(held, world)
   if (other !== undefined) throw new AnotherWorldError(other.held, other.requested)

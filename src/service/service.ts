@@ -53,11 +53,11 @@ export interface ServiceOptions {
   store: Store
   /** The source of time, randomness and waiting: `realSystem` outside of tests. */
   system: System
-  /** The environment, which a credential's prefix names (docs/service.md#credential-modes). */
+  /** The environment. A credential's prefix names it (docs/service.md#credential-modes). */
   environment: Environment
   /** Requests per minute per credential. */
   rateLimit: number
-  /** The logger; pino is one. */
+  /** The logger, such as a pino logger. */
   log: Logger
   /** The public address of the service's pages, without a trailing slash. */
   publicUrl?: () => string
@@ -66,94 +66,93 @@ export interface ServiceOptions {
   /** Sends webhook deliveries. */
   send?: Send
   clientMetadata?: Config['clientMetadata']
-  /** Called for each request when it is answered. */
+  /** Called for each request once it is answered. */
   observe?: Observe | undefined
   /** Details of this deployment for the page at `/` and the documents for hosts. */
   about?: About
   /** The world that fills an empty store; by default, the package's own. */
   world?: World | undefined
-  /** Renders what a model saw of a recorded call, for the console; by default, the console does not show it. */
+  /** Renders a recorded call's result as a model saw it, for the console; by default, it is not shown. */
   toolResultOf?: ToolResultOf | undefined
-  /** Whether events in runs are recorded for the console; true by default. */
+  /** Whether the events of runs are recorded for the console; true by default. */
   keepsRuns?: boolean
 }
 
-/** The payments service on a database: a complete deployment of the API behind one fetch function. */
+/** The payments service on a database: the complete API behind one fetch function. */
 export interface Service {
-  /** Every method and path served, with `:name` for parameters. Tests compare it with the table of all entry points. */
+  /** Every method and path that the service serves, with `:name` for parameters. */
   readonly routes: readonly { method: string; path: string }[]
   /**
-   * Answers a request. It also answers when the request fails, and rejects only if a fault of the sandbox cuts the
-   * connection.
+   * Answers a request, even if the request fails. Rejects only if a fault of the sandbox cuts the connection.
    * @param request A request to any address; only its path and query matter.
-   * @param caller The sender over a network. Requests within this process have none.
+   * @param caller The sender of a request over a network. Requests within this process have no sender.
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
   /**
-   * Returns a transport for a client in this process that calls operations as `fetch` does, without building an HTTP
+   * Returns a transport for a client in this process. It calls operations like `fetch`, but without building an HTTP
    * request.
    */
   carry(caller?: typeof counted): ApiTransport
   /** Counts a request from another entry point against its credential's rate limit. */
   limit(keyId: string): Promise<RateLimit>
   /**
-   * Fills an empty database with the world, and sets the secrets of its first API key and agent key.
-   * @param secrets The secrets to set. If one is undefined, a key without a secret gets a derived one.
-   * @returns The complete credentials, as far as they are known.
+   * Fills an empty database with the world, and sets the secrets of the world's first API key and agent key.
+   * @param secrets The secrets to set. If a secret is undefined, a key that has none gets a generated one.
+   * @returns The complete credentials, if they are known.
    * @throws {AnotherWorldError} If the database holds a different world.
    * @throws {InvalidWorldError} If the world is impossible.
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
-  /** Creates the first party and its owner in an empty store, without money; false if there already is a party. */
+  /** Creates the first party and its owner in an empty store. Returns false if there already is a party. */
   found(owner: { email: string; name: string }): Promise<boolean>
-  /** Creates a credential of the seeded agent that lives only in this process's memory. Seeds an empty store. */
+  /** Creates a credential of the seeded agent, only in this process's memory. Seeds the store first if it is empty. */
   localAgentKey(): Promise<string>
   /**
-   * Sets the owner's password, or generates one if there is none. The returned password is null if there is no owner,
-   * or if the owner has a password that is not known here.
+   * Sets the owner's password, or generates one if the owner has none. The returned password is null if there is no
+   * owner, or if the owner has a password that is not known here.
    */
   seedPassword(
     fixedPassword: string | undefined,
     isSeen?: boolean,
   ): Promise<{ email: string | null; password: string | null }>
   /**
-   * Creates a one-time link that signs in the first owner and leads to `next`. It counts as proof of identity. Returns
-   * undefined if there is no owner. The link is a secret: show it to a person at a terminal or in a browser, never in a
-   * pipe or a log.
+   * Creates a one-time link that signs in the first owner and leads to `next`. Signing in with it counts as proof of
+   * identity. Returns undefined if there is no owner. The link is a secret: show it to a person at a terminal or in a
+   * browser, and never write it to a pipe or log.
    */
   signInLink(next: string): Promise<string | undefined>
   /** The sandbox's deliberate faults (docs/sandbox.md#faults). */
   readonly faults: {
     /**
-     * Returns the fault for a request at the MCP endpoint, counted and recorded in the activity; undefined if there is
-     * none. Only rules with a path apply.
-     * @throws Failure 400 or 403 for the header X-Sandbox-Fault.
+     * Returns the fault for a request to the MCP endpoint; undefined if there is none. Matching rules count the
+     * request, and the activity records the fault. Only rules with a path apply.
+     * @throws Failure 400 or 403 for a refused X-Sandbox-Fault header.
      */
     plan(request: DoorRequest): Promise<Fault | undefined>
-    /** Replaces the rules of an earlier file with these. @throws FaultRuleError for an unusable rule. */
+    /** Replaces the rules from an earlier file with these rules. @throws FaultRuleError for an unusable rule. */
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
   /** Delivers events to webhooks, independently of requests. */
   readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
-  /** The log of events in runs, for the console. */
+  /** The log of the events of runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
-  /** Records events of a run that no request reports. */
+  /** Records an event of a run that is not a request to the API. */
   readonly reportEntry: ReportEntry
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
-  /** Creates new keys to derive secrets and sign tokens; everything issued by older ones stays valid. */
+  /** Creates new keys for deriving secrets and signing tokens. Everything issued with older keys stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
-  /** Creates new keys and deletes the older root keys, after carrying over the secrets they derived. */
+  /** Creates new keys and deletes the older root keys, but first carries over the secrets derived from these. */
   retireKeys(): Promise<Retired & { signingKey: string }>
   /**
-   * Returns a secret for one purpose. It is the same in every process on this database and stays the same while keys
+   * Returns the secret for a purpose. It is the same in every process on this database, and does not change when keys
    * are added or retired.
    */
   derivedSecret(purpose: 'sentCalls' | 'mcpQuestions'): Promise<string>
   /**
-   * Returns the secrets for a purpose, one derived from each key, newest first, so that data sealed with an older
-   * secret still opens.
+   * Returns the secrets for a purpose, newest first. One is derived from each root key, so that data sealed with an
+   * older secret still opens.
    */
   derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
   /** Returns the actor that a request with this credential would have; undefined if the credential is invalid. */
@@ -166,10 +165,10 @@ export interface Service {
   ): Promise<Reply>
 }
 
-/** Returns the address at which `serve` listens by default. */
+/** Returns the address where `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
-/** The details that a service embedded in another program shows, because nobody configured any. */
+/** The details that a service embedded in another program shows if it was given none. */
 const aboutItself: About = {
   name: 'payments-mcp/service',
   version: '0.0.0',
@@ -179,8 +178,8 @@ const aboutItself: About = {
 }
 
 /**
- * Creates the payments service on an open database. It listens on no port. Until `upkeep` is started, it applies due
- * effects only when a request arrives. Close the store after the last request.
+ * Creates the payments service on an open database. It does not listen on a port. Until `upkeep` is started, it applies
+ * due effects only when a request arrives. Close the store after the last request.
  * @throws {Error} If Node.js is too old.
  * @example The sandbox behind any HTTP server:
  * ```ts

@@ -89,7 +89,7 @@ export class FaultRuleError extends Error {
 }
 
 /**
- * Replaces the rules of an earlier file with these rules, whose counts begin at zero.
+ * Replaces the rules from an earlier file with these rules. Their counts begin at zero.
  * @throws FaultRuleError for a rule that cannot be used.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {

@@ -68,9 +68,9 @@ interface AnswerOptions {
 }
 
 /**
- * Answers a request. Every request goes through this function. In one transaction (`inTransaction`), it authenticates
- * the caller, counts the request, checks the permission, reads the headers and parses the values. Then it claims the
- * key or replays its answer, calls the handler and records the result. Every failure becomes an answer.
+ * Answers a request. Every request goes through this function. One transaction authenticates the caller, checks the
+ * permission, parses the values, calls the handler and records the result (`inTransaction`). Every failure becomes an
+ * answer.
  * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered, and nothing else.
  */
 export async function answer(
@@ -115,8 +115,7 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // Faults apply neither to a page's own requests nor to a long poll's repeated reads, because its first read met the
-  // fault.
+  // Faults apply neither to a page's requests nor to a long poll's repeats, because its first read met the fault.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -153,10 +152,7 @@ async function replyTo(
   }
 }
 
-/**
- * Checks an exclusive or large request before its transaction. The transaction repeats all checks except the rate
- * limit.
- */
+/** Checks an exclusive or large request before its transaction, which repeats all checks except the rate limit. */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
@@ -271,7 +267,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // Each run of the transaction starts with these values, and the handler then sets its own.
+  // Each run of the transaction starts with these values.
   const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,

@@ -116,7 +116,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/** If the operation has two names for the customer, requires that both have the same value. @throws 400. */
+/** Requires the same value for both of the customer's names if the operation has two. @throws 400. */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,

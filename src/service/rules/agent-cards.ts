@@ -5,12 +5,12 @@ import { next, type Transitions } from './transitions.ts'
 
 /**
  * The facts that decide whether a single-purchase card can be used (docs/service.md#agent-card). Amounts are in cents,
- * instants in ms.
+ * times in ms.
  */
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
-  /** The time when the card's only purchase was approved; null before. */
+  /** The time when the card's only purchase was approved; null until then. */
   usedAtMs: number | null
   /** The time when the card was frozen; null if it is not frozen. */
   frozenAtMs: number | null
@@ -66,12 +66,12 @@ export function frozenRefusal(card: SingleUseCard, nowMs: number): Failure | und
 interface Attempt {
   card: SingleUseCard
   amountCents: number
-  /** The amount that the wallet can spend: its balance less its holds. */
+  /** The amount that the wallet can spend: its balance minus its holds. */
   availableCents: number
   nowMs: number
 }
 
-/** The rules that decline an authorization; the first that applies wins (docs/service.md#card-declines). */
+/** The rules that decline an authorization. The first rule that applies wins (docs/service.md#card-declines). */
 const declineRules = {
   single_use_card_expired: ({ card, nowMs }) => nowMs >= card.expiresAtMs,
   single_use_card_used: ({ card }) => card.usedAtMs !== null,

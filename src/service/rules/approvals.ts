@@ -21,15 +21,15 @@ export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent)
 
 /** The amount in cents above which a user must verify with a second factor. */
 export const mfaThresholdCents = 50_000
-/** How long a verification counts as recent, in the service's time. */
+/** How long a verification counts as recent, by the service's clock. */
 export const mfaLifetimeMs = 10 * 60_000
-/** How long the address where a user verifies works, in the service's time. */
+/** How long the address of a verification page works, by the service's clock. */
 export const mfaChallengeLifetimeMs = 10 * 60_000
 
 type Initiator = 'agent' | 'user' | 'api'
 
 /**
- * Refuses a decision by an agent on an agent's request. An agent may decide on requests of its party's users and API
+ * Refuses an agent's decision on an agent's request. An agent may decide on requests from its party's users and API
  * keys.
  * @throws 403 `forbidden`.
  */
@@ -40,17 +40,17 @@ export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator:
 
 interface UsersDecision {
   amountCents: number
-  /** The time when the user last verified; null if never. */
+  /** The time when the user last verified; null if the user never has. */
   verifiedAtMs: number | null
   nowMs: number
-  /** The address at which people verify. */
+  /** The address of the page where the user verifies. */
   verifyAt: string
 }
 
 /**
- * Requires a recent second factor before a user approves a large amount (docs/service.md#second-factor). Like most
- * refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So the user verifies
- * and then approves with a new key, as the detail says.
+ * Requires a recent second-factor verification before a user approves a large amount (docs/service.md#second-factor).
+ * Like most refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So after
+ * verifying, the user needs a new key to approve, as the detail says.
  * @throws 428 `mfa_required`.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {

@@ -2,7 +2,7 @@ import type { CardMovement } from './card-purchases.ts'
 import type { PaymentRequestStatus } from './payment-requests.ts'
 import type { PaymentStatus } from './payments.ts'
 
-/** The total effect of one record (payment, purchase, request) on a wallet, in cents. */
+/** The total effect of one record (a payment, purchase or payment request) on a wallet, in cents. */
 export interface BalanceEffect {
   walletId: string
   availableCents: number
@@ -28,7 +28,7 @@ interface Payment {
 }
 
 /**
- * Returns the effect of a payment or transfer on the wallets of the party that requested it. A payment from a card or
+ * Returns the effect of a payment or transfer on the wallets of the party that initiated it. A payment from a card or
  * bank account takes nothing from a wallet.
  */
 export function effectsOfPayment(payment: Payment): BalanceEffect[] {
@@ -53,7 +53,7 @@ export function effectOfRequest({ status, walletId, amountCents }: Request): Bal
   return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
 }
 
-/** Returns the sum for each wallet, ordered by id. A wallet whose sum is zero is included. */
+/** Returns the sum for each wallet, ordered by wallet id. Wallets whose sum is zero are included. */
 export function sumByWallet(effects: readonly BalanceEffect[]): BalanceEffect[] {
   const sums = new Map<string, BalanceEffect>()
   for (const { walletId, availableCents, heldCents } of effects) {

@@ -9,8 +9,8 @@ import { next, type Transitions } from './transitions.ts'
 export type BankMethod = (typeof withdrawalMethods)[number]
 
 /**
- * The events of a transfer. `submit` means that the bank receives it; `settle`, `fail` and `return` are later actions
- * of the bank.
+ * The events of a transfer. `submit` means that the bank receives the transfer. `settle`, `fail` and `return` are the
+ * bank's later actions.
  */
 export type BankEvent = 'submit' | 'review' | 'deny' | 'cancel' | 'settle' | 'fail' | 'return'
 
@@ -54,7 +54,8 @@ const wireMs = 2 * 60 * 60_000
 
 /**
  * Returns when a bank settles a transfer that it receives at `nowMs` (docs/service.md#bank-transfers). A standard
- * withdrawal settles at the close of the next banking day, a standard deposit at the close of the second.
+ * withdrawal settles at the close of the next banking day, and a standard deposit at the close of the banking day after
+ * that.
  */
 export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMethod, nowMs: number): number {
   if (method === 'instant') return nowMs + instantMs
@@ -76,15 +77,15 @@ export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit'
 }
 
 /**
- * Returns the direction of a kind of transfer. A payment of a request from a bank account counts as a deposit, because
- * both take money from that account.
+ * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because both
+ * take money from that account.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
 
 /**
  * The bank's next action, with a reason if the bank refuses or returns the transfer. `nextDueAtMs` is the time of the
- * action after that; null if there is none.
+ * action after it; null if there is no further action.
  */
 export interface BankStep extends BankReason {
   does: 'settle' | 'fail' | 'return'

@@ -1,11 +1,11 @@
 import { dayMs, dayOf } from './calendar.ts'
 
-/** The UTC hour at which banks close their books. The day's transfers reach the accounts then. */
+/** The UTC hour at which banks close their books. The day's transfers then reach their accounts. */
 const booksHour = 14
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
 /**
- * Returns whether banks work on the UTC day of an instant: Monday to Friday, except on holidays of the US Federal
+ * Returns whether an instant's UTC day is a banking day: Monday to Friday, except on holidays of the US Federal
  * Reserve.
  */
 export function isBankingDay(ms: number): boolean {
@@ -13,7 +13,7 @@ export function isBankingDay(ms: number): boolean {
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
 }
 
-/** Returns the time when banks close their books, a number of banking days after the day of an instant. */
+/** Returns the time when banks close their books `days` banking days after an instant's day. */
 export function afterBankingDays(ms: number, days: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let left = days; left > 0; ) {
@@ -23,13 +23,15 @@ export function afterBankingDays(ms: number, days: number): number {
   return dayStartMs + booksHour * 60 * 60_000
 }
 
-/** Returns whether the day is a holiday. A holiday on a Sunday moves to Monday; one on a Saturday does not move. */
+/**
+ * Returns whether the day is a holiday. A holiday on a Sunday moves to Monday; a holiday on a Saturday does not move.
+ */
 function isHoliday(ms: number): boolean {
   const isMonday = dayOf(ms).weekday === monday
   return isFixedHoliday(ms) || isMovingHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))
 }
 
-/** The month and day of New Year, Juneteenth, Independence Day, Veterans Day and Christmas. */
+/** The months and days of New Year's Day, Juneteenth, Independence Day, Veterans Day and Christmas. */
 const fixed: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
 
 function isFixedHoliday(ms: number): boolean {
@@ -37,7 +39,9 @@ function isFixedHoliday(ms: number): boolean {
   return fixed.has(`${month}-${day}`)
 }
 
-/** The holiday of each month: its weekday, and which of the weekdays of that name it is, such as the third Monday. */
+/**
+ * The movable holidays, by month. `which` counts the weekday within the month: 3 and `monday` mean the third Monday.
+ */
 const moving: Readonly<Record<number, { name: string; weekday: number; which: number | 'last' }>> = {
   1: { name: 'Martin Luther King Jr. Day', weekday: monday, which: 3 },
   2: { name: "Presidents' Day", weekday: monday, which: 3 },

@@ -1,4 +1,4 @@
-/** An interval between UTC days. Months keep the day of the first date; a shorter month uses its last day. */
+/** An interval between UTC days. Months keep the first date's day of the month; a shorter month uses its last day. */
 export interface Interval {
   unit: 'week' | 'month'
   count: number

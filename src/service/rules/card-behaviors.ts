@@ -1,7 +1,7 @@
 export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
 
 /**
- * The outcome of charging a card with each behavior: `first` for a payment's first attempt, `retry` for any later
+ * The outcome of charging a card, for each behavior: `first` for a payment's first attempt, `retry` for any later
  * attempt.
  */
 export const cardBehaviors = {

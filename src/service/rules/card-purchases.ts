@@ -3,10 +3,10 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { money, withMoney } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
-/** How long an authorization lasts on the card network if it is not captured. */
+/** How long an authorization stays valid on the card network if it is not captured. */
 export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
-/** The state of a card transaction; amounts in cents (docs/service.md#card-transaction-status). */
+/** The state of a card transaction. Amounts are in cents (docs/service.md#card-transaction-status). */
 export interface CardMovement {
   status: PurchaseStatus
   amountCents: number
@@ -21,7 +21,7 @@ export type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
 type PurchaseEvent = PurchaseAction | 'capture_part'
 
-/** The transitions of card transactions; all others are refused. */
+/** The allowed transitions of card transactions. All others are refused. */
 export const purchaseTransitions = {
   authorized: { capture: 'captured', capture_part: 'partially_captured', reverse: 'reversed', expire: 'reversed' },
   captured: { refund: 'captured' },
@@ -31,7 +31,7 @@ export const purchaseTransitions = {
   refunded: {},
 } as const satisfies Transitions<PurchaseStatus, PurchaseEvent>
 
-/** Collects `amountCents` of an authorized purchase and releases the rest of its hold. */
+/** Captures `amountCents` of an authorized purchase and releases the rest of its hold. */
 export function capture<P extends CardMovement>(purchase: P, amountCents: number): P {
   const whole = amountCents === purchase.amountCents
   const status = nextStatus(purchase, whole ? 'capture' : 'capture_part')

@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * The number of declined cards after which a checkout pauses. It ends after twice as many. Testing stolen cards takes
- * many tries, while a typo or an empty account takes few.
+ * The number of declined cards after which a checkout pauses. After twice as many, it ends. Testing stolen cards takes
+ * many tries, while a typo or an empty account takes only a few.
  */
 export const declinesBeforeWait = 10
 export const maxDeclines = 2 * declinesBeforeWait
@@ -10,12 +10,12 @@ export const declinesWaitMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Returns the end of the pause that begins with this decline; null if the decline begins no pause. */
+/** Returns when the pause that begins with this decline ends; null if this decline begins no pause. */
 export function waitingUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
 }
 
-/** Refuses a card during the pause. @throws 429 `rate_limited`. */
+/** Refuses cards during the pause. @throws 429 `rate_limited`. */
 export function requireNotWaiting(untilMs: number | null | undefined, nowMs: number): void {
   if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
   throw tooManyTries(untilMs - nowMs)

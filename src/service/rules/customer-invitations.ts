@@ -4,7 +4,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-/** The events of an invitation. Only the first two are answers by its recipient. */
+/** The events of an invitation. Only the first two come from its recipient. */
 export type InvitationEvent =
   | 'accept'
   | 'decline'
@@ -14,7 +14,7 @@ export type InvitationEvent =
   | 'developer_retired'
   | 'connected'
 
-/** The transitions of an invitation; only a pending one can change (docs/service.md#invitation-status). */
+/** The transitions of an invitation. Only a pending invitation can change (docs/service.md#invitation-status). */
 export const invitationTransitions = {
   PENDING: {
     accept: 'ACCEPTED',
@@ -44,11 +44,11 @@ export const cancelReasonOf = {
 
 export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 
-/** The part of an invitation that events change. Instants in ms. */
+/** The part of an invitation that events change. Times are in ms. */
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
-  /** The time until which the invitation can be answered; null if it no longer can. */
+  /** The time until which the invitation can be answered; null if it is no longer pending. */
   pendingUntilMs: number | null
   acceptedAtMs: number | null
   declinedAtMs: number | null
@@ -86,10 +86,7 @@ export const defaultInvitationDays = 30
 /** How many days an invitation for one agent lasts. */
 export const agentInvitationDays = 7
 
-/**
- * Returns when an invitation expires. Returns undefined if `askedMs`, the requested time, is not within the next 90
- * days.
- */
+/** Returns when an invitation expires; undefined if `askedMs`, the requested time, is not within the next 90 days. */
 export function invitationExpiry(
   askedMs: number | undefined,
   nowMs: number,
@@ -111,8 +108,8 @@ const forms = {
 } as const satisfies Record<Recipient['type'], { form: RegExp; be: string }>
 
 /**
- * Returns the recipient in normal form, so that different spellings are equal. If the value is wrong, returns its
- * required form.
+ * Returns the recipient in normal form, so that different spellings become equal. If the value is malformed, returns
+ * the required form.
  */
 export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
   const normal =

@@ -7,11 +7,11 @@ interface EventKind {
   /** The permission to read the resource, and so the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The events of its own party that an agent gets: those about its `own` records, those about records on `wallets`
-   * that it may read, or `all`.
+   * The events of its own party that an agent gets: only those about its `own` records, only those about records of
+   * `wallets` that it may read, or `all`.
    */
   agents: 'own' | 'wallets' | 'all'
-  /** The types in the service's published description. */
+  /** The types that the published interface has. */
   published: Readonly<Record<string, string>>
   /** The types that this service adds. */
   extensions: Readonly<Record<string, string>>
@@ -27,8 +27,8 @@ const movedByBank = {
 } as const
 
 /**
- * Every type of event, by its first word. This table defines the types, docs/events.md and the permission to read each
- * event. The meaning of a type never changes; new types may be added.
+ * Every type of event, by its first word. The types, docs/events.md and the permission to read each event come from
+ * this table. The meaning of a type never changes, but new types may be added.
  */
 export const eventKinds = {
   party: {

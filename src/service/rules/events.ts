@@ -11,11 +11,11 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
-  // A review has the events of its approval. A transfer at a bank has no event until it ends.
+  // A payment in review has the events of its approval. A transfer at a bank has no event until it ends.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
-  // The payment is approved and waits for its recipient.
+  // The payment needs no approval any more and waits for its recipient.
   PENDING_CLAIM: 'pending_claim',
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -45,7 +45,7 @@ export function paymentEvents(before: Moved | undefined, { kind, status }: Moved
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
-/** Checks the type of an event. Only some kinds of money movement can be claimed or returned. */
+/** Checks that an event type exists. For example, only some kinds of money movement can be claimed or returned. */
 function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
   if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is no type of event`)
   return type
@@ -100,14 +100,17 @@ interface Purchase {
 }
 type PurchaseEvent = `card_transaction.${PurchaseStatus | 'updated'}`
 
-/** Returns the event of a change to a purchase or refund; a refunded purchase keeps its status. */
+/**
+ * Returns the event of a change to a purchase or refund. A refunded purchase keeps its status, so its event is
+ * `updated`.
+ */
 export function purchaseEvent(before: Purchase | undefined, { status }: Purchase): PurchaseEvent {
   return before?.status === status ? 'card_transaction.updated' : `card_transaction.${status}`
 }
 
 type SubscriptionEvent = `subscription.${'created' | 'charged' | 'updated' | Exclude<SubscriptionStatus, 'pending'>}`
 
-/** Returns the events of a subscription's billing: each charge, and then its new status. */
+/** Returns the events of a subscription's billing: one for each charge, then one for its new status. */
 export function billingEvents(
   before: SubscriptionStatus,
   after: SubscriptionStatus,
@@ -126,7 +129,7 @@ export function shopOrderEvent(before: ShopOrderStatus | undefined, status: Shop
 }
 
 const requestSteps = {
-  // A request returns to this status only when its payment was denied or canceled.
+  // A request returns to this status only if its payment was denied or canceled.
   OPEN: 'payment_request.reopened',
   PROCESSING: 'payment_request.processing',
   COMPLETED: 'payment_request.completed',

@@ -2,16 +2,18 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** The facts of an operation that rules use. For an operation outside the catalogue, only the name is known. */
+/** The facts about an operation that rules use. For an operation outside the catalogue, only the name is known. */
 export type FaultedOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 
-/** The facts of a request that rules use. */
+/** The facts about a request that rules use. */
 export interface Faulted {
   path: string
   /** Undefined if the request names no operation. */
   operation: FaultedOperation | undefined
-  /** The entry point. A rule with a path applies to both entry points; a rule without one applies to the API only. */
+  /**
+   * The entry point. A rule with a path applies to both entry points; a rule without a path applies only to the API.
+   */
   door: 'api' | 'mcp'
   partyId: string
   instanceId: string | null
@@ -21,15 +23,15 @@ export interface Faulted {
 export interface CountedRule {
   id: string
   rule: FaultRule
-  /** The party whose requests the rule applies to, if the rule names a run. */
+  /** If the rule names a run, the party whose requests it applies to. */
   partyId: string | null
   matched: number
   hits: number
 }
 
 /**
- * The ids of all rules that match and count a request, and the first of them whose conditions hold. Only that rule is
- * applied.
+ * The ids of all rules that match and count a request, and the first rule among them whose conditions hold. Only this
+ * rule is applied.
  */
 export interface Outcome {
   matched: readonly string[]
@@ -45,7 +47,7 @@ export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw:
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => isRuleActive(one, draw)) }
 }
 
-/** Returns whether any rule matches the request, and so counts it. */
+/** Returns whether any rule matches the request and so counts it. */
 export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
   return rules.some((one) => matchesRule(one, request))
 }
@@ -63,7 +65,7 @@ function matchesRule({ rule, partyId }: CountedRule, request: Faulted): boolean 
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Returns whether the rule's conditions hold for this request, the next one that it counts. */
+/** Returns whether the rule's conditions hold for this request, which is the next one to be counted. */
 function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -74,8 +76,8 @@ function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boo
 }
 
 /**
- * Returns whether the fault can apply to a request: only reads can be stale, and only lists can be empty. No rule ever
- * applies to operations that manage the sandbox, so that every rule can be cleared.
+ * Returns whether the fault can apply to a request. No rule ever applies to operations that manage the sandbox, so that
+ * every rule can be cleared.
  */
 function mayApply(fault: FaultKind, operation: Faulted['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
@@ -94,8 +96,8 @@ export function isSuited(fault: FaultKind, operation: Faulted['operation']): boo
  */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // The positions in the pattern that the characters read so far can reach. Tracking all of them reads each character
-  // only once, even with many stars.
+  // The positions in the pattern that the characters read so far can reach. Because all positions are tracked, each
+  // character is read only once, even if the pattern has many stars.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()
@@ -109,7 +111,7 @@ export function matchesGlob(glob: string, path: string): boolean {
   return reached.has(parts.length)
 }
 
-/** Adds the positions after stars, because a star may also match nothing. */
+/** Adds the positions after stars to the reached ones, because a star may also match nothing. */
 function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
   for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
   return reached
@@ -119,7 +121,7 @@ function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
 export const builtInRules = [
   {
     /**
-     * The service accepts the authorization, but resolves it only when it is repeated
+     * The service accepts the authorization, but resolves it only when the request is repeated
      * (docs/service.md#unresolved-authorizations).
      */
     id: 'sandbox_unresolved',
@@ -130,7 +132,7 @@ export const builtInRules = [
   },
 ] as const satisfies readonly (FaultRule & { merchant: string })[]
 
-/** Returns whether the first try of an authorization at this merchant stays unresolved. */
+/** Returns whether an authorization at this merchant stays unresolved on the first try. */
 export function staysUnresolved(merchantName: string): boolean {
   return builtInRules.some(({ merchant }) => merchant === merchantName)
 }

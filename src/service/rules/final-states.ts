@@ -7,7 +7,7 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Returns a function that recognizes states without a transition to another state. */
+/** Returns a function that returns whether a state has no transition to another state. */
 function isFinalIn(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
@@ -15,7 +15,7 @@ function isFinalIn(machine: Transitions<string, string>) {
 /** Returns whether the money has moved. A bank may still return it much later, but no caller waits for that. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
-/** For each type of resource that a caller can wait for, a function that recognizes its final states. */
+/** For each type of resource that a caller can wait for, a function that returns whether a status is final. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
   payment: (status) => isMoved(status) || (isFinalIn(paymentTransitions)(status) && isFinalIn(bankTransitions)(status)),
   transfer: (status) => isMoved(status) || isFinalIn(bankTransitions)(status),
@@ -25,11 +25,11 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   subscription: hasEnded,
   // A bank may still return the payment much later, but no caller waits for that.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
-  // A shipped order counts as final, because only the waiting caller itself could return it.
+  // A shipped order counts as final, because only the buyer could still change it, by returning it.
   shopOrder: isFinalIn(shopMoves),
 }
 
-/** Returns whether a caller has nothing more to wait for, because the status is final. */
+/** Returns whether the resource's status is final, so that a caller has nothing more to wait for. */
 export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
   const final = finals[type]
   if (final === undefined) throw new Error(`Bug: the final states of a ${type} are not declared.`)

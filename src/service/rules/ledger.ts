@@ -1,5 +1,5 @@
 /**
- * One entry of a posting in double-entry bookkeeping. A wallet has the accounts `available` and `held`; all other
+ * An entry of a posting in double-entry bookkeeping. A wallet has the accounts `available` and `held`; all other
  * accounts belong to the outside world. The entries of each posting sum to zero.
  */
 export interface Entry {
@@ -41,7 +41,7 @@ export function authorized(walletId: string, amountCents: number): Posting {
   return move('authorized', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
-/** Ends a hold: the captured part goes to the card network, the rest becomes available again. */
+/** Ends a hold. The captured part goes to the card network, and the rest becomes available again. */
 export function captured(walletId: string, heldCents: number, capturedCents: number): Posting {
   return {
     reason: 'captured',
@@ -58,12 +58,12 @@ export function released(walletId: string, heldCents: number): Posting {
   return move('released', heldOf(walletId), availableOf(walletId), heldCents)
 }
 
-/** Returns captured money to the wallet. */
+/** Posts a refund, which returns captured money to the wallet. */
 export function refunded(walletId: string, amountCents: number): Posting {
   return move('refunded', outsideAccount('card_network'), availableOf(walletId), amountCents)
 }
 
-/** Posts a payer's card payment to the merchant. */
+/** Posts a payer's card payment for a subscription to the merchant's wallet. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
   return move('subscription_paid', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }

@@ -1,13 +1,13 @@
 import type { PaymentStatus } from './payments.ts'
 
-/** Caps on spending without an approval, in cents; null and absent mean no cap. Days and months are UTC. */
+/** Caps on spending without an approval, in cents. Null or absent means no cap. Days and months are in UTC. */
 export interface Limits {
   perTransaction?: number | null | undefined
   perDay?: number | null | undefined
   perMonth?: number | null | undefined
 }
 
-/** The owner of limits: an agent, a customer's grant to an agent, or the account whose wallets are used. */
+/** The owner of a set of limits: an agent, a customer's grant to an agent, or the account whose wallets are used. */
 export type LimitOwner = 'agent' | 'grant' | 'account'
 
 interface Spending {
@@ -20,7 +20,7 @@ interface Spending {
 }
 
 /**
- * Returns whose limits cap the spending. An agent's own limits apply at its own party only
+ * Returns whose limits cap the spending. An agent's own limits apply only at its own party
  * (docs/service.md#spending-limits).
  */
 export function limitsOf({ agentId, agentPartyId, partyId }: Spending): readonly LimitOwner[] {
@@ -38,8 +38,8 @@ interface Counted {
 
 /**
  * Returns how much of the limits a payment uses, in cents. A payment uses nothing if its money stays with the party, if
- * it failed or was taken back, or while it waits for a decision. Deposits from a bank account count like payments. When
- * the sandbox funds a wallet, that does not count, because the money comes from no account.
+ * it failed or was undone, or while it is in review. Deposits from a linked bank account count like payments. Money
+ * that the sandbox funds a wallet with does not count, because it comes from no account.
  */
 export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
   const isMoved = leaving.has(kind) || externalAccountId !== null
@@ -64,7 +64,7 @@ export function countedOfPurchase(purchase: { kind: string; heldCents: number; c
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 
-/** The amounts already spent on the same day and in the same month, in cents. */
+/** The amounts already spent on the same UTC day and in the same UTC month, in cents. */
 export interface Spent {
   dayCents: number
   monthCents: number
@@ -100,7 +100,7 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
-/** Returns limits in the form of their column; null if there are none. */
+/** Returns limits in the form of their database column; null if there are none. */
 export function limitsColumn(limits: Limits | null | undefined): string | null {
   const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
   if (perTransaction === null && perDay === null && perMonth === null) return null

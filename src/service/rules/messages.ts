@@ -3,9 +3,9 @@ import { money } from '../../core/money.ts'
 
 export type MessageKind = (typeof messageKinds)[number]
 
-/** The facts of a message. Each kind of message uses only some of them. */
+/** The facts in a message. Each kind of message uses only some of them. */
 export interface MessageFacts {
-  /** The person who sends, asks or invites. */
+  /** The name of the party that sends, requests or invites. */
   from: string
   amountCents?: number
   agent?: string
@@ -18,8 +18,8 @@ interface Words {
 }
 
 /**
- * The words of each kind of message (docs/sandbox.md#messages). A real message has an address in place of `[link]`. The
- * address is not stored, because anyone who has it could act for the recipient.
+ * The text of each kind of message (docs/sandbox.md#messages). A real message would have an address in place of
+ * `[link]`. The address is not stored, because anyone who has it could act for the recipient.
  */
 const wordsOf: Readonly<Record<MessageKind, (facts: MessageParts) => Words>> = {
   payment_claim: ({ from, amount }) => ({
@@ -55,7 +55,7 @@ interface MessageParts {
   role: string
 }
 
-/** Returns the words of a message. Names are not changed. */
+/** Returns the subject and text of a message. Names appear in them unchanged. */
 export function messageWords(kind: MessageKind, { from, amountCents = 0, agent = '', role = '' }: MessageFacts): Words {
   return wordsOf[kind]({
     from,

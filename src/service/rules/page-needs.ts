@@ -1,15 +1,15 @@
 /**
- * The proof of identity that a route needs before it acts for a person.
- * - `nothing`: the route acts for nobody in particular.
+ * The proof of identity that a route requires before it acts for a person.
+ * - `nothing`: no proof, because the route acts for nobody in particular.
  * - `secret`: a secret in the address or form identifies the person, such as a link sent to them or a card number.
- * - `session`: somebody is signed in, perhaps by one click only.
+ * - `session`: somebody is signed in, even if only with one click.
  * - `proven`: the person signed in with a password or a one-time link, or used a second factor in this session.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 
 /**
- * The levels that a form's answers need. `answers` has the levels for some values of `field`; `otherwise` is for all
- * other values.
+ * The levels that a form's answers require. `answers` has the levels for some values of `field`; `otherwise` is the
+ * level for all other values.
  */
 export interface ByAnswer {
   field: string
@@ -17,14 +17,15 @@ export interface ByAnswer {
   otherwise: Level
 }
 
-/** Returns the levels of a form in which every answer except `no` needs proof. */
+/** Returns the levels of a form in which every answer except `no` requires proof. */
 const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
- * The level that each route for people needs (docs/service.md#who-may-say-yes). Approvals, consents, enrolments,
- * payments and pages that show a card or a secret need proof, because an agent on the same machine can sign in by one
- * click. Saying no never needs proof. Routes are mounted by their keys in this table, so no route lacks a level.
+ * The level that each route for people requires (docs/service.md#who-may-say-yes). Approvals, consents, enrolments,
+ * payments and pages that show a card or a secret require proof, because an agent on the same machine can sign in with
+ * one click. Saying no never requires proof. Routes can be mounted only by their keys in this table, so no route lacks
+ * a level.
  */
 export const pageNeeds = {
   'GET /': 'nothing',
@@ -41,8 +42,7 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // A person without an account can only have the link. A party with an account must also sign in and answer for
-  // itself.
+  // A person without an account has only the link. A party with an account must also sign in and answer for itself.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',
@@ -79,7 +79,7 @@ export const pageNeeds = {
   'GET /connections': 'session',
   // The form can only remove permissions.
   'POST /connections/:grantId': 'session',
-  // An application that is registered here acts as an agent without a person. Its secret is shown once.
+  // An application that is registered here acts as an agent without a person. Its secret is shown only once.
   'GET /connections/new/application': 'proven',
   'POST /connections/new/application': 'proven',
   'GET /connections/new/identity-provider': 'proven',
@@ -103,7 +103,7 @@ export const pageNeeds = {
 
 export type PageRoute = keyof typeof pageNeeds
 
-/** Returns the level that a route needs for the submitted answer. `sent` reads a field of the form. */
+/** Returns the level that a route requires for the submitted answer. `sent` returns the value of a form field. */
 export function levelFor(route: PageRoute, sent: (field: string) => string | null): Level {
   const need: Level | ByAnswer = pageNeeds[route]
   if (typeof need === 'string') return need

@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyStatus = (typeof partyStatuses)[number]
 export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
 
-/** The profile of a party, without the fields by which parties are found. */
+/** A party's profile, without the fields by which parties are looked up. */
 export interface PartyProfile {
   legalName?: string
   firstName?: string
@@ -18,7 +18,7 @@ export interface PartyProfile {
   addressState?: string
   addressPostalCode?: string
   addressCountry?: string
-  /** Set if the party removed its display name, so that others see its legal name. */
+  /** True if the party removed its display name. Others then see its legal name. */
   isUnnamed?: true
 }
 
@@ -45,7 +45,7 @@ export const complianceTransitions = {
   rejected: { submitted: 'submitted', actionRequired: 'actionRequired', approved: 'approved' },
 } as const satisfies Transitions<'none' | ComplianceStatus, ComplianceStatus>
 
-/** Requires that the case can get this decision. @throws 409 `conflict` naming the possible decisions. */
+/** Requires that the case can be decided this way. @throws 409 `conflict` naming the possible decisions. */
 export function requireDecidable(before: ComplianceStatus, decision: ComplianceStatus): void {
   const leads: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
   if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
@@ -54,7 +54,7 @@ export function requireDecidable(before: ComplianceStatus, decision: ComplianceS
   })
 }
 
-/** Returns the status of a party after a decision. A suspended party stays suspended until it is approved. */
+/** Returns the status of a party after a decision. A suspended party stays suspended until its case is approved. */
 export function partyAfter(
   before: PartyStatus,
   decision: ComplianceStatus,

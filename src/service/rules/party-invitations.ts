@@ -5,10 +5,10 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyInvitationStatus = (typeof partyInvitationStatuses)[number]
 type PartyInvitationAnswer = 'accept' | 'decline' | 'revoke'
 
-/** How long an invitation can be accepted. */
+/** How long an invitation can be accepted after its creation. */
 export const partyInvitationLifeMs = 30 * 24 * 60 * 60 * 1000
 
-/** The transitions of an invitation; only a pending one can change (docs/service.md#party-invitations). */
+/** The transitions of an invitation. Only a pending invitation can change (docs/service.md#party-invitations). */
 export const partyInvitationTransitions = {
   PENDING: { accept: 'ACCEPTED', decline: 'DECLINED', revoke: 'REVOKED' },
   ACCEPTED: {},
@@ -35,7 +35,8 @@ export function partyInvitationExpiryMs({ createdAtMs }: Pick<Dated, 'createdAtM
 }
 
 /**
- * Returns whether the invitation has expired. Its status stays PENDING: the published interface has no status for it.
+ * Returns whether the invitation has expired. Its status stays PENDING, because the published interface has no status
+ * for expired invitations.
  */
 export function isPartyInvitationExpired(invitation: Dated, nowMs: number): boolean {
   return invitation.status === 'PENDING' && nowMs >= partyInvitationExpiryMs(invitation)

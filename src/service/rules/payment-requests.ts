@@ -6,8 +6,8 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
 /**
- * The events of a payment request. `begin` means that its payment is in review or at a bank; `reopen`, that this
- * payment ended without a charge.
+ * The events of a payment request. `begin` means that its payment is in review or at a bank. `reopen` means that this
+ * payment ended before any money moved.
  */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
@@ -66,7 +66,8 @@ export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentSta
 
 /**
  * Refuses a second payment of a request. Two payments may start at the same time, on the page, with another credential
- * or by simulation. This check detects the second one, because the request is read again just before it is written.
+ * or in a simulation. This check detects the second payment, because the request is read again just before it is
+ * written.
  * @throws 409 `conflict`.
  */
 export function requireOnlyPayment(
@@ -87,9 +88,9 @@ interface Expiring {
 }
 
 /**
- * Returns a request as it is at `nowMs`. It counts as expired once its time is over, even if the expiry is not stored
- * yet. Only the payer could see that state, because the due effects of the requesting party are applied before each of
- * its requests.
+ * Returns a payment request as it is at `nowMs`. It counts as expired once its time is over, even if the expiry is not
+ * stored yet. Only the payer can meet an unstored expiry, because the requester's due effects are applied before each
+ * of the requester's API requests.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

@@ -6,13 +6,13 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
 /**
- * The events of a payment. `pay` means that the recipient is known; `reserve`, that the money waits to be claimed;
- * `review`, that a person must approve.
+ * The events of a payment. `pay` means that a known recipient gets the money at once. `reserve` means that the money
+ * waits to be claimed. `review` means that a person must approve.
  */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
- * The transitions of a payment that no bank carries. Only payments through a bank are PROCESSING and may fail or be
+ * The transitions of a payment that involves no bank. Only payments through a bank are PROCESSING and may fail or be
  * returned (bank-transfers.ts).
  */
 export const paymentTransitions = {
@@ -49,7 +49,7 @@ interface Funds {
 }
 
 /**
- * Refuses to take an amount from a wallet that is not active or does not have enough. The answer is 409, because the
+ * Refuses to take an amount from a wallet that is not active or has too little money. The answer is 409, because the
  * same request may succeed once the wallet is funded.
  */
 export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/data/attributes/amount'): void {

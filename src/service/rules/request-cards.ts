@@ -10,14 +10,15 @@ export interface CardTries {
   declines: number
   /** The time until which no card is accepted. */
   waitsUntilMs: number | null
-  /** The reason of the last decline. */
+  /** The reason for the last decline. */
   last: CardDecline
 }
 
 /**
- * Returns the tries after a card was declined for a request; null if the card is charged. Some test cards fail only the
- * agreement on later payments. They are declined here too, although a single payment needs no agreement.
- * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
+ * Tries a card for a payment request. Returns the new tries if the card is declined; null if it is charged. Some test
+ * cards fail only the agreement on later payments. They are declined here too, although a single payment needs no
+ * agreement.
+ * @throws 409 `conflict` after too many declined cards; 429 `rate_limited` during the pause after half as many.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {
   if (!takesCards(tries)) {

@@ -1,7 +1,7 @@
 import type { Environment } from '../../core/operation.ts'
 import type { BalanceEffect } from './balance-effects.ts'
 
-/** The summary of a run (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
+/** The summary of a run (docs/console.md#run-reports). Amounts are integer cents, and times are in RFC 3339 format. */
 export interface RunReport {
   runId: string
   partyId: string
@@ -13,7 +13,10 @@ export interface RunReport {
   to: string
   calls: number
   refused: number
-  /** The number of rows behind the figures. If `complete` is false, they are only the first rows. */
+  /**
+   * The number of rows from which the figures were computed. If `complete` is false, these are only the run's first
+   * rows.
+   */
   evaluated: { entries: number; calls: number; toolReads: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
@@ -31,7 +34,7 @@ export interface RunReport {
   refusals: Counted[]
   /** The amounts that the run's records have moved in the party's wallets. */
   wallets: BalanceEffect[]
-  /** The postings in the run's entries. Deleted entries are not counted. */
+  /** The postings in the run's stored entries. Deleted entries are not counted. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
@@ -57,7 +60,7 @@ export interface ReportCustomer {
   askedCents: number
 }
 
-/** A row of the party's chain of activity. */
+/** A row in the party's activity chain. */
 export interface ChainPlace {
   sequence: number
   hash: string
@@ -102,7 +105,7 @@ export interface ReportDecline {
   merchant: string
   amountCents: number
   reason: string | null
-  /** The card's own terms that the purchase violated. */
+  /** The card's terms that the purchase violated. */
   against: ('merchant' | 'maximum')[]
 }
 
@@ -116,7 +119,7 @@ export interface ReportApproval {
   decidedAt: string | null
 }
 
-/** The number of calls of one tool to which the same thing happened. */
+/** The number of calls of one operation that had the same outcome. */
 export interface Counted {
   what: string
   operation: string

@@ -35,7 +35,10 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** Returns the lowest entry id for a moment of the service's clock. No entry from then on sorts before it. */
+/**
+ * Returns the lowest possible entry id for a time of the service's clock. Ids of entries from this time or later sort
+ * after it.
+ */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
 /** The outcomes that count as failures of a run. */
@@ -44,14 +47,14 @@ export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 're
 /** A posting, as stored with an entry of a run. */
 export interface RunPosting {
   reason: string
-  /** The record that the money moved for. */
+  /** The record for which the money was moved. */
   sourceId: string | null
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
 /**
- * The reasons of postings that spend a wallet's money or return it. Income is not spending, nor are transfers within a
- * party.
+ * The reasons of postings that spend a wallet's money or return spent money. Neither income nor transfers within a
+ * party are spending.
  */
 const spending: ReadonlySet<string> = new Set<Posting['reason']>([
   ...(['authorized', 'captured', 'released', 'refunded', 'paid', 'reserved', 'claimed', 'wired', 'returned'] as const),
@@ -75,12 +78,12 @@ const callNameOf = (name: string) => name.replace(/^read_/, 'call_')
 /** Returns the names of a tool call and of its reads, given either name. */
 export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/^call_/, 'read_')]
 
-/** The most reads shown within a tool call. Further ones have their own rows. */
+/** The maximum number of reads shown within a tool call. Further reads have their own rows. */
 const maxReadsWithin = 20
 
 /**
- * Returns the ids of the reads within each tool call, by the id of the call's entry. Reads without a call are left out.
- * If a call was sent several times, its reads belong to the last time.
+ * Returns the entry ids of the reads within each tool call, by the id of the call's entry. Reads without a call are
+ * left out. If a call has several entries, its reads belong to the last one.
  * @param entries Entries of one run, in the order of their ids.
  */
 export function readsWithinCalls(
@@ -136,14 +139,13 @@ export interface RunDetail {
   orderId?: string
   /** The facts that a person was asked to confirm, as sentences. */
   facts?: readonly string[]
-  /** The person who answered, or any other remark. */
+  /** A remark, such as the person who answered. */
   remark?: string
   host?: string
 }
 
 /**
- * A function that returns the result that the host got for a recorded tool call. It returns undefined if the record is
- * incomplete.
+ * A function that returns the result that the host got for a recorded tool call; undefined if the record is incomplete.
  */
 export type ToolResultOf = (call: {
   environment: Environment
@@ -153,7 +155,7 @@ export type ToolResultOf = (call: {
   answer: string
 }) => { text: string; structuredContent: string | null; next: string | null } | undefined
 
-/** An event of a run without a request to the API. Nothing in it is masked yet. */
+/** An event of a run that is not a request to the API. Nothing in it is masked yet. */
 export interface ReportedEntry {
   partyId: string
   agentId: string | null
@@ -166,7 +168,7 @@ export interface ReportedEntry {
   actorType?: string | undefined
   /** The id of the tool call that the event belongs to. */
   toolCall?: string | undefined
-  /** A name for the event. Of several events with the same name, only the first is recorded. */
+  /** A name by which duplicates are dropped: of several events with the same name, only the first is recorded. */
   once?: string | undefined
   arguments?: Record<string, unknown> | undefined
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined } | undefined

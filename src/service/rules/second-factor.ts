@@ -1,17 +1,17 @@
 /** How many seconds a time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
 export const stepSeconds = 30
-/** How many steps before and after the current step are accepted, because typing takes time and clocks differ. */
+/** How many steps before and after the current step are accepted. Typing takes time, and clocks differ. */
 const tolerance = 1
 /**
- * The number of refused codes in `triesWindowMs` after which no code is checked. It keeps six digits from being
- * guessed.
+ * The number of refused codes within `triesWindowMs` after which no more codes are checked. Otherwise six digits could
+ * be guessed.
  */
 export const maxRefused = 5
 export const triesWindowMs = 15 * 60_000
 
-/** The codes that a user has tried. Instants are in real time. */
+/** The codes that a user has tried. Times are in real time. */
 export interface Tries {
-  /** The step of the last code that was accepted; null before the first. */
+  /** The step of the last accepted code; null if none was accepted yet. */
   lastStep: number | null
   refusedAtMs: readonly number[]
 }
@@ -19,7 +19,10 @@ export interface Tries {
 export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
 interface Typed {
-  /** The time step that the code belongs to, even if it is far outside the tolerance; null if it belongs to no step. */
+  /**
+   * The time step that the code belongs to, even if the step is far outside the tolerance; null if no step has this
+   * code.
+   */
   step: number | null
   presentStep: number
   nowMs: number

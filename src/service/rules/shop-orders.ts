@@ -11,7 +11,9 @@ type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 /** The buyer's actions. */
 type BuyerMove = 'return'
 
-/** The transitions that the shop causes. A caller can wait for an order's status as long as one of them may follow. */
+/**
+ * The transitions that the shop causes. A caller can wait for an order as long as the shop may still change its status.
+ */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
   shipped: {},
@@ -41,7 +43,7 @@ export interface ShopOrderState {
   message: string | null
   /** The shop's own messages; null for the default ones. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
-  /** Whether the shop ships the first line only, and asks to be paid again for the rest. */
+  /** Whether the shop ships only the first line and asks for another payment for the rest. */
   firstOnly: boolean
   /** The names of products that turn out to be out of stock. */
   outOfStock: string[]
@@ -51,7 +53,7 @@ export interface ShopOrderState {
   shippedLines: number
   returns: { withinMs: number; refundAfterMs: number } | null
   returnableUntilMs: number | null
-  /** The time when the returned goods are refunded. */
+  /** The time when the returned goods are refunded; null if nothing is to be refunded. */
   refundsAtMs: number | null
   /** The buyer's message with the return; secrets in it are masked. */
   returnReason: string | null
@@ -74,7 +76,9 @@ export interface ShopOrder {
 
 type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
 
-/** Returns the next step of an order and its time. Steps at the same time follow the order of this list. */
+/**
+ * Returns the next step of an order and its time. Steps that are due at the same time happen in the order of this list.
+ */
 export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
   const moments: [Moment, number | null][] = [
     ['shipsAtMs', state.shipsAtMs],
@@ -88,8 +92,8 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
 }
 
 /**
- * The order after shipping. `money` is the shop's action on the purchase, and `asks` is the cart that the buyer is to
- * pay for in a new checkout.
+ * The order after shipping. `money` is the shop's action on the purchase; `asks` is the cart that the buyer must pay
+ * for in a new checkout.
  */
 export interface Dispatched extends ShopOrder {
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
@@ -125,7 +129,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   const cents = inParts ? firstParcelCents(cart) : cart.totalCents
   const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
   const part = asks !== null
-  // The message about the first of two orders does not apply to the second.
+  // The shop's message about the first of two orders does not apply to the second.
   const message =
     (cart.half === 'second' ? null : words.shipped) ??
     (inParts
@@ -154,7 +158,7 @@ function cancelOrder(
   return { status: statusAfter(order, 'cancel'), state, money, asks }
 }
 
-/** Records that a return arrived. The shop then refunds the rest of the charge. */
+/** Records that returned goods arrived. The caller refunds the rest of the charge. */
 export function receive(order: ShopOrder): ShopOrder {
   const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
   return { status: statusAfter(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
@@ -172,7 +176,7 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
 }
 
 /**
- * Sends an order back. An order that is already on its way back stays as it is.
+ * Sends an order back. An order that is already on its way back is left unchanged.
  * @throws 409 if the shop refuses returns.
  */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {

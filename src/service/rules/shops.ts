@@ -2,9 +2,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { maskSecrets } from '../../core/masking.ts'
 import { money, withMoney } from '../../core/money.ts'
 
-/**
- * The prices and charges of a shop (docs/shops.md) that its carts depend on. Amounts are in cents, times in seconds.
- */
+/** The parts of a shop that determine its carts' prices (docs/shops.md). Amounts are in cents, durations in seconds. */
 export interface PricedShop {
   name: string
   products: readonly {
@@ -55,9 +53,9 @@ export interface ShopCart {
   half: 'first' | 'second' | null
 }
 
-/** How long a cart waits for its payment. */
+/** How long a checkout can be paid. */
 export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
-/** How long the shop waits for the payment of unshipped goods, because buyers may not notice at once. */
+/** How long a checkout for unshipped goods can be paid. It is long, because buyers may not notice it at once. */
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 /** The largest charge of a card. */
@@ -65,12 +63,12 @@ const maxCents = 99_999_999
 
 interface CartInput {
   items: readonly { productId: string; quantity: number }[]
-  /** Undefined for the extras that the shop preselects. */
+  /** The ids of the chosen extras; undefined for those that the shop preselects. */
   extras?: readonly string[] | undefined
 }
 
 /**
- * Fills a cart with the shop's prices. @throws 422 for an unknown product or extra, or for a total that is too large.
+ * Creates a cart with the shop's prices. @throws 422 for an unknown product or extra, or for a total that is too large.
  */
 export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: CartInput): ShopCart {
   const lines = items.map(({ productId, quantity }, at): CartLine => {
@@ -118,7 +116,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
 }
 
 /**
- * Returns the price of the first parcel if the first line ships alone. It includes that line's tax, the extras and the
+ * Returns the price of the first parcel if the first line ships alone. It includes this line's tax, all extras and the
  * shipping costs.
  */
 export function firstParcelCents(cart: ShopCart): number {
@@ -126,8 +124,8 @@ export function firstParcelCents(cart: ShopCart): number {
 }
 
 /**
- * Returns the rest of the cart after the first line shipped alone. The extras and the shipping costs were charged with
- * that line.
+ * Returns the rest of the cart after the first line shipped alone. The extras and shipping costs were charged with the
+ * first line.
  */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
@@ -150,7 +148,7 @@ export function otherHalfOf(cart: ShopCart): ShopCart {
   }
 }
 
-/** Removes subscriptions from extras. A buyer who pays the rest of an order does not agree to them a second time. */
+/** Removes subscriptions from extras, because a buyer who pays the rest of an order does not agree to them again. */
 function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
   return extras.map((extra) => ({ ...extra, subscription: null }))
 }
@@ -168,11 +166,11 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   )
 }
 
-/** Returns a note to a shop as it is stored: without keys, card numbers and security codes. */
+/** Returns a note to a shop as it is stored. Keys, card numbers and security codes in it are masked. */
 export function maskedNote(text: string): string {
   return (
     maskSecrets(text)
-      // Matches digits of any script with any separators. Masking another long number by mistake does little harm.
+      // Matches digits in any script with any separators. Masking another long number by mistake does little harm.
       .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
       .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
       .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
@@ -187,7 +185,7 @@ export interface TypedCard {
   expirationYear: number
 }
 
-/** Returns whether the typed details are those of this card. Spaces and hyphens between digits don't matter. */
+/** Returns whether the typed details match this card. Spaces and hyphens between digits don't matter. */
 export function isCard(typed: TypedCard, card: TypedCard): boolean {
   return (
     typed.number.replace(/[ -]/g, '') === card.number &&
@@ -209,7 +207,7 @@ export function checkoutStatus({ orderId, expiresAtMs }: CheckoutTerms, nowMs: n
   return nowMs >= expiresAtMs ? 'expired' : 'open'
 }
 
-/** Refuses a checkout that is paid or expired. @throws 409, which names the order of a paid checkout. */
+/** Refuses a checkout that is paid or expired. @throws 409, which names the order if the checkout is paid. */
 export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
   const status = checkoutStatus(checkout, nowMs)
   if (status === 'paid') {

@@ -9,8 +9,8 @@ export interface PaymentState extends PaymentAmount {
 }
 
 /**
- * Returns the last payment to list. That is the next payment of endless terms, or the last settled payment of an ended
- * subscription.
+ * Returns the number of the last payment to list. Endless terms are listed up to the next payment, and an ended
+ * subscription up to its last settled payment.
  */
 export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)

@@ -2,7 +2,7 @@ import { failAttribute } from '../../core/errors.ts'
 import { money, withMoney } from '../../core/money.ts'
 import { dayMs, type Interval, startOfDayAfter } from './calendar.ts'
 
-/** The price of a payment, in cents. The tax is part of `amount`. */
+/** The amounts of a payment, in cents. The tax is part of `amount`. */
 export interface PaymentAmount {
   amount: number
   taxAmount: number
@@ -20,7 +20,8 @@ export type Terms =
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
 
 /**
- * The terms that a merchant proposes: a price for each of endless payments, or a total split into a number of payments.
+ * The terms that a merchant proposes: an amount for each payment without end, or a total split into a number of
+ * payments.
  */
 export interface ProposedTerms {
   description: string
@@ -33,7 +34,7 @@ export interface ProposedTerms {
 
 /** The smallest card payment (docs/service.md#subscription-terms). */
 const minPaymentCents = 50
-/** The largest card payment. Sums of such amounts are still exact numbers. */
+/** The largest card payment. Sums of payments up to this amount are exact numbers. */
 const maxPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 
@@ -94,10 +95,10 @@ export function dueAtMs(terms: Terms, anchorMs: number, paymentNumber: number): 
   return startOfDayAfter(anchorMs, terms.every, paymentNumber - 1)
 }
 
-/** How long a payment can be charged from the start of its due day: a week, the shortest interval. */
+/** How long a payment can be charged, counted from the start of its due day: a week, the shortest interval. */
 export const windowMs = 7 * dayMs
 
-/** The times of the attempts, from the start of the due day: on that day, and 1, 3 and 5 days later. */
+/** The times of the attempts, counted from the start of the due day: on this day, and 1, 3 and 5 days later. */
 export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
 
 function interval({ unit, count }: ProposedTerms['every']): Interval {
@@ -125,7 +126,7 @@ function requireWithinLimits(field: string, cents: number, payments: number): vo
   failAttribute(field, detail, { minimum: minTotal, maximum: maxTotal })
 }
 
-/** Splits a total into equal parts that add up to it. The first parts get the remaining cents. */
+/** Splits a total into equal parts. If cents remain, each of the first parts gets one more. */
 function split(totalCents: number, parts: number): number[] {
   const smallest = Math.floor(totalCents / parts)
   return Array.from({ length: parts }, (_, index) => smallest + (index < totalCents % parts ? 1 : 0))

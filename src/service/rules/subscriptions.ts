@@ -14,7 +14,7 @@ import {
 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** The states in which each command is possible; others refuse it with 409 (docs/service.md#subscription-status). */
+/** The states that allow each command; others answer 409 (docs/service.md#subscription-status). */
 export const possibleIn = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
@@ -23,10 +23,10 @@ export const possibleIn = {
   change_card: ['active', 'past_due', 'needs_attention'],
 } as const satisfies Record<string, readonly SubscriptionStatus[]>
 
-/** The billing state of a subscription, an immutable value. Instants in ms. */
+/** The billing state of a subscription, as an immutable value. Times are in ms. */
 export interface Billing {
   status: SubscriptionStatus
-  /** The time when the unpaid checkout ends; null if it never ends or has already ended. */
+  /** The time when the unpaid checkout expires; null if it never expires or has already ended. */
   checkoutExpiresAtMs: number | null
   /** How many cards were declined for payment 1. */
   checkoutDeclines: number
@@ -34,9 +34,9 @@ export interface Billing {
   checkoutWaitsUntilMs?: number | null
   /** The time when payment 1 was paid. The due dates of all other payments depend on it. */
   anchorMs: number | null
-  /** The card's behavior from each given payment on. The last entry that applies counts. */
+  /** The card's behaviors, each from a given payment on. The last entry that applies to a payment counts. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
-  /** The first payment that is neither paid nor missed nor marked paid. */
+  /** The number of the first payment that is neither paid, missed nor marked paid. */
   current: number
   /** How many attempts the current payment has had. */
   attempts: number
@@ -86,8 +86,8 @@ export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
 }
 
 /**
- * Applies the events of a subscription in time order, so that one long step has the same result as many short ones. It
- * stops after `maxEvents` events, even if the next event is already due.
+ * Applies a subscription's events in time order, so that one long step has the same result as many short ones. Stops
+ * after `maxEvents` events, even if the next event is already due.
  */
 export function billUntil(
   terms: Terms,
@@ -176,7 +176,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the payer's card behaves, from a given payment on or from the next one. @throws 409, 422. */
+/** Changes how the payer's card behaves, from the given or, by default, the next payment on. @throws 409, 422. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
@@ -204,7 +204,7 @@ export function hasEnded(status: string): boolean {
   return status === 'canceled' || status === 'completed'
 }
 
-/** Returns the payment that is charged next, or would be once collection resumes; null if there is none. */
+/** Returns the next payment to charge, now or once collection resumes; null if there is none. */
 export function nextPayment(
   terms: Terms,
   billing: Billing,

@@ -3,8 +3,8 @@ import { failAttribute } from '../../core/errors.ts'
 const maxTags = 50
 
 /**
- * Merges a change into tags, which are stored as a JSON object of strings. Null deletes a tag. @throws 422 if there are
- * too many.
+ * Merges a change into tags. Tags are stored as a JSON object of strings. A null value deletes a tag. @throws 422 if
+ * there are too many.
  */
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
   const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }

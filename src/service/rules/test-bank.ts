@@ -1,6 +1,6 @@
 import type { accountRejections } from '../../../tools/external-accounts.ts'
 
-/** The reason why a bank refuses or returns money, with its return code, such as R01. */
+/** The reason why a bank refuses or returns money, and its return code, such as R01. */
 export interface BankReason {
   code: string
   reason: string
@@ -75,7 +75,10 @@ export const testAccounts = {
 
 export type TestAccountId = keyof typeof testAccounts
 
-/** The accounts behind the sandbox's processor tokens. Each token stands for a person's choice at the test bank. */
+/**
+ * The accounts for each of the sandbox's processor tokens. A token stands for the accounts that a person chose at the
+ * test bank.
+ */
 export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
   ['processor-sandbox-accounts', ['checking', 'savings']],
   ['processor-sandbox-deposits-fail', ['deposits_fail']],

@@ -1,7 +1,10 @@
 import { failAttribute } from '../../core/errors.ts'
 import type { CardBehavior } from './card-behaviors.ts'
 
-/** The card numbers that a payer can use in the sandbox's checkout, and how each behaves. No network accepts them. */
+/**
+ * The card numbers that a payer can use in the sandbox's checkout, and how each card behaves. No card network accepts
+ * them.
+ */
 export const testCards = {
   '4242424242424242': 'approves',
   '4000000000000341': 'declines_once',

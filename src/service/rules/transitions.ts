@@ -1,9 +1,9 @@
-/** A state machine as a table: for each state, the events it allows and where they lead. */
+/** A state machine as a table: for each state, the allowed events and the states that follow. */
 export type Transitions<State extends string, Event extends string> = Readonly<
   Record<State, Readonly<Partial<Record<Event, State>>>>
 >
 
-/** Returns the state after an event; undefined if the table does not allow it. */
+/** Returns the state after an event; undefined if the table does not allow the event. */
 export function next<State extends string, Event extends string>(
   table: Transitions<State, Event>,
   state: State,

@@ -1,11 +1,14 @@
-/** A rule that chooses an agent if a claim equals the value, or is a list that contains the value. */
+/** A rule that chooses an agent. It matches if a claim equals the value, or is a list that contains the value. */
 export interface AgentClaim {
   claim: string
   value: string
   agentId: string
 }
 
-/** Returns the agent of the first rule that the claims match; undefined if none match. @param rules A JSON array. */
+/**
+ * Returns the agent of the first rule that the claims match; undefined if they match no rule. @param rules A JSON
+ * array.
+ */
 export function agentFor(rules: string, claims: Readonly<Record<string, unknown>>): string | undefined {
   return claimRules(rules).find(({ claim, value }) => {
     const claimed = Object.hasOwn(claims, claim) ? claims[claim] : undefined

@@ -34,7 +34,7 @@ interface Attempted {
   dueAtMs: number | null
 }
 
-/** Returns whether the receiver answered 410, and so wants no more events. */
+/** Returns whether the receiver answered 410, which means that it wants no more events. */
 export const isGone = ({ status }: Answer) => status === 410
 
 export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: number): Attempted {
@@ -45,12 +45,12 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** How long all deliveries may fail before a webhook is disabled. One delivery is retried for as long. */
+/** How long all deliveries may fail before a webhook is disabled. It is as long as one delivery is retried. */
 const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
-  /** The time since when all attempts have failed; null if the last attempt succeeded. */
+  /** The time since which all attempts have failed; null if the last attempt succeeded. */
   failingSinceMs: number | null
   /** Whether the webhook is disabled until someone enables it again. */
   isGivenUp: boolean
@@ -65,13 +65,17 @@ export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs
 const longestRestMs = 60_000
 
 /**
- * Returns the time until which a failing webhook gets nothing. The longer it has been failing, the longer the pause.
+ * Returns the end of a failing webhook's pause, during which nothing is sent to it. The longer it has been failing, the
+ * longer the pause.
  */
 export function restUntilMs(failingSinceMs: number | null, nowMs: number): number {
   return failingSinceMs === null ? nowMs : nowMs + Math.min(longestRestMs, (nowMs - failingSinceMs) / 10)
 }
 
-/** Returns whether a webhook subscribes to a type. Test events go to the tested webhook only. */
+/**
+ * Returns whether a webhook subscribes to a type. Nobody subscribes to test events, because they go only to the tested
+ * webhook.
+ */
 export function wants(enabledEvents: readonly string[], type: EventType): boolean {
   return type !== 'webhook.test' && (enabledEvents.includes('*') || enabledEvents.includes(type))
 }
