@@ -98,7 +98,8 @@ async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[])
     await find(page).click()
     await page.waitForLoadState()
   }
-  await page.locator('[aria-busy]').waitFor({ state: 'detached' })
+  // An opened entry is empty until the script has loaded its content.
+  await page.locator('details[open] > [data-opened]:empty').waitFor({ state: 'detached' })
   const text: string = await page.evaluate('document.querySelector("main").innerText')
   await shoot(page, `newcomer-${name}`)
   await page.close()
