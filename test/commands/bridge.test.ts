@@ -42,8 +42,8 @@ type Mode = NonNullable<NonNullable<ClientOptions['versionNegotiation']>['mode']
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-describe.each(['auto', 'legacy'] as const)('a host in %s mode that can only start servers', (mode) => {
-  it('gets the tools, texts and answers of the endpoint', async () => {
+describe.each(['auto', 'legacy'] as const)('a host in %s mode that supports only stdio servers', (mode) => {
+  it('gets the version, instructions and tools of the endpoint', async () => {
     const all = async (client: Client) => ({
       version: client.getServerVersion(),
       instructions: client.getInstructions(),
@@ -92,7 +92,7 @@ test.each([
   ['no address', [], 'bridge got nothing as the address'],
   ['an address without https', ['http://payments.example/mcp'], 'it accepts an https address'],
   ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
-])('with %s, the error names the wrong setting', (_, args, words) => {
+])('with %s, the error names the setting at fault', (_, args, words) => {
   const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
   expect(stderr).toContain(words)
   expect(status).toBe(2)

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const environment = () => ({ PATH: process.env.PATH ?? '', HOME: folder })
 
-/** Runs a command until it ends. Over stdio, its host disconnects at once. */
+/** Runs a command until it ends. Its stdin is empty, so a server on stdio sees its host disconnect at once. */
 function run(args: string[], env: Record<string, string> = {}) {
   const options = { env: { ...environment(), ...env }, cwd: folder, encoding: 'utf8', input: '' } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
@@ -152,7 +152,7 @@ describe('a world file that cannot be used', () => {
     expect(run(['doctor', ...on]).stdout).toMatch(/^note Sandbox clock +is \d+ days behind: it is 2026-01-31T09:/m)
   })
 
-  test('is reported in one line if it is invalid', () => {
+  test('is reported in one line if it cannot be read', () => {
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
     for (const [file, reason] of [
@@ -169,7 +169,7 @@ describe('a world file that cannot be used', () => {
     }
   })
 
-  test('is reported with its line if something in it is impossible', () => {
+  test('is reported with the line of an impossible entry', () => {
     const file = write(
       'poor.yaml',
       `${small}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
@@ -183,7 +183,7 @@ describe('a world file that cannot be used', () => {
 })
 
 describe('a database with another world', () => {
-  test('stops the start, and each suggested way out works', async () => {
+  test('prevents the start, and each suggested remedy works', async () => {
     const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
     const on = ['--database-url', `sqlite:${database}`]

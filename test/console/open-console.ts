@@ -34,8 +34,8 @@ export const fits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /**
- * Ends the service that a page watches, runs `meanwhile`, and starts the service again at the same address. Returns a
- * function that ends the new service.
+ * Stops the service that a page watches, runs `meanwhile`, and starts the service again at the same address. Returns a
+ * function that stops the new service.
  */
 export async function restart(
   { world, listener }: Site,

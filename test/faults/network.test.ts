@@ -21,7 +21,11 @@ onEachDatabase('over a network', (database) => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
   const sent = {
     'a request without a body': ['GET', '/whoami', undefined],
-    'a request that was read whole': ['POST', '/agent-cards', JSON.stringify({ data: { attributes: card } })],
+    'a request whose body was read completely': [
+      'POST',
+      '/agent-cards',
+      JSON.stringify({ data: { attributes: card } }),
+    ],
   } as const
 
   test.each(Object.entries(sent))('the connection of %s is cut', async (_name, [method, path, body]) => {

@@ -16,7 +16,7 @@ export interface HostRun {
   model: string
   home: string
   /**
-   * The person's answers to questions at the host. If undefined, nobody can be asked. Only some hosts can be scripted
+   * The person's answer to each question that the host asks. If undefined, nobody can be asked. Only some hosts can be scripted
    * this way.
    */
   person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
@@ -26,7 +26,7 @@ interface Started {
   command: string
   args: string[]
   env?: Record<string, string>
-  /** Files to write before the start, by their path below the home. */
+  /** Files to write before starting, keyed by their path in the home directory. */
   files?: Record<string, string>
 }
 
@@ -178,7 +178,7 @@ export interface RunResult {
 /** Longer than a host needs on a busy machine to start and take twelve turns. */
 const longestRunMs = 120_000
 
-/** Runs a host to its end, or stops it after a timeout. */
+/** Runs a host until it exits, or kills it after a timeout. */
 export async function runHost(host: Host, run: HostRun): Promise<RunResult> {
   return runIn(run.home, host.start(run))
 }
@@ -207,7 +207,7 @@ export async function runIn(home: string, { command, args, env = {}, files = {} 
   }
 }
 
-/** Writes files below a home, by path. */
+/** Writes files into a home directory. The keys are their paths in it. */
 export function writeFiles(home: string, files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(home, path)), { recursive: true })

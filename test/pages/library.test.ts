@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keepEach } from '../support/keep-each.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
-/** A merchant's site, on another host than the service, with a strict policy. */
+/** A merchant's site on a different host from the service, with a strict content security policy. */
 let shop: Server
 let shopUrl: string
 /** The shop's page and its script. */
@@ -127,7 +127,7 @@ describe("the library on another site's page", () => {
     await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
     expect((await site.read(second.id)).status).toBe('pending')
     expect(tab.sent.every(({ body }) => !body.includes(second.clientSecret))).toBe(true)
-    // If the form is opened directly, it gets no secret.
+    // A form that is opened directly accepts no secret.
     const alone = await openTab(context, `${site.listener.url}/checkout/form`)
     await alone.page.evaluate(
       `postMessage({ clientSecret: ${JSON.stringify(second.clientSecret)} }, '*', [new MessageChannel().port2])`,

@@ -90,7 +90,7 @@ async function type(page: Page, { number, expirationMonth, expirationYear, cvv }
 }
 
 test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
-  'from the start page to the receipt by the keyboard, without a script, on a phone, %s',
+  'a purchase works with only a keyboard, without scripts, at the width of a phone, in the %s scheme',
   async (colorScheme) => {
     const { page, complaints, context, sent } = await open('/', { colorScheme })
     const press = (key: string) => page.keyboard.press(key)
@@ -234,7 +234,7 @@ describe('the card form', () => {
     await context.close()
   })
 
-  test('accepts no payment until a changed cart is updated', async () => {
+  test('accepts no payment after a change to the cart until the total is updated', async () => {
     const { page, context } = await startAt('/shops/lumen-vitamins')
     const extra = page.getByRole('checkbox', { name: /Lumen Plus/ })
     const pay = page.getByRole('button', { name: /^Pay \$/ })

@@ -21,11 +21,11 @@ describe('the address of a client', () => {
     ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, 'unknown'],
-  ])('of a connection of %s is %s', (remoteAddress, address) => {
+  ])('that connects from %s is %s', (remoteAddress, address) => {
     expect(clientOf(remoteAddress, undefined)).toBe(address)
   })
 
-  test('is never set by a stranger', () => {
+  test('cannot be set by an untrusted peer', () => {
     expect(clientOf('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
     expect(clientOf('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
   })
@@ -42,7 +42,7 @@ describe('the address of a client', () => {
     ['10.0.0.1', 'unknown, 10.0.0.2', '10.0.0.2'],
     ['10.0.0.1', '198.51.100.7, _hidden', '10.0.0.1'],
     ['10.0.0.1', '', '10.0.0.1'],
-  ])('of a trusted proxy at %s that forwards for %s is %s', (remoteAddress, forwardedFor, address) => {
+  ])('behind a trusted proxy at %s that sends X-Forwarded-For: %s is %s', (remoteAddress, forwardedFor, address) => {
     expect(clientOf(remoteAddress, forwardedFor, '10.0.0.0/8', '2001:db8:ffff::/48')).toBe(address)
   })
 })
@@ -54,7 +54,7 @@ describe('the listener determines the client address', () => {
   test.each([
     { trustedProxies: [], address: '127.0.0.1' },
     { trustedProxies: ['127.0.0.0/8'], address: '198.51.100.7' },
-  ])('with the proxies $trustedProxies trusted: $address', async ({ trustedProxies, address }) => {
+  ])('when it trusts the proxies $trustedProxies: $address', async ({ trustedProxies, address }) => {
     listener = await listen({
       fetch: async (_, caller) => Response.json(caller),
       host: '127.0.0.1',
@@ -63,7 +63,7 @@ describe('the listener determines the client address', () => {
       system: realSystem,
       log: createLogger({ level: 'silent' }),
     })
-    // Sends the header twice, like a client that lies and a proxy that adds its own.
+    // Sends the header twice: one value from a lying client, and one that its proxy added.
     const caller = await sendRequest(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })
@@ -74,7 +74,7 @@ describe('Strict-Transport-Security', () => {
     ['https://payments.example', 'max-age=31536000'],
     ['http://localhost:1', null],
     [undefined, null],
-  ])('is for the public address %s: %s', async (publicUrl, header) => {
+  ])('with the public address %s is %s', async (publicUrl, header) => {
     const log = createLogger({ level: 'silent' })
     const fetching = async () => new Response('')
     const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })

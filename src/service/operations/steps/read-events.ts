@@ -32,7 +32,7 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
 }
 
 /**
- * The limits per page: the number of reads, the event numbers that one read covers, and the events that one read
+ * The limits per page: how many reads it takes, how many sequence numbers one read covers, and how many events one read
  * returns for an agent. If they end a page early, its cursor leads to the rest.
  */
 const limits = { reads: 5, numbers: 10_000, ofAgent: 200 }
@@ -63,7 +63,7 @@ export async function readEvents(context: Context, query: EventQuery, page: Page
   return { rows, lastId: before > ends.first ? cursor(before) : null }
 }
 
-/** Returns an event of the party acted on, if the caller may read it. */
+/** Returns an event of the party that the request is for, if the caller may read it. */
 export async function readEvent(context: Context, id: string): Promise<EventRecord | undefined> {
   const { tx, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -98,7 +98,7 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
   return found
 }
 
-/** Returns the wallet of the event's party that the event concerns; undefined if there is none. */
+/** Returns the wallet that an event concerns, if it is one of the event's party. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &

@@ -26,7 +26,7 @@ export function servePage(
   pages: ConsoleDependencies,
   show: Show<ConsoleDependencies>,
 ): void {
-  // PostgreSQL text cannot contain a NUL character, so no page exists at such an address and a query would fail.
+  // A query with a NUL character fails on PostgreSQL, so no page has %00 in its address.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? showNotFound(c, signedIn, 'There is nothing at this address.')

@@ -3,7 +3,7 @@ import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
 /**
- * The most results to keep in the cache. Usually, people watch fewer combinations of run and filter at the same time.
+ * The maximum number of results in the cache. Usually, people watch fewer combinations of run and filter at the same time.
  */
 const maxKept = 500
 
