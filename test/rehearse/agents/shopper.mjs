@@ -38,7 +38,7 @@ async function buy() {
   return `Ordered for ${total} cents: ${paid.attributes.status}.`
 }
 
-async function printTools() {
+async function listToolNames() {
   const { tools } = await client.listTools()
   return tools
     .map(({ name }) => name)
@@ -46,5 +46,5 @@ async function printTools() {
     .join(' ')
 }
 
-console.log(await { buy, tell }[wish]())
+console.log(await { buy, tell: listToolNames }[wish]())
 await client.close()
