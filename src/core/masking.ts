@@ -98,28 +98,25 @@ export function maskKeptText(text: string): string {
   return maskForeignText(text).replace(longNumbers, maskedNumber).replace(madeSecrets, '[masked]')
 }
 
-/** An id or a time of this service as a whole JSON string or part of a path. Its digits are never masked. */
-const harmless = /(?<=["/])(?:[a-z]{3}_[0-9a-f]{32}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?=["/]|$)/g
+/** An id of this service as a whole JSON string or part of a path. Its digits are never masked. */
+const ids = /(?<=["/])[a-z]{3}_[0-9a-f]{32}(?=["/]|$)/g
+
+/** Matches escapes, anything that looks like a secret, and any part of a secret's name that is followed by a value. */
+const suspicious = new RegExp(
+  [
+    String.raw`\\|\d(?:[^A-Za-z\d]{0,8}\d){11}|_ntl_|whsec_|bearer|basic\s|eyJ|:\/\/[^\s/]{0,701}@|(?<![\w-])[\w-]{40}`,
+    String.raw`${partsOfCodeNames}|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`,
+    String.raw`(?:${partsOfSecretNames})(?:[^"]{0,200}"\s{0,4}:|[\w-]{0,80}(?:=|'\s{0,4}:))`,
+  ].join('|'),
+  'i',
+)
 
 /**
- * Patterns that match escapes, every kind of secret, and every part of a secret's name that is followed by a value. Any
- * character beyond ASCII is suspicious too, because it may be a digit or separate two digits.
- */
-const suspicious = [
-  /[^\0-\x7f]/,
-  /\\|_ntl_|whsec_|bearer|basic\s|eyJ|:\/\/[^\s/]{0,701}@/i,
-  /\d(?:[^A-Za-z\d]{0,8}\d){11}/,
-  /(?<![\w-])[\w-]{40}/,
-  new RegExp(`${partsOfCodeNames}|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`, 'i'),
-  new RegExp(String.raw`(?:${partsOfSecretNames})(?:[^"]{0,200}"\s{0,4}:|[\w-]{0,80}(?:=|'\s{0,4}:))`, 'i'),
-]
-
-/**
- * Returns whether `maskKeptText` may change a text, or whether a field in this JSON may have a secret's name. Most
- * texts contain no secret. This check takes 8 µs for a usual answer (20 µs as a single pattern), while masking takes
- * 200 µs.
+ * Returns whether `maskKeptText` may change a text, or a field in this JSON may be secret by its name. Most texts
+ * contain no secret: for a usual answer this check takes 10 µs, and masking 200 µs. It returns true for every text with
+ * characters beyond ASCII, because any of them may be a digit or a separator.
  */
 export function mayHoldSecret(text: string): boolean {
-  const rest = text.replace(harmless, '')
-  return suspicious.some((pattern) => pattern.test(rest))
+  const rest = text.replace(ids, '')
+  return /[^\0-\x7f]/.test(rest) || suspicious.test(rest)
 }

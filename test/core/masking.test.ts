@@ -16,6 +16,7 @@ const parts = fc.oneof(
   ),
   fc.stringMatching(/^\d{1,6}$/),
   fc.stringMatching(/^[a-z]{3}_[0-9a-f]{32}$/),
+  fc.constantFrom('2026-11-24T19:39:46.113Z', '"2026-11-24T19:39:46.113Z"'),
   fc.string({ maxLength: 4, unit: 'binary' }),
 )
 const texts = fc.array(parts, { minLength: 1, maxLength: 8 }).map((some) => some.join(''))
