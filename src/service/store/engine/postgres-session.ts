@@ -123,10 +123,10 @@ export class Session {
   /** Sends a query. Without parameters it may consist of several statements. */
   async #ask<Row>({ sql: text, parameters, name, shape }: QueryText) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
-    const query: QueryConfig = { text, ...values, ...(name !== undefined && this.#prepares && { name }) }
+    const kept = name !== undefined && this.#prepares && { name }
+    const query: QueryConfig = { text, ...values, ...kept, ...(shape !== undefined && { rowMode: 'array' }) }
     this.#sendTogether()
-    const arrays = shape === undefined ? {} : { rowMode: 'array' }
-    const { command, rowCount, rows } = await this.#client.query({ ...query, ...arrays })
+    const { command, rowCount, rows } = await this.#client.query(query)
     const shaped = shape === undefined ? rows : rows.map((row) => shape.rowOf(row as unknown[]))
     return { command, rowCount: rowCount ?? 0, rows: shaped as Row[] }
   }
