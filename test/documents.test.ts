@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { settings } from '../src/config/settings.ts'
 import { catalogue } from '../tools/index.ts'
 
@@ -11,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
 
 const rulesPath = 'docs/service.md'
+const testsPath = 'test/service-rules.yaml'
 /** The documents written by hand. The changelog may refer to files that no longer exist. */
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
@@ -26,13 +28,13 @@ describe('the rules of docs/service.md', () => {
     return text
   }
 
-  it('are held by tests that exist', () => {
+  it('are each checked by tests that exist', () => {
     expect(rules.length).toBeGreaterThan(50)
-    expect(rules.flatMap((rule) => unheld(rule, testText))).toEqual([])
+    expect(untested(rules, parse(read(testsPath)), testText)).toEqual([])
   })
 
   it('exist for every reference in the code', () => {
-    const anchors = new Set(rules.map(({ anchor }) => anchor))
+    const anchors = new Set(rules)
     const code = ['src', 'tools', 'test', 'bench', 'scripts']
       .flatMap(filesBelow)
       .filter((path) => !path.includes('.snap'))
@@ -41,23 +43,23 @@ describe('the rules of docs/service.md', () => {
   })
 
   it('can fail', () => {
-    const [held, bare, wrong] = rulesOf(
-      [
-        ...['### Held rule', '> Held by `a/b`: “works”.', '### Bare rule', 'Text.'],
-        ...['### Wrong', '> Held by `a/b`: “works”, “fails”; `a/none`.'],
-      ].join('\n'),
-    )
+    const headings = rulesOf(['### Tested rule', 'Text.', '### Bare rule', '### Wrong', ''].join('\n'))
+    const tests = {
+      'tested-rule': { 'a/b': ['works'] },
+      wrong: { 'a/b': ['works', 'fails'], 'a/none': [] },
+      gone: { 'a/b': [] },
+    }
     const texts = (file: string) => (file === 'test/a/b.test.ts' ? "it('works', () => {})" : '')
-    expect(held && [held.anchor, unheld(held, texts)]).toEqual(['held-rule', []])
-    expect(bare && unheld(bare, texts)).toEqual(['#bare-rule is held by no test'])
-    expect(wrong && unheld(wrong, texts)).toEqual([
+    expect(untested(headings, tests, texts)).toEqual([
+      '#bare-rule has no test',
+      '#gone is not a rule',
       '#wrong names a test “fails” that test/a/b.test.ts does not have',
       '#wrong names test/a/none.test.ts, which does not exist',
     ])
-    const anchors = new Set(['held-rule'])
+    const anchors = new Set(['tested-rule'])
     const document = ['docs', 'service.md'].join('/')
-    expect(lostReferences(`(${document}#held-rule)`, anchors)).toEqual([])
-    expect(lostReferences(`(${document}#held-rule and #other)`, anchors)).toEqual([
+    expect(lostReferences(`(${document}#tested-rule)`, anchors)).toEqual([])
+    expect(lostReferences(`(${document}#tested-rule and #other)`, anchors)).toEqual([
       'names the rule #other, which does not exist',
     ])
     expect(lostReferences(`(sp${'ec'}: Errors)`, anchors)).toEqual(['names a text that is not in this repository'])
@@ -104,21 +106,15 @@ describe('names in documents', () => {
   })
 })
 
-interface Rule {
-  /** The anchor that GitHub gives the heading. */
-  anchor: string
-  /** The lines that name the rule's tests. */
-  held: string
-}
+/** The tests of each rule: titles by file of `test/`, by the anchor of the rule. A file without titles counts whole. */
+type RuleTests = Record<string, Record<string, string[]>>
 
-function rulesOf(text: string): Rule[] {
+/** Returns the anchors that GitHub gives the headings of the rules. */
+function rulesOf(text: string): string[] {
   return text
     .split(/^### /m)
     .slice(1)
-    .map((section) => ({
-      anchor: anchorOf(section.slice(0, section.indexOf('\n'))),
-      held: [...section.matchAll(/^> Held by (.*)$/gm)].map(([, tests]) => tests).join('; '),
-    }))
+    .map((section) => anchorOf(section.slice(0, section.indexOf('\n'))))
 }
 
 function anchorOf(heading: string): string {
@@ -128,18 +124,21 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-function unheld({ anchor, held }: Rule, textOf: (file: string) => string): string[] {
-  let file = ''
-  const faults: string[] = []
-  for (const [, name, title] of held.matchAll(/`([\w/-]+)`|“([^”]+)”/g)) {
-    if (name !== undefined) {
-      file = `test/${name}.test.ts`
-      if (textOf(file) === '') faults.push(`#${anchor} names ${file}, which does not exist`)
-    } else if (!["'", '"', '`'].some((quote) => textOf(file).includes(`${quote}${title}${quote}`))) {
-      faults.push(`#${anchor} names a test “${title}” that ${file} does not have`)
-    }
-  }
-  return file === '' ? [`#${anchor} is held by no test`] : faults
+function untested(rules: string[], tests: RuleTests, textOf: (file: string) => string): string[] {
+  const bare = rules.flatMap((anchor) =>
+    Object.keys(tests[anchor] ?? {}).length > 0 ? [] : [`#${anchor} has no test`],
+  )
+  const gone = Object.keys(tests).flatMap((anchor) => (rules.includes(anchor) ? [] : [`#${anchor} is not a rule`]))
+  const lost = Object.entries(tests).flatMap(([anchor, files]) =>
+    Object.entries(files).flatMap(([name, titles]) => {
+      const file = `test/${name}.test.ts`
+      const text = textOf(file)
+      if (text === '') return [`#${anchor} names ${file}, which does not exist`]
+      const missing = titles.filter((title) => !["'", '"', '`'].some((quote) => text.includes(quote + title + quote)))
+      return missing.map((title) => `#${anchor} names a test “${title}” that ${file} does not have`)
+    }),
+  )
+  return [...bare, ...gone, ...lost]
 }
 
 function lostReferences(text: string, anchors: ReadonlySet<string>): string[] {
