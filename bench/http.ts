@@ -2,7 +2,7 @@ import { type HttpServer, opening, type Programs, processorMs } from './processe
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** The HTTP calls of a host of one protocol era. */
+/** The HTTP calls of a host of one MCP version. */
 interface Era {
   name: string
   /** Sends the requests that a host makes before its first call. Returns the headers for calls of the tool. */
@@ -14,7 +14,7 @@ interface Era {
 
 const eras: readonly Era[] = [
   {
-    name: '2025 era',
+    name: 'MCP 2025',
     greet: async (server) => {
       const { sessionId } = await server.post({ id: 0, method: 'initialize', params: opening })
       const headers = { 'mcp-session-id': sessionId ?? '', 'mcp-protocol-version': opening.protocolVersion }
@@ -25,7 +25,7 @@ const eras: readonly Era[] = [
     minRatioToEcho: 0.5,
   },
   {
-    name: '2026 era',
+    name: 'MCP 2026',
     greet: async (_, tool) => ({
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',

@@ -66,7 +66,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
     write({ id: lastId, method, params })
     return call.promise
   }
-  /** Sends the first messages of a host of the 2025 era. */
+  /** Sends the first messages of a host of MCP 2025. */
   const greet = async () => {
     await request('initialize', opening)
     write({ method: 'notifications/initialized' })

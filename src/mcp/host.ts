@@ -9,7 +9,7 @@ export function hostOf(
   context: ServerContext,
 ): HostProgram | undefined {
   const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: HostInfo } | undefined
-  // In the 2026 era each request names its host; in the 2025 era only `initialize` does.
+  // In MCP 2026 each request names its host; in MCP 2025 only `initialize` does.
   const { title, name, version }: Partial<HostInfo> =
     envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
   const hostName = title ?? name

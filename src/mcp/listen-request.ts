@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Server } from '@modelcontextprotocol/server'
 
-/** A server that learns which addresses a 2026-era host listens to, although the SDK answers that request itself. */
+/** A server that learns which addresses an MCP 2026 host listens to, although the SDK answers that request itself. */
 export interface Listening extends Server {
   listens?(addresses: readonly string[]): void
 }

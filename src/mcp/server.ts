@@ -58,7 +58,7 @@ export function createMcpServer(options: McpServerOptions): Listening {
 }
 
 /**
- * The SDK's server with two changes. In the 2026 era each answer carries the server info, here without the icon, which
+ * The SDK's server with two changes. In MCP 2026 each answer carries the server info, here without the icon, which
  * would be most of the answer. Hosts get the icon from `initialize` and with each tool.
  */
 class PaymentsServer extends Server implements Listening {

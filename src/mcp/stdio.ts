@@ -14,7 +14,7 @@ import { type Listening, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
-   * Called once per connection, and once more if a client first probes for the 2026 era and then falls back. `cut`
+   * Called once per connection, and once more if a client first probes for MCP 2026 and then falls back. `cut`
    * leaves a request unanswered forever.
    */
   createServer: (cut: (id: RequestId) => void) => Listening

@@ -1,7 +1,7 @@
 import { money } from '../core/money.ts'
 import { createDecisionReviews } from '../service/pages/decide/review.ts'
 import { actOfUser } from '../service/request/activity.ts'
-import { answersForItself } from '../service/request/played-party.ts'
+import { isSelfManaged } from '../service/request/played-party.ts'
 import { runChange } from '../service/request/settled-transaction.ts'
 import { mfaThresholdCents } from '../service/rules/approvals.ts'
 import { readTimes } from '../service/store/clock.ts'
@@ -95,7 +95,7 @@ export class Person {
       return (await reviews.decide(one.id, user, agrees ? 'yes' : 'no')) ? 'ok' : 'too late'
     }
     if (user === undefined) {
-      if (await store.transaction((tx) => answersForItself(tx, one.partyId))) {
+      if (await store.transaction((tx) => isSelfManaged(tx, one.partyId))) {
         throw new Error(`The world's party ${one.partyId} has keys but no user who can decide: add a user to it.`)
       }
       return this.#simulate(one, agrees)

@@ -207,7 +207,7 @@ test('a protocol version that no header can contain does not stop later requests
   expect(await ask('tools/list')).toMatchObject({ result: {} })
 })
 
-test('a cancelled call gets no answer, and in the 2026 era its connection is closed', async () => {
+test('a cancelled call gets no answer, and in MCP 2026 its connection is closed', async () => {
   const cut: unknown[] = []
   const received: unknown[] = []
   const url = await startEndpoint(async (request, response) => {

@@ -39,7 +39,7 @@ const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** The tools that ask hosts of the 2026 era. Each returns a question, and the host repeats the call with the answer. */
+/** The tools that ask hosts of MCP 2026. Each returns a question, and the host repeats the call with the answer. */
 export const questions: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',

@@ -57,7 +57,7 @@ export function createEverythingServer(
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // In the 2026 era, the SDK reads from this server which parameters are sent in headers.
+  // In MCP 2026, the SDK reads from this server which parameters are sent in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

@@ -32,7 +32,7 @@ const schema = (properties: Record<string, object>) => ({
   required: Object.keys(properties),
 })
 
-/** The tools that answer directly, and those that ask a host of the 2025 era while they run. */
+/** The tools that answer directly, and those that ask a host of MCP 2025 while they run. */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
     description: 'Answers with a text',
@@ -183,7 +183,7 @@ export const tools: Record<string, Tool> = {
   },
 }
 
-/** Returns the capabilities that the host of a 2026-era request declares. */
+/** Returns the capabilities that the host of an MCP 2026 request declares. */
 export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   const envelope: Record<string, unknown> = { ...mcpReq.envelope }
   return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}

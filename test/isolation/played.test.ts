@@ -32,7 +32,7 @@ const senders = {
 const sendersOf = (key: OperationKey) =>
   Object.entries<Sender>(senders).filter(([, { isAgent }]) => !isAgent || permissions[catalogue[key].permission].agent)
 
-onEachDatabase('a party that answers for itself', (database) => {
+onEachDatabase('a self-managed party', (database) => {
   let site: PersonSite
 
   const open = async (options: WorldOptions = {}) => {

@@ -120,7 +120,7 @@ describe('scopes', () => {
       },
     ],
     [
-      'the 2026 era',
+      'MCP 2026',
       async (host: ReturnType<typeof rawHost>) => {
         const { body, headers } = modernRequest('tools/call', { name: 'echo', arguments: {} })
         return host.post(body, headers)

@@ -17,8 +17,8 @@ interface Host {
 
 const hosts = [
   { name: 'the v1 client', open: openEarlier },
-  { name: 'the v2 client, 2025 era', open: (url: URL, account: HostAccount) => openModern(url, account, 'legacy') },
-  { name: 'the v2 client, 2026 era', open: (url: URL, account: HostAccount) => openModern(url, account, 'auto') },
+  { name: 'the v2 client, MCP 2025', open: (url: URL, account: HostAccount) => openModern(url, account, 'legacy') },
+  { name: 'the v2 client, MCP 2026', open: (url: URL, account: HostAccount) => openModern(url, account, 'auto') },
 ]
 
 let browser: TestBrowser

@@ -79,7 +79,7 @@ async function post(
   }
 }
 
-/** A session of the 2025 era. */
+/** A session of MCP 2025. */
 async function open(bearer: string) {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
   const { headers } = await post(bearer, { id: 0, method: 'initialize', params })

@@ -139,7 +139,7 @@ export class Endpoint {
   }
 
   /**
-   * Handles a cancellation. Returns true if nothing is left to send: in the 2026 era, closing the connection cancels a
+   * Handles a cancellation. Returns true if nothing is left to send: in MCP 2026, closing the connection cancels a
    * request.
    */
   #isCancelled(message: JSONRPCMessage): boolean {

@@ -167,7 +167,7 @@ function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
 }
 
-/** Notifies a 2025-era host of a change, if its server declared that it sends such notifications. */
+/** Notifies an MCP 2025 host of a change, if its server declared that it sends such notifications. */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
   const logFailure = (error: unknown) => log.warn({ err: error }, 'a change was not announced')

@@ -14,7 +14,7 @@ type Route =
 
 /**
  * Classifies a message. The SDK first tests whether a message is an answer, which takes longer than everything else. So
- * this function first recognizes the most common kind: a request whose header names the version. The 2026-era handler
+ * this function first recognizes the most common kind: a request whose header names the version. The MCP 2026 handler
  * classifies its messages again.
  */
 export function classify({ headers }: Request, body: unknown): Route {

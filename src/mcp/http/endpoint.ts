@@ -36,7 +36,7 @@ export interface EndpointDependencies {
   authorize(credential: string): Promise<Principal | undefined>
   /** Counts a request of the principal; `failure` is set if the request exceeds the limit. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
-  /** Creates the MCP server of one 2025-era session or one 2026-era request. */
+  /** Creates the MCP server of one MCP 2025 session or one MCP 2026 request. */
   createServer(context: HostContext): Server
   /** The store of the sessions. */
   sessions: SessionStore
@@ -155,7 +155,7 @@ export class McpEndpoint {
     if (failure !== undefined) return tooMany(failure, headers)
     if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
-    // The 2026 era has neither GET nor DELETE.
+    // MCP 2026 has neither GET nor DELETE.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session

@@ -16,7 +16,7 @@ export interface Principal {
   credential: string
 }
 
-/** One 2025-era session, or one 2026-era request. */
+/** One MCP 2025 session, or one MCP 2026 request. */
 export interface HostContext extends Surface {
   /** Returns the principal of the latest request: a session outlives the tokens that it is used with. */
   principal(): Principal

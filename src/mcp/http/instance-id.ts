@@ -19,7 +19,7 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
 }
 
 /**
- * Returns the instance id for 2026-era requests, which have no session. It is always the same for a principal and its
+ * Returns the instance id for MCP 2026 requests, which have no session. It is always the same for a principal and its
  * client.
  */
 export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {

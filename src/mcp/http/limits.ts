@@ -9,7 +9,7 @@ export const defaultLimits = Object.freeze({
   sessionsPerPrincipal: 2_000,
   /** The idle time after which a session ends. */
   idleMs: 30 * 60_000,
-  /** The most open event streams of a session. In the 2026 era, the whole endpoint may have `sessions` streams. */
+  /** The most open event streams of a session. In MCP 2026, the whole endpoint may have `sessions` streams. */
   streamsPerSession: 16,
   /** The most concurrent requests of a session. */
   runningPerSession: 256,

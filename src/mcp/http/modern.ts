@@ -32,7 +32,7 @@ interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-/** Serves the 2026 era: requests are independent, so any process can serve them. */
+/** Serves MCP 2026: requests are independent, so any process can serve them. */
 export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions) {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {

@@ -17,7 +17,7 @@ import { SessionTransport } from './session-transport.ts'
 import type { Surface } from './surface.ts'
 import type { Sweeper } from './sweeper.ts'
 
-/** A 2025-era session that this process serves. */
+/** An MCP 2025 session that this process serves. */
 export interface Session {
   readonly idHash: string
   readonly principalId: string

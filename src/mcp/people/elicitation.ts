@@ -75,7 +75,7 @@ export function isNotShown(
 /** Returns how the host can ask its person: by a form, or by opening a page. A host that names no mode has forms. */
 export function modesOf(server: Server, context: ServerContext): { form: boolean; url: boolean } {
   const envelope = context.mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
-  // In the 2026 era each request carries the capabilities; in the 2025 era only `initialize` does.
+  // In MCP 2026 each request carries the capabilities; in MCP 2025 only `initialize` does.
   const elicitation = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation
   const url = elicitation?.url !== undefined
   return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }

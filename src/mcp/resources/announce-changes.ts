@@ -23,7 +23,7 @@ export function announceChanges(
   const touched = touchedAddresses(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
-  // In the 2025 era, only subscribed addresses are sent. In the 2026 era, the router of notifications applies the
+  // In MCP 2025, only subscribed addresses are sent. In MCP 2026, the router of notifications applies the
   // filter.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {

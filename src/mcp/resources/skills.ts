@@ -77,7 +77,7 @@ function entries(): Promise<readonly Skill[]> {
 }
 
 /**
- * Returns the cache attributes that a list needs in the 2026 era. They forbid caching, because permissions may change.
+ * Returns the cache attributes that a list needs in MCP 2026. They forbid caching, because permissions may change.
  */
 function cacheFields({ server }: Reader) {
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion

@@ -18,17 +18,17 @@ export interface WaysOn {
 }
 
 /**
- * Returns whether a party has, or had, its own credentials or users with passwords. Such a party answers for itself: no
- * simulation or page may act for it (docs/service.md#parties-that-answer-for-themselves). A rehearsal's users need no
+ * Returns whether a party has, or had, its own credentials or users with passwords. Such a party is self-managed: no
+ * simulation or page may act for it (docs/service.md#self-managed-parties). A rehearsal's users need no
  * password, because the scenario's person answers for them.
  */
-export async function answersForItself(tx: Transaction, partyId: string): Promise<boolean> {
+export async function isSelfManaged(tx: Transaction, partyId: string): Promise<boolean> {
   const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
   return keys || passwords || (world?.isRehearsal === 1 && (await hasUsers(tx, partyId)))
 }
 
 /**
- * Refuses to simulate a party that answers for itself. Only an API key of the party that manages the sandbox may do so.
+ * Refuses to simulate a self-managed party. Only an API key of the party that manages the sandbox may do so.
  * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
@@ -38,7 +38,7 @@ export async function requirePlayable(
   { page, call }: WaysOn,
 ): Promise<void> {
   const { tx } = context
-  if (partyId === null || partyId === undefined || !(await answersForItself(tx, partyId))) return
+  if (partyId === null || partyId === undefined || !(await isSelfManaged(tx, partyId))) return
   const manager = await managerHere(context)
   if (manager === 'caller') return
   const ways = [
@@ -78,7 +78,7 @@ export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**
  * Returns who may answer for a party on a page that `user` opened: `own user` if the user belongs to the party,
- * `anybody` if the party does not answer for itself, and `nobody` otherwise.
+ * `anybody` if the party is not self-managed, and `nobody` otherwise.
  * @param partyId Null or undefined for a person without an account.
  */
 export async function answererOf(
@@ -88,5 +88,5 @@ export async function answererOf(
 ): Promise<Answerer> {
   if (partyId === null || partyId === undefined) return 'anybody'
   if (user?.partyId === partyId) return 'own user'
-  return (await answersForItself(tx, partyId)) ? 'nobody' : 'anybody'
+  return (await isSelfManaged(tx, partyId)) ? 'nobody' : 'anybody'
 }

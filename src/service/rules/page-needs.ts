@@ -42,7 +42,7 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // A person without an account has only the link. A party with an account must also sign in and answer for itself.
+  // A person without an account has only the link. A party with an account must also sign in and answer.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',
