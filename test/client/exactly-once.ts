@@ -8,9 +8,9 @@ import { errorOf, type Host } from '../mcp/hosts.ts'
 /** The result of a call, as reported to its caller. */
 type Outcome =
   | { id: string }
-  /** The result is unknown. The answer says that the same call with this key will return it. */
+  /** The result is unknown. The same call with this idempotency key returns it. */
   | { unknown: string }
-  /** Nothing was done, and the same call may be repeated later. */
+  /** The call had no effect, and can be repeated later. */
   | { retryLater: true; afterMs: number }
   | { refused: string }
 
@@ -22,7 +22,7 @@ const operations = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )
 
-/** Returns a program that calls through the client, and follows the advice in its errors. */
+/** Returns a caller that uses the client, and reads the advice in the fields of its errors. */
 export function programOver(client: Client): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -42,7 +42,7 @@ export function programOver(client: Client): Caller {
   }
 }
 
-/** Returns an agent that calls tools, and follows the advice in their results. */
+/** Returns a caller that calls tools, and reads the advice in their error results. */
 export function agentOver(host: Host): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -59,22 +59,23 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** The number of calls, and how often their callers had to follow advice. */
+/** The number of calls, and the number of times that the caller had to follow advice. */
 export interface Count {
   calls: number
-  /** Calls whose result was unknown when the client gave up, and known after the caller followed its advice. */
+  /** Calls whose result was unknown when the client gave up; repeating them with the same key returned it. */
   unknown: number
-  /** Answers that advised the caller to repeat the call, because nothing was done. */
+  /** Answers that advised the caller to repeat the call later, because it had no effect. */
   retryLater: number
 }
 
-/** An answered call. Its amount identifies it among the calls of its tool. */
+/** A call that succeeded. No other call of the same tool has the same amount. */
 export interface Intent {
   tool: string
   amount: number
   id: string
 }
 
+/** The party that pays, the payee, and the two wallets of the internal transfers. */
 export interface Places {
   partyId: string
   payeeId: string
@@ -85,15 +86,15 @@ export interface Places {
 /** The number of calls in a round. */
 export const callsPerRound = 7
 
-/** Moves money in every way, for a number of rounds. Each call is repeated as its answer advises until it succeeds. */
+/** Runs the rounds, `at` of them in parallel. Repeats each call as its answer advises until it succeeds. */
 export async function moveMoney(
   caller: Caller,
   places: Places,
-  { rounds, first, at }: { rounds: number; first: number; at: number },
+  { rounds, first, at: concurrency }: { rounds: number; first: number; at: number },
 ): Promise<{ count: Count; intents: Intent[] }> {
   const count: Count = { calls: 0, unknown: 0, retryLater: 0 }
   const intents: Intent[] = []
-  const settle = async (tool: string, amount: number, input: object): Promise<string> => {
+  const callUntilDone = async (tool: string, amount: number, input: object): Promise<string> => {
     count.calls += 1
     let key: string | undefined
     for (let tries = 1; tries <= maxTries; tries++) {
@@ -102,7 +103,7 @@ export async function moveMoney(
         intents.push({ tool, amount, id: answer.id })
         return answer.id
       }
-      if ('refused' in answer) throw new Error(`${tool} of ${amount}: ${answer.refused}`)
+      if ('refused' in answer) throw new Error(`${tool} with the amount ${amount} was refused: ${answer.refused}`)
       if ('unknown' in answer) {
         if (key === undefined) count.unknown += 1
         key = answer.unknown
@@ -111,35 +112,35 @@ export async function moveMoney(
         await sleep(answer.afterMs)
       }
     }
-    throw new Error(`${tool} of ${amount} was not settled by ${maxTries} tries`)
+    throw new Error(`${tool} with the amount ${amount} did not succeed in ${maxTries} tries`)
   }
   const left = Array.from({ length: rounds }, (_, index) => first + index).values()
   const lane = async () => {
-    for (const number of left) await runRound(number, places, settle)
+    for (const number of left) await runRound(number, places, callUntilDone)
   }
-  await Promise.all(Array.from({ length: at }, lane))
+  await Promise.all(Array.from({ length: concurrency }, lane))
   return { count, intents }
 }
 
-/** The maximum number of tries of a call. Each includes four attempts of the client. */
+/** The maximum number of tries per call. In each try, the client makes up to four attempts. */
 const maxTries = 20
 
-type Settle = (tool: string, amount: number, input: object) => Promise<string>
+type CallUntilDone = (tool: string, amount: number, input: object) => Promise<string>
 
-async function runRound(number: number, places: Places, settle: Settle): Promise<void> {
+async function runRound(number: number, places: Places, callUntilDone: CallUntilDone): Promise<void> {
   const { partyId, payeeId, fromWalletId, toWalletId } = places
   const [large, small] = [100_000 + number, 1 + number]
   const merchant = { name: `Shop ${number}` }
   const dollars = (amount: number) => ({ amount, currency: 'USD' })
-  await settle('fund_sandbox_wallet', 2 * large, { customerId: partyId, amount: 2 * large })
+  await callUntilDone('fund_sandbox_wallet', 2 * large, { customerId: partyId, amount: 2 * large })
   const maximum = { merchant, maximumAmount: large, currency: 'USD' }
-  const cardId = await settle('issue_agent_card', large, maximum)
+  const cardId = await callUntilDone('issue_agent_card', large, maximum)
   const purchase = { cardId, merchant, ...dollars(large) }
-  const cardTransactionId = await settle('simulate_card_authorization', large, purchase)
-  await settle('simulate_card_capture', large, { cardTransactionId, ...dollars(large) })
-  await settle('simulate_card_refund', small, { cardTransactionId, ...dollars(small) })
+  const cardTransactionId = await callUntilDone('simulate_card_authorization', large, purchase)
+  await callUntilDone('simulate_card_capture', large, { cardTransactionId, ...dollars(large) })
+  await callUntilDone('simulate_card_refund', small, { cardTransactionId, ...dollars(small) })
   const payee = { type: 'party_id', value: payeeId }
-  await settle('create_payment', small, { amount: small, counterparty: payee })
-  const way = { sourceWalletId: fromWalletId, destWalletId: toWalletId }
-  await settle('create_internal_transfer', small, { amount: small, ...way })
+  await callUntilDone('create_payment', small, { amount: small, counterparty: payee })
+  const wallets = { sourceWalletId: fromWalletId, destWalletId: toWalletId }
+  await callUntilDone('create_internal_transfer', small, { amount: small, ...wallets })
 }

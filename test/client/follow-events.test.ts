@@ -4,7 +4,7 @@ import { json, scriptedClient } from './scripted.ts'
 
 const idOf = (number: number) => `evt_${String(number).padStart(32, '0')}`
 
-/** Returns a service with the events 1 to `last` that lists them like the sandbox: newest first, by cursor. */
+/** Fakes a service with the events 1 to `last`. It lists them as the sandbox does: newest first, in pages of 100. */
 function service(last: number) {
   const steps: string[] = []
   const list = { last }
@@ -49,20 +49,20 @@ test('a long backlog is read page by page while more events arrive, and each eve
   const followedIds: string[] = []
   for await (const { id } of follow()) {
     followedIds.push(id)
-    steps.push('given')
+    steps.push('yielded')
     if (list.last < 400) list.last += 1
     if (followedIds.length === 400) break
   }
   expect(followedIds).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
-  // The client pages back to the oldest page and then forward again, so it reads the pages in between twice.
-  const pages = steps.filter((step, at) => step !== 'given' || steps[at - 1] !== 'given')
+  // The client reads back to the oldest page and then forward again, so it requests the middle pages twice.
+  const pages = steps.filter((step, at) => step !== 'yielded' || steps[at - 1] !== 'yielded')
   expect(pages.slice(0, 9)).toEqual([
-    ...['read null', 'read 251', 'read 151', 'read 51', 'given'],
-    ...['read 151', 'given', 'read 251', 'given'],
+    ...['read null', 'read 251', 'read 151', 'read 51', 'yielded'],
+    ...['read 151', 'yielded', 'read 251', 'yielded'],
   ])
 })
 
-test('a backlog of more than a thousand pages is refused', async () => {
+test('following a backlog of more than a thousand pages fails', async () => {
   await expect(service(100_001).follow().next()).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('More than 100000 events'),

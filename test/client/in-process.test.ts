@@ -9,51 +9,51 @@ const card = { merchant: { name: 'Books & more' }, maximumAmount: 100, currency:
 const api = 'http://api.example'
 
 onEachDatabase("a client in the service's process", (database) => {
-  it('gets the same answers as over HTTP, and one idempotency key works across both', async () => {
+  it('an in-process call and an HTTP call return the same data; with the same key, one replays the other', async () => {
     const { service, system, agentKey, drop } = await createWorld(database)
     const fetch = (request: Request) => service.fetch(request)
     const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
-    const { operations: carried } = createClient({ ...options, carry: service.carry() })
-    const { operations: fetched } = createClient(options)
+    const { operations: inProcess } = createClient({ ...options, carry: service.carry() })
+    const { operations: overHttp } = createClient(options)
     const key = { idempotencyKey: 'one key over two transports' }
-    const first = await carried.issueAgentCard(card, key)
-    const second = await fetched.issueAgentCard(card, key)
+    const first = await inProcess.issueAgentCard(card, key)
+    const second = await overHttp.issueAgentCard(card, key)
     expect([first.replayed, second.replayed]).toEqual([false, true])
     expect(second.data).toEqual(first.data)
-    await carried.issueAgentCard(card)
-    const page = await carried.listAgentCards({ limit: 1 })
+    await inProcess.issueAgentCard(card)
+    const page = await inProcess.listAgentCards({ limit: 1 })
     expect(page.data).toHaveLength(1)
-    expect(page).toEqual(await fetched.listAgentCards({ limit: 1 }))
+    expect(page).toEqual(await overHttp.listAgentCards({ limit: 1 }))
     await drop()
   })
 
-  it('learns whether the wallet covers a card, unlike a client over HTTP', async () => {
+  it('an in-process client learns whether the wallet covers a card; an HTTP client does not', async () => {
     const { service, system, agentKey, drop } = await createWorld(database)
     const fetch = (request: Request) => service.fetch(request)
     const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
-    const { operations: carried } = createClient({ ...options, carry: service.carry() })
-    const { operations: fetched } = createClient(options)
-    const { data: wallets } = await carried.listWallets({})
+    const { operations: inProcess } = createClient({ ...options, carry: service.carry() })
+    const { operations: overHttp } = createClient(options)
+    const { data: wallets } = await inProcess.listWallets({})
     const available = wallets[0]?.attributes.balance?.available ?? 0
     expect(available).toBeGreaterThan(0)
     const [all, more] = [
       { ...card, maximumAmount: available },
       { ...card, maximumAmount: available + 1 },
     ]
-    const issueBoth = async (
-      issue: typeof carried.issueAgentCard,
+    const issueAndCheckCover = async (
+      issue: typeof inProcess.issueAgentCard,
       attributes: typeof card | typeof all,
       key?: string,
     ) => (await issue(attributes, { idempotencyKey: key })).isCovered
-    expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBe(true)
-    expect(await issueBoth(carried.issueAgentCard, more)).toBe(false)
-    expect(await issueBoth(fetched.issueAgentCard, all)).toBeUndefined()
-    // A recorded answer says nothing about the current balance.
-    expect(await issueBoth(carried.issueAgentCard, all, 'one key')).toBeUndefined()
+    expect(await issueAndCheckCover(inProcess.issueAgentCard, all, 'one key')).toBe(true)
+    expect(await issueAndCheckCover(inProcess.issueAgentCard, more)).toBe(false)
+    expect(await issueAndCheckCover(overHttp.issueAgentCard, all)).toBeUndefined()
+    // The answer to a replayed call does not say whether the wallet covers the card.
+    expect(await issueAndCheckCover(inProcess.issueAgentCard, all, 'one key')).toBeUndefined()
     await drop()
   })
 
-  it('gets the same refusals as over HTTP', async () => {
+  it('an in-process request gets the same error answer as an HTTP request', async () => {
     const { service, agentKey, drop } = await createWorld(database)
     const headers = { Authorization: `Bearer ${agentKey}`, 'Idempotency-Key': 'one key', 'X-Instance-ID': 'run-1' }
     const issue = { operation: 'issue_agent_card', method: 'POST', path: '/agent-cards', params: {}, headers }
@@ -72,18 +72,20 @@ onEachDatabase("a client in the service's process", (database) => {
       },
       'no such operation': { ...issue, operation: 'fly', path: '/fly', body: '{}' },
     }
-    const doors = [service.carry(), transportOver((request) => service.fetch(request), api)]
-    for (const [what, request] of Object.entries(requests)) {
-      const [carried, fetched] = await Promise.all(doors.map((carry) => carry(request, new AbortController().signal)))
-      expect(comparableParts(carried), what).toEqual(comparableParts(fetched))
-      expect(carried?.status, what).toBeGreaterThanOrEqual(400)
+    const transports = [service.carry(), transportOver((request) => service.fetch(request), api)]
+    for (const [name, request] of Object.entries(requests)) {
+      const [inProcess, overHttp] = await Promise.all(
+        transports.map((send) => send(request, new AbortController().signal)),
+      )
+      expect(comparableParts(inProcess), name).toEqual(comparableParts(overHttp))
+      expect(inProcess?.status, name).toBeGreaterThanOrEqual(400)
     }
     await drop()
   })
 })
 
-/** Returns the parts of an answer to compare, without the request id, which differs for each request. */
+/** Returns the parts of an answer that must be equal, with the request id masked, because it always differs. */
 function comparableParts(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
-  const named = String(answer?.headers.get('x-request-id'))
-  return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(named, 'its id')]
+  const requestId = String(answer?.headers.get('x-request-id'))
+  return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(requestId, 'request id')]
 }

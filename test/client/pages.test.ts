@@ -5,7 +5,7 @@ import { card, json, scriptedClient } from './scripted.ts'
 const page = (nextCursor: unknown) =>
   json(200, { data: [card], meta: { pagination: { hasMore: nextCursor !== null, nextCursor } } })
 
-async function cursorsOf(steps: Parameters<typeof scriptedClient>[0]) {
+async function readAllPages(steps: Parameters<typeof scriptedClient>[0]) {
   const { client, seen } = scriptedClient(steps)
   let pages = 0
   for await (const result of client.pages(catalogue.listAgentCards, { limit: 1 })) pages += result.data.length
@@ -13,22 +13,22 @@ async function cursorsOf(steps: Parameters<typeof scriptedClient>[0]) {
   return { pages, cursors: seen.map(({ url }) => new URL(url).searchParams.get('cursor')) }
 }
 
-test('follows nextCursor until a page has none', async () => {
-  expect(await cursorsOf([page('cur_a'), page('cur_b'), page(null)])).toEqual({
+test('`pages` follows nextCursor until a page has none', async () => {
+  expect(await readAllPages([page('cur_a'), page('cur_b'), page(null)])).toEqual({
     pages: 3,
     cursors: [null, 'cur_a', 'cur_b'],
   })
 })
 
-test.each([[''], [null], [undefined], [7]])('stops at the cursor %j', async (cursor) => {
-  expect((await cursorsOf([page(cursor)])).cursors).toEqual([null])
+test.each([[''], [null], [undefined], [7]])('`pages` ends after a page with the nextCursor %j', async (cursor) => {
+  expect((await readAllPages([page(cursor)])).cursors).toEqual([null])
 })
 
-test('stops when a cursor repeats', async () => {
-  expect((await cursorsOf([page('cur_a'), page('cur_b'), page('cur_a')])).cursors).toEqual([null, 'cur_a', 'cur_b'])
+test('`pages` ends when a cursor repeats', async () => {
+  expect((await readAllPages([page('cur_a'), page('cur_b'), page('cur_a')])).cursors).toEqual([null, 'cur_a', 'cur_b'])
 })
 
-test('stops after 1000 pages', async () => {
+test('`pages` ends after 1000 pages', async () => {
   let number = 0
   const { client } = scriptedClient([() => page(`cur_${number++}`)()])
   let pages = 0

@@ -1,7 +1,7 @@
 /**
- * Every call in the service's published client, as `operation: METHOD path → status result type`. `K` marks a call with
- * an Idempotency-Key; other calls never have one. `+` precedes additional attributes of the result, such as a secret
- * that is shown once. `*` precedes members of `meta`.
+ * Every call in the service's published client, as `operation: METHOD path → status result type`. `K` marks a call that
+ * sends an Idempotency-Key; the others send none. `+` precedes attributes that only this call returns, such as a secret
+ * that is shown once. `*` precedes fields of the answer's `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent
@@ -15,12 +15,12 @@ removeAgentCustomer: DELETE /agents/{agentId}/customers/{customerId} K → 200 d
 listAgentInvitations: GET /agents/invitations → 200 page invitation
 revokeAgentInvitation: DELETE /agents/invitations/{invitationId} K → 200 deleted invitation
 listAgentKeys: GET /agent-keys → 200 page agentKey
-createAgentKey: POST /agent-keys → 201 one agentKey +agentKey:text
+createAgentKey: POST /agent-keys → 201 one agentKey +agentKey:string
 revokeAgentKey: DELETE /agent-keys/{keyId} K → 200 deleted agentKey
-rotateAgentKey: POST /agent-keys/{keyId}/rotate K → 200 one agentKey +agentKey:text previousKeyExpiresAt:time?
+rotateAgentKey: POST /agent-keys/{keyId}/rotate K → 200 one agentKey +agentKey:string previousKeyExpiresAt:time?
 listApiKeys: GET /api-keys → 200 page apiKey
 getApiKey: GET /api-keys/{keyId} → 200 one apiKey
-createApiKey: POST /api-keys → 201 one apiKey +apiKey:text
+createApiKey: POST /api-keys → 201 one apiKey +apiKey:string
 revokeApiKey: DELETE /api-keys/{keyId} K → 200 deleted apiKey
 listApprovals: GET /approvals → 200 page approval
 getApproval: GET /approvals/{approvalId} → 200 one approval
@@ -34,7 +34,7 @@ createCustomerInvitation: POST /customers/invitations → 201 several invitation
 listCustomerInvitations: GET /customers/invitations → 200 page invitationGroup
 revokeCustomerInvitation: DELETE /customers/invitations/{invitationId} → 200 deleted invitation
 listInvitationLinks: GET /customers/invitation-links → 200 page invitationLink
-createInvitationLink: POST /customers/invitation-links → 200 one invitationLink +token:text url:text
+createInvitationLink: POST /customers/invitation-links → 200 one invitationLink +token:string url:string
 getInvitationLink: GET /customers/invitation-links/{linkId} → 200 one invitationLink
 revokeInvitationLink: POST /customers/invitation-links/{linkId}/revoke → 200 one invitationLink
 getParty: GET /parties/me → 200 one party
@@ -81,15 +81,15 @@ cancelPaymentRequest: POST /payment-requests/{paymentRequestId}/cancel K → 200
 listExternalAccounts: GET /external-accounts → 200 page externalAccount
 getExternalAccount: GET /external-accounts/{externalAccountId} → 200 one externalAccount
 deleteExternalAccount: DELETE /external-accounts/{externalAccountId} → 200 deleted externalAccount
-linkExternalAccounts: POST /external-accounts/processor-token K → 201 several externalAccount *pagination:map rejectedAccounts:list
+linkExternalAccounts: POST /external-accounts/processor-token K → 201 several externalAccount *pagination:object rejectedAccounts:list
 listEvents: GET /events → 200 page event
 getEvent: GET /events/{eventId} → 200 one event
-createWebhook: POST /webhooks K → 201 one webhook +signingSecret:text
+createWebhook: POST /webhooks K → 201 one webhook +signingSecret:string
 listWebhooks: GET /webhooks → 200 page webhook
 getWebhook: GET /webhooks/{webhookId} → 200 one webhook
 updateWebhook: PATCH /webhooks/{webhookId} K → 200 one webhook
 deleteWebhook: DELETE /webhooks/{webhookId} K → 200 deleted webhook
-rotateWebhookSecret: POST /webhooks/{webhookId}/rotate-secret K → 200 one webhook +signingSecret:text previousSecretExpiresAt:time?
+rotateWebhookSecret: POST /webhooks/{webhookId}/rotate-secret K → 200 one webhook +signingSecret:string previousSecretExpiresAt:time?
 simulateCustomerInvitation: POST /simulations/invite-customer K → 200 several invitation
 simulateInvitationAcceptance: POST /simulations/customer-invitations/{invitationId}/accept K → 200 one invitation
 simulateInvitationDecline: POST /simulations/customer-invitations/{invitationId}/decline K → 200 one invitation
@@ -97,47 +97,49 @@ fundSandboxWallet: POST /simulations/customers/{customerId}/transfers/deposit K 
 simulatePaymentClaim: POST /simulations/payments/{paymentId}/complete-claim → 200 one payment
 simulateAgentRevocation: POST /simulations/customers/{customerId}/agents/{agentId}/revoke K → 200 one customer
 simulateCustomerDisconnection: POST /simulations/customers/{customerId}/disconnect K → 200 deleted customer
-simulateBankAccountLink: POST /simulations/external-accounts/link K → 200 several externalAccount *pagination:map rejectedAccounts:list
+simulateBankAccountLink: POST /simulations/external-accounts/link K → 200 several externalAccount *pagination:object rejectedAccounts:list
 simulatePaymentRequestFulfillment: POST /simulations/payment-requests/{paymentRequestId}/fulfill K → 200 one payment
 simulatePaymentRequestDecline: POST /simulations/payment-requests/{paymentRequestId}/decline K → 200 one paymentRequest
 `
 
-/** The attributes that the client knows of each resource, with the type to check, and `?` if it may be null. */
+/** The attributes that the published client declares for each resource type: `name:type`, then `?` if nullable. */
 export const shapes: Readonly<Record<string, string>> = {
-  agent: 'name:text description:text? status:text createdAt:time? createdBy:text? tags:map handle:text? limits:map?',
-  agentCustomer: 'name:text? email:text? status:text permissions:list limits:map? createdAt:time updatedAt:time?',
+  agent:
+    'name:string description:string? status:string createdAt:time? createdBy:string? tags:object handle:string? limits:object?',
+  agentCustomer:
+    'name:string? email:string? status:string permissions:list limits:object? createdAt:time updatedAt:time?',
   agentCustomerInvite:
-    'recipient:any url:text status:text permissions:list limits:map? tags:map expiresAt:time createdAt:time updatedAt:time?',
+    'recipient:any url:string status:string permissions:list limits:object? tags:object expiresAt:time createdAt:time updatedAt:time?',
   agentKey:
-    'agentKeyPrefix:text status:text createdAt:time lastUsedAt:time? revokedAt:time? createdBy:text? revokedBy:text? expiresAt:time? tags:map',
+    'agentKeyPrefix:string status:string createdAt:time lastUsedAt:time? revokedAt:time? createdBy:string? revokedBy:string? expiresAt:time? tags:object',
   apiKey:
-    'apiKeyPrefix:text name:text scopes:list environment:text status:text createdAt:time lastUsedAt:time? revokedAt:time? createdBy:text? revokedBy:text? tags:map',
+    'apiKeyPrefix:string name:string scopes:list environment:string status:string createdAt:time lastUsedAt:time? revokedAt:time? createdBy:string? revokedBy:string? tags:object',
   approval:
-    'status:text target:map payment:map? reasons:list customer:map? ach:map? realtime:map? initiator:map? denialReason:text? createdAt:time updatedAt:time resolvedAt:time?',
-  compliance_case: 'partyId:text status:text version:number',
-  customer: 'name:text email:text? avatarUrl:text? createdAt:time? delegation:map agents:list',
-  event: 'eventType:text resourceId:text? resourceType:text? payload:map createdAt:time',
+    'status:string target:object payment:object? reasons:list customer:object? ach:object? realtime:object? initiator:object? denialReason:string? createdAt:time updatedAt:time resolvedAt:time?',
+  compliance_case: 'partyId:string status:string version:number',
+  customer: 'name:string email:string? avatarUrl:string? createdAt:time? delegation:object agents:list',
+  event: 'eventType:string resourceId:string? resourceType:string? payload:object createdAt:time',
   externalAccount:
-    'lastFour:text status:text connectionStatus:text createdAt:time bankName:text accountName:text accountType:text?',
-  // The client knows only the id and the type.
+    'lastFour:string status:string connectionStatus:string createdAt:time bankName:string accountName:string accountType:string?',
+  // The client declares no attributes, only the id and the type.
   identity: '',
   invitation:
-    'developerName:text email:text? phone:text? url:text agentName:text permissions:list limits:map? status:text effectiveStatus:text expiresAt:time acceptedAt:time? declinedAt:time? cancelReason:text? tags:map createdAt:time updatedAt:time',
-  invitationGroup: 'status:text party:map? email:text createdAt:time agentInvitations:list',
-  invitationLink: 'proposedAgents:list status:text createdAt:time name:text expiresAt:time? tags:map',
+    'developerName:string email:string? phone:string? url:string agentName:string permissions:list limits:object? status:string effectiveStatus:string expiresAt:time acceptedAt:time? declinedAt:time? cancelReason:string? tags:object createdAt:time updatedAt:time',
+  invitationGroup: 'status:string party:object? email:string createdAt:time agentInvitations:list',
+  invitationLink: 'proposedAgents:list status:string createdAt:time name:string expiresAt:time? tags:object',
   party:
-    'partyType:text status:text createdAt:time updatedAt:time legalName:text? firstName:text? lastName:text? displayName:text? handle:text? avatarUrl:text? persona:text? email:text? primaryPhone:text? addressLine1:text? addressCity:text? addressState:text? addressPostalCode:text? addressCountry:text? createdBy:text?',
-  partyInvitation: 'email:text role:text status:text expiresAt:time acceptedAt:time? createdAt:time',
-  partyLimitPolicy: 'limits:map? currency:text? updatedAt:time?',
-  payment: 'amount:number currency:text status:text description:text? tags:map createdAt:time updatedAt:time?',
+    'partyType:string status:string createdAt:time updatedAt:time legalName:string? firstName:string? lastName:string? displayName:string? handle:string? avatarUrl:string? persona:string? email:string? primaryPhone:string? addressLine1:string? addressCity:string? addressState:string? addressPostalCode:string? addressCountry:string? createdBy:string?',
+  partyInvitation: 'email:string role:string status:string expiresAt:time acceptedAt:time? createdAt:time',
+  partyLimitPolicy: 'limits:object? currency:string? updatedAt:time?',
+  payment: 'amount:number currency:string status:string description:string? tags:object createdAt:time updatedAt:time?',
   paymentRequest:
-    'amount:number currency:text status:text description:text? requesterName:text? requesterEmail:text? requesterAvatarUrl:text? requesterHandle:text? walletName:text? payerName:text? payerEmail:text? payerAvatarUrl:text? payerHandle:text? payerPhone:text? payerPartyId:text? payerIdentifierType:text payerIdentifier:text initiatorParty:map initiatorAgent:map? paymentLinkUrl:text transactionId:text? createdAt:time updatedAt:time?',
+    'amount:number currency:string status:string description:string? requesterName:string? requesterEmail:string? requesterAvatarUrl:string? requesterHandle:string? walletName:string? payerName:string? payerEmail:string? payerAvatarUrl:string? payerHandle:string? payerPhone:string? payerPartyId:string? payerIdentifierType:string payerIdentifier:string initiatorParty:object initiatorAgent:object? paymentLinkUrl:string transactionId:string? createdAt:time updatedAt:time?',
   transaction:
-    'amount:number currency:text status:text transactionType:text direction:text createdAt:time description:text? updatedAt:time? expectedAvailableAt:time?',
+    'amount:number currency:string status:string transactionType:string direction:string createdAt:time description:string? updatedAt:time? expectedAvailableAt:time?',
   transfer:
-    'type:text amount:number currency:text status:text method:text? rail:text? description:text? tags:map externalAccountDisplayMask:text? expectedAvailableAt:time? failure:map? return:map? submittedAt:time? settledAt:time? createdAt:time updatedAt:time?',
-  user: 'partyId:text role:text status:text createdAt:time updatedAt:time firstName:text? lastName:text? email:text?',
+    'type:string amount:number currency:string status:string method:string? rail:string? description:string? tags:object externalAccountDisplayMask:string? expectedAvailableAt:time? failure:object? return:object? submittedAt:time? settledAt:time? createdAt:time updatedAt:time?',
+  user: 'partyId:string role:string status:string createdAt:time updatedAt:time firstName:string? lastName:string? email:string?',
   wallet:
-    'status:text walletType:text isDefault:flag createdAt:time? displayName:text? description:text? tags:map balance:map? claims:map depositInstructions:map?',
-  webhook: 'url:text description:text? status:text enabledEvents:list tags:map createdAt:time updatedAt:time?',
+    'status:string walletType:string isDefault:boolean createdAt:time? displayName:string? description:string? tags:object balance:object? claims:object depositInstructions:object?',
+  webhook: 'url:string description:string? status:string enabledEvents:list tags:object createdAt:time updatedAt:time?',
 }

@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { startHttpServer } from './http-server.ts'
 import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
 
-/** Returns a client of a real HTTP server on this machine. */
+/** Starts an HTTP server on this machine. Returns it with a client that sends requests to it. */
 async function remote(answer: RequestListener) {
   const server = await startHttpServer(answer)
   const { fetch, close } = createRemoteFetch()
@@ -31,7 +31,7 @@ const answerCard: RequestListener = (_, response) => {
   response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ data: card }))
 }
 
-test('sends the request unchanged', async () => {
+test('a request reaches the server with its method, path, headers and body', async () => {
   const requests: { request: IncomingMessage; body: string }[] = []
   await using server = await remote(async (request, response) => {
     requests.push({ request, body: await text(request) })
@@ -52,7 +52,7 @@ test('sends the request unchanged', async () => {
   expect(second?.request.headers['content-type']).toBeUndefined()
 })
 
-test('reuses connections', async () => {
+test('the client reuses connections', async () => {
   const sockets = new Set<unknown>()
   await using server = await remote((request, response) => {
     sockets.add(request.socket)
@@ -62,7 +62,7 @@ test('reuses connections', async () => {
   expect(sockets.size).toBeLessThanOrEqual(2)
 })
 
-test('follows no redirect', async () => {
+test('the client does not follow a redirect', async () => {
   let others = 0
   const other = await startHttpServer((request, response) => {
     others++
@@ -75,7 +75,7 @@ test('follows no redirect', async () => {
   await other.close()
 })
 
-test('reports why it cannot connect', async () => {
+test('the client reports why it cannot connect', async () => {
   await using server = await remote(answerCard)
   await server.stop()
   const detail = `Can't reach ${new URL(server.address).host}: the connection was refused.`
@@ -86,7 +86,7 @@ test('reports why it cannot connect', async () => {
   })
 })
 
-test('a request is repeated if its connection breaks before or during the answer', async () => {
+test('a request is retried if its connection breaks before or during the answer', async () => {
   let count = 0
   await using server = await remote((request, response) => {
     count++
@@ -114,7 +114,7 @@ test('an endless answer is cut off', async () => {
   })
 })
 
-describe('an answer that is small until it is decompressed', () => {
+describe('compressed answers', () => {
   const bomb = Buffer.alloc(64 * 1024 * 1024)
   const zeros = (count: number) => bomb.subarray(0, count)
 
@@ -129,7 +129,7 @@ describe('an answer that is small until it is decompressed', () => {
       ],
       3,
     ),
-  )('is cut off at the limit and not requested again: %s', async (coding, pack) => {
+  )('an answer that is too large when decompressed is not requested again: %s', async (coding, pack) => {
     const body = pack(zeros(bomb.length))
     expect(body.length).toBeLessThan(1024 * 1024)
     let requestCount = 0
@@ -149,7 +149,7 @@ describe('an answer that is small until it is decompressed', () => {
     expect(requestCount).toBe(3)
   })
 
-  test('is not decompressed beyond the limit', async () => {
+  test('decompression stops at the size limit', async () => {
     const body = gzipSync(bomb)
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
@@ -160,7 +160,7 @@ describe('an answer that is small until it is decompressed', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(bomb.length / 2)
   })
 
-  test('is read if it is within the limit', async () => {
+  test('a compressed answer within the size limit is read', async () => {
     const body = gzipSync(JSON.stringify({ data: card }))
     await using server = await remote((_, response) =>
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
@@ -169,7 +169,7 @@ describe('an answer that is small until it is decompressed', () => {
   })
 })
 
-test('an abort closes the connection', async () => {
+test('aborting a call closes its connection', async () => {
   const controller = new AbortController()
   let closed = () => {}
   const connectionClosed = new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ import {
 
 const ok = json(200, { data: card })
 
-test('a change sends its attributes in the envelope, with the required headers', async () => {
+test('a POST request has its attributes in the `data` envelope, and the required headers', async () => {
   const { client, seen } = scriptedClient([ok])
   const result = await client.operations.issueAgentCard({ ...issue, customerPartyId })
   expect(seen[0]?.url).toBe('https://api.example.test/v1/agent-cards')
@@ -28,7 +28,7 @@ test('a change sends its attributes in the envelope, with the required headers',
   expect(result.idempotencyKey).toMatch(/^idk_[A-Za-z0-9_-]{22}$/)
 })
 
-test('each argument goes into the part of the request that declares it', async () => {
+test('each argument is sent where its operation declares it: in the path, the query or the body', async () => {
   const { client, seen } = scriptedClient([ok])
   await client.operations.getAgentCard({ cardId, customerPartyId })
   await client.operations.simulateCardCapture({ cardTransactionId, amount: 5, currency: 'USD', customerPartyId })
@@ -40,13 +40,13 @@ test('each argument goes into the part of the request that declares it', async (
   })
 })
 
-test('an operation whose attributes are all optional still sends them as an object', async () => {
+test('a call that omits all optional attributes sends an empty attributes object', async () => {
   const { client, seen } = scriptedClient([ok])
   await client.operations.simulateCardReversal({ cardTransactionId })
   expect(seen[0]?.body).toBe('{"data":{"attributes":{}}}')
 })
 
-test('the client adds no defaults, and sends no idempotency key with reads', async () => {
+test('a read is sent without default values and without an idempotency key', async () => {
   const { client, seen } = scriptedClient([json(200, { data: [], meta: {} })])
   await client.operations.listCustomers({})
   await client.operations.listAgentCards({ limit: 5, cursor: 'cur_a&b' })
@@ -56,7 +56,7 @@ test('the client adds no defaults, and sends no idempotency key with reads', asy
   expect(seen[0]?.headers.get('X-Instance-ID')).toBe('run-1')
 })
 
-test('two equal calls have different keys; a given key is sent as it is', async () => {
+test('two identical calls get different idempotency keys; a key from the caller is sent unchanged', async () => {
   const { client, seen } = scriptedClient([ok])
   await client.operations.issueAgentCard(issue)
   await client.operations.issueAgentCard(issue)
@@ -66,7 +66,7 @@ test('two equal calls have different keys; a given key is sent as it is', async 
   expect(third).toBe('mine')
 })
 
-test('a replay is reported', async () => {
+test('a replayed result is marked as replayed', async () => {
   const { client } = scriptedClient([json(200, { data: card }, { 'X-Idempotency-Replayed': 'true' })])
   expect((await client.operations.issueAgentCard(issue, { idempotencyKey: 'mine' })).replayed).toBe(true)
 })
@@ -82,28 +82,28 @@ test.each([
     'There is no argument "colour"; simulate_card_capture takes cardTransactionId, amount, currency, customerPartyId.',
   ],
   [
-    'an inherited name',
+    'an argument with the name of an inherited property',
     { ...capture, toString: 'x' },
     400,
     { parameter: 'toString' },
     'There is no argument "toString"',
   ],
   [
-    'a text for an amount',
+    'a string as an amount',
     { ...capture, amount: '5' },
     422,
     { pointer: '/data/attributes/amount' },
     'amount must be a number of cents, got "5".',
   ],
   [
-    'a fraction',
+    'a fractional amount',
     { ...capture, amount: 1.5 },
     422,
     { pointer: '/data/attributes/amount' },
     'amount must be a whole number of cents, got 1.5. Dollars? Then 150.',
   ],
   [
-    'zero',
+    'an amount of zero',
     { ...capture, amount: 0 },
     422,
     { pointer: '/data/attributes/amount' },
@@ -124,7 +124,7 @@ test.each([
     'amount is required: a number of cents.',
   ],
   [
-    'an id of another kind',
+    'an id with the wrong prefix',
     { ...capture, cardTransactionId: cardId },
     400,
     { parameter: 'cardTransactionId' },
@@ -138,7 +138,7 @@ test.each([
     '[masked number]',
   ],
   [
-    'a path',
+    'a path as an id',
     { ...capture, cardTransactionId: '../../whoami' },
     400,
     { parameter: 'cardTransactionId' },
@@ -153,7 +153,7 @@ test.each([
   expect(seen).toEqual([])
 })
 
-test('an unknown field inside an attribute is refused, and the refusal points to it', async () => {
+test('an unknown field inside an attribute is refused, and the error points to it', async () => {
   const { client } = scriptedClient([ok])
   const error = await thrown(
     client.call(catalogue.issueAgentCard, { ...issue, merchant: { name: 'A', mcc: 1 } } as never),
@@ -161,7 +161,7 @@ test('an unknown field inside an attribute is refused, and the refusal points to
   expect(error).toMatchObject({ status: 400, source: { pointer: '/data/attributes/merchant/mcc' } })
 })
 
-test.each([[null], [[]], ['text']])('%j is refused as an input', async (input) => {
+test.each([[null], [[]], ['string']])('the input %j is refused, because it is not an object', async (input) => {
   const { client } = scriptedClient([ok])
   expect(await thrown(client.call(catalogue.whoami, input as never))).toMatchObject({ code: 'invalid_value' })
 })
@@ -176,12 +176,12 @@ test.each(['', ' ', 'line\nbreak', 'ключ', 'k'.repeat(256)])(
   },
 )
 
-test('an instance id that no header can contain is refused immediately', () => {
+test('an instance id that is too long or has a line break is refused when the client is created', () => {
   expect(() => scriptedClient([ok], { instanceId: 'line\nbreak' })).toThrow('instance id')
   expect(() => scriptedClient([ok], { instanceId: 'i'.repeat(1025) })).toThrow('instance id')
 })
 
-test('a credential that no header can contain is refused without showing it', async () => {
+test('a credential with a line break is refused, and the error does not show it', async () => {
   const { client } = scriptedClient([ok], { credential: () => 'secret\nthing' })
   const error = await thrown(client.operations.whoami({}))
   expect(error).toMatchObject({ code: 'unauthenticated' })

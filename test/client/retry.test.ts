@@ -17,25 +17,25 @@ import {
 
 const ok = json(200, { data: card })
 
-describe('a request is retried', () => {
+describe('retries', () => {
   test.each([
-    ['408', refusing(408, 'timeout')],
-    ['429', refusing(429, 'rate_limited')],
-    ['502', refusing(502, 'bad_gateway')],
-    ['503', refusing(503, 'service_unavailable')],
+    ['status 408', refusing(408, 'timeout')],
+    ['status 429', refusing(429, 'rate_limited')],
+    ['status 502', refusing(502, 'bad_gateway')],
+    ['status 503', refusing(503, 'service_unavailable')],
     ['a broken connection', cutConnection('ECONNRESET')],
     [
-      'an answer that breaks off',
+      'an answer that is cut off',
       () => new Response(new ReadableStream({ pull: (stream) => stream.error(new Error('cut')) })),
     ],
-  ])('after %s, with the same key and body', async (_, failing) => {
+  ])('a request is retried after %s, with the same key and body', async (_, failing) => {
     const { client, seen } = scriptedClient([failing, failing, ok])
     const { idempotencyKey } = await client.operations.issueAgentCard(issue)
     expect(keys(seen)).toEqual([idempotencyKey, idempotencyKey, idempotencyKey])
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
   })
 
-  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('but not after %i', async (status) => {
+  test.each([400, 401, 403, 404, 409, 422, 428, 500, 501])('status %i is not retried', async (status) => {
     const { client, seen } = scriptedClient([refusing(status, 'some_code'), ok])
     expect(await thrown(client.operations.issueAgentCard(issue))).toMatchObject({
       status,
@@ -45,7 +45,7 @@ describe('a request is retried', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('only after 429 if it changes something without an idempotency key', async () => {
+  test('a request that makes a change without an idempotency key is retried only after status 429', async () => {
     const passing = scriptedClient([refusing(429, 'rate_limited'), ok])
     await passing.client.operations.advanceSandboxClock({ seconds: 60 })
     expect(passing.seen).toHaveLength(2)
@@ -58,7 +58,7 @@ describe('a request is retried', () => {
     }
   })
 
-  test('after the 409 of an attempt that is still running, but not after a final 409', async () => {
+  test('a 409 is retried if an earlier attempt may still be running, but not if the 409 is a replay', async () => {
     const running = scriptedClient([cutConnection('ECONNRESET'), refusing(409, 'conflict'), ok])
     await running.client.operations.issueAgentCard(issue)
     expect(running.seen).toHaveLength(3)
@@ -70,8 +70,8 @@ describe('a request is retried', () => {
   })
 })
 
-describe('limits and waits:', () => {
-  test('a call makes four attempts, with growing waits', async () => {
+describe('limits and waits', () => {
+  test('a call that keeps failing makes four attempts, with growing waits', async () => {
     const { client, seen, system } = scriptedClient([refusing(503, 'service_unavailable')])
     const error = await thrown(client.operations.issueAgentCard(issue))
     expect(error).toBeInstanceOf(ApiError)
@@ -85,22 +85,22 @@ describe('limits and waits:', () => {
   })
 
   test.each([
-    ['seconds', '7', 7000],
-    ['an HTTP date', new Date(Date.UTC(2026, 0, 31, 12, 0, 9)).toUTCString(), 9000],
-  ])('Retry-After in %s delays the next attempt', async (_, value, ms) => {
+    ['in seconds', '7', 7000],
+    ['as an HTTP date', new Date(Date.UTC(2026, 0, 31, 12, 0, 9)).toUTCString(), 9000],
+  ])('Retry-After %s delays the next attempt', async (_, value, ms) => {
     const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value }), ok])
     await client.operations.issueAgentCard(issue)
     expect(system.slept).toEqual([ms])
   })
 
-  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j does not delay it', async (value) => {
+  test.each(['0', '-5', 'soon', new Date(0).toUTCString()])('Retry-After %j has no effect', async (value) => {
     const { client, system } = scriptedClient([refusing(503, 'service_unavailable', { 'Retry-After': value }), ok])
     await client.operations.issueAgentCard(issue)
     expect(system.slept[0]).toBeLessThanOrEqual(250)
   })
 
   test.each(['99999999', '3601', new Date(Date.UTC(2036, 0, 1)).toUTCString()])(
-    'an absurdly long Retry-After of %s is ignored, and left out of the error',
+    'a Retry-After of more than an hour (%s) is ignored, and left out of the error',
     async (value) => {
       const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value })])
       const error = await thrown(client.operations.issueAgentCard(issue))
@@ -109,7 +109,7 @@ describe('limits and waits:', () => {
     },
   )
 
-  test('a Retry-After beyond the remaining time fails immediately with that answer', async () => {
+  test('a call fails immediately if Retry-After is longer than the time left for the call', async () => {
     const { client, seen, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '61' })])
     const error = await thrown(client.operations.issueAgentCard(issue))
     expect(error).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 61, attempts: 1 })
@@ -117,13 +117,13 @@ describe('limits and waits:', () => {
     expect(system.slept).toEqual([])
   })
 
-  test('all waits together stay below a minute', async () => {
+  test('all waits of a call together stay below a minute', async () => {
     const { client, system } = scriptedClient([refusing(503, 'service_unavailable', { 'Retry-After': '25' })])
     expect(await thrown(client.operations.issueAgentCard(issue))).toMatchObject({ attempts: 3 })
     expect(system.slept).toEqual([25_000, 25_000])
   })
 
-  test('an attempt without an answer ends after its time, even if the service ignores the signal', async () => {
+  test('an attempt without an answer ends at its timeout, even if `fetch` ignores the abort signal', async () => {
     const { client } = scriptedClient([() => new Promise(() => {})], { attemptTimeoutMs: 20 })
     const error = await thrown(client.operations.advanceSandboxClock({ seconds: 1 }))
     expect(error).toMatchObject({
@@ -133,8 +133,8 @@ describe('limits and waits:', () => {
   })
 })
 
-describe('progress and abort:', () => {
-  test('each attempt and each wait is reported', async () => {
+describe('progress and abort', () => {
+  test('each attempt and each wait is reported to `onAttempt`', async () => {
     const { client } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const reports: AttemptProgress[] = []
     await client.operations.issueAgentCard(issue, { onAttempt: (progress) => reports.push(progress) })
@@ -145,7 +145,7 @@ describe('progress and abort:', () => {
     ])
   })
 
-  test('an abort works before, during and between attempts', async () => {
+  test('a call can be aborted before, during and between its attempts', async () => {
     const before = scriptedClient([ok])
     const reason = new Error('enough')
     expect(await thrown(before.client.operations.whoami({}, { signal: AbortSignal.abort(reason) }))).toBe(reason)

@@ -2,7 +2,7 @@ import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/core/system.ts'
 
 /** A request that the scripted service received. */
-export interface Seen {
+export interface ReceivedRequest {
   method: string
   url: string
   headers: Headers
@@ -12,8 +12,8 @@ export interface Seen {
 type Step = (request: Request) => Response | Promise<Response>
 
 /**
- * Returns a system whose clock is advanced only by `sleep`, which takes no real time. Its random bytes count up, so
- * idempotency keys differ.
+ * Returns a system whose clock only advances when `sleep` is called; `sleep` takes no real time. Each call of
+ * `randomBytes` returns different bytes, so idempotency keys differ.
  */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {
   let nowMs = startMs
@@ -24,7 +24,7 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
     now: () => nowMs,
     elapsed: () => nowMs,
     uptime: () => nowMs,
-    databaseNow: (toldMs) => toldMs,
+    databaseNow: (databaseMs) => databaseMs,
     passwordCost: { blocks: 16, size: 8, lanes: 1 },
     randomBytes: (length) => Buffer.alloc(length, ++counter),
     sleep: async (ms, signal) => {
@@ -37,9 +37,9 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
 
 export const credential = 'ak_ntl_sandbox_0123456789abcdefghijABCDEFGHIJ'
 
-/** Returns a client of a service that answers with the steps in order, repeating the last one. */
+/** Returns a client of a fake service that answers with the steps in order, and then repeats the last step. */
 export function scriptedClient(steps: Step[], options: Partial<ClientOptions> = {}) {
-  const seen: Seen[] = []
+  const seen: ReceivedRequest[] = []
   const system = fakeSystem()
   const client = createClient({
     baseUrl: 'https://api.example.test/v1/',
@@ -48,7 +48,7 @@ export function scriptedClient(steps: Step[], options: Partial<ClientOptions> = 
     system,
     fetch: async (request) => {
       const step = steps[Math.min(seen.length, steps.length - 1)]
-      if (step === undefined) throw new Error('Bug: a script without steps.')
+      if (step === undefined) throw new Error('Bug: the script has no steps.')
       const { method, url, headers } = request
       seen.push({ method, url, headers, body: await request.clone().text() })
       return await step(request)
@@ -80,9 +80,9 @@ export const customerPartyId = `pty_${'ab'.repeat(16)}`
 export const card = { type: 'agentCard', id: cardId, attributes: { status: 'active', maximumAmount: 1000 } }
 export const issue = { merchant: { name: 'Example Store' }, maximumAmount: 1000, currency: 'USD' } as const
 
-export const keys = (seen: Seen[]) => seen.map(({ headers }) => headers.get('Idempotency-Key'))
+export const keys = (seen: ReceivedRequest[]) => seen.map(({ headers }) => headers.get('Idempotency-Key'))
 
-/** Returns the error that a call throws, and fails if it throws none. */
+/** Returns the error with which a promise rejects, and throws if it does not reject. */
 export async function thrown(work: Promise<unknown>): Promise<unknown> {
   try {
     await work

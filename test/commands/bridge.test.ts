@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => sandbox.reset())
 afterAll(() => sandbox.close())
 
-/** Passes a client to a function, and closes it afterwards. */
+/** Passes a client to a function, and closes the client afterwards. */
 async function withClient<Answer>(client: Client, work: (client: Client) => Promise<Answer>): Promise<Answer> {
   try {
     return await work(client)
@@ -42,8 +42,8 @@ type Mode = NonNullable<NonNullable<ClientOptions['versionNegotiation']>['mode']
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-describe.each(['auto', 'legacy'] as const)('a host in %s mode that supports only stdio servers', (mode) => {
-  it('gets the version, instructions and tools of the endpoint', async () => {
+describe.each(['auto', 'legacy'] as const)('the bridge for a stdio host in %s mode', (mode) => {
+  it('the host gets the same version, instructions and tools as with a direct connection', async () => {
     const all = async (client: Client) => ({
       version: client.getServerVersion(),
       instructions: client.getInstructions(),
@@ -54,7 +54,7 @@ describe.each(['auto', 'legacy'] as const)('a host in %s mode that supports only
     )
   })
 
-  it('learns that no answer came if the connection was cut', async () => {
+  it('a tool call whose connection is cut has an unknown outcome; repeating it is safe', async () => {
     const fault = {
       operation: 'issue_agent_card',
       path: '/mcp',
@@ -71,14 +71,14 @@ describe.each(['auto', 'legacy'] as const)('a host in %s mode that supports only
     })
   })
 
-  it('learns why the endpoint refuses it', async () => {
-    await expect(connectThroughBridge(mode, 'ak_ntl_sandbox_another-secret-of-nobody')).rejects.toThrow(
+  it('the host learns that the endpoint refuses its key', async () => {
+    await expect(connectThroughBridge(mode, 'ak_ntl_sandbox_secret-of-an-unknown-key')).rejects.toThrow(
       /401|credential|sign in/i,
     )
   })
 })
 
-test('requests before the end of input are answered, and the process ends', () => {
+test('the bridge answers every request that it received before its input ended, and then exits', () => {
   const clientInfo = { name: 'lines', version: '1' }
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
@@ -92,7 +92,7 @@ test.each([
   ['no address', [], 'bridge got nothing as the address'],
   ['an address without https', ['http://payments.example/mcp'], 'it accepts an https address'],
   ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
-])('with %s, the error names the setting at fault', (_, args, words) => {
+])('with %s, the bridge exits, and its error says which setting to correct', (_, args, words) => {
   const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
   expect(stderr).toContain(words)
   expect(status).toBe(2)

@@ -13,7 +13,7 @@ function completionsOf(line: string): string[] {
   return stdout.trim().split('\n')
 }
 
-test('bash completes commands, the flags of a command, and the settings that it reads', () => {
+test('bash completes commands, the flags of a command, and the settings that the command reads', () => {
   expect(completionsOf('payments-mcp re')).toEqual(['rehearse', 'reset-second-factor', 'report'])
   expect(completionsOf('payments-mcp serve --js')).toEqual(['--json'])
   expect(completionsOf('payments-mcp serve --wor')).toEqual(['--world'])
@@ -21,14 +21,14 @@ test('bash completes commands, the flags of a command, and the settings that it 
   expect(completionsOf('payments-mcp whoami --po')).toEqual([''])
 })
 
-test('fish gets a line for each command and flag, with its meaning', () => {
+test('the script for fish has a line for each command and flag, with a description', () => {
   expect(script('fish')).toContain(
     "complete -c payments-mcp -n __fish_use_subcommand -f -a doctor -d 'Check Node.js, database, port, key, login, clock and AI hosts, and advise what to fix.'\n",
   )
   expect(script('fish')).toContain("-n '__fish_seen_subcommand_from serve' -l json -d 'Print only one line of JSON")
 })
 
-test('an unknown shell is refused with a list of the supported ones', () => {
+test('an unknown shell is refused with a list of the supported shells', () => {
   const { status, stderr } = spawnSync(process.execPath, [cli, 'completion', 'ksh'], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([2, 'payments-mcp: completion got "ksh"; it accepts bash, zsh, fish.\n'])
 })

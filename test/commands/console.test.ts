@@ -61,7 +61,7 @@ function start(args: string[], env: Record<string, string> = {}): Started {
   return { child, output, ended, line: line.promise }
 }
 
-/** Opens the console as a browser does after a one-click sign-in. Returns the page. */
+/** Opens the console as a browser does after a one-click sign-in. Returns the status and the page. */
 async function openPage(url: string): Promise<string> {
   const { origin } = new URL(url)
   const body = new URLSearchParams({ next: '/console', as: 'owner' })
@@ -76,8 +76,7 @@ async function openPage(url: string): Promise<string> {
   return `${shown.status} ${await shown.text()}`
 }
 
-/** Returns the stored entries of runs. */
-async function storedEntries() {
+async function storedRunEntries() {
   const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
   const rows = await store.read(({ db }) =>
     db
@@ -92,7 +91,7 @@ async function storedEntries() {
 }
 
 test.runIf(isDeep)(
-  'shows what an MCP server over stdio writes to the same database, and both processes exit cleanly',
+  'the console shows the runs of a stdio MCP server with the same database, and both processes exit cleanly',
   async () => {
     const client = new Client({ name: 'a host', version: '7' })
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
@@ -102,17 +101,17 @@ test.runIf(isDeep)(
     const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
     expect(url, output.stderr).not.toBe('')
     expect(await openPage(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
-    // The MCP server still works while the console runs. Both processes write to the database.
+    // The MCP server still works while the console runs, although both processes write to the database.
     const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
     expect((await call('issue_agent_card', card)).isError).toBeUndefined()
     expect(await openPage(url)).toMatch(/^200 /)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
     expect((await call('list_wallets')).isError).toBeUndefined()
-    // Calls that never reached the API are in the database, even after the process has ended.
+    // This call never reaches the API, because an argument is invalid, but it is recorded before the process ends.
     await call('issue_agent_card', { maximumAmount: 'much' })
     await client.close()
-    expect(await storedEntries()).toEqual([
+    expect(await storedRunEntries()).toEqual([
       ['call', 'list_wallets', 'done', 'a host 7'],
       ['call', 'issue_agent_card', 'done', 'a host 7'],
       ['call', 'list_wallets', 'done', 'a host 7'],
@@ -123,7 +122,7 @@ test.runIf(isDeep)(
   },
 )
 
-test('opens a browser if there is one', async () => {
+test('the console command opens the console in a browser through a one-time sign-in link', async () => {
   const opener = join(folder, 'xdg-open')
   await writeFile(opener, `#!/bin/sh\nprintf '%s' "$1" > ${join(folder, 'opened')}\n`)
   await chmod(opener, 0o755)
@@ -134,7 +133,7 @@ test('opens a browser if there is one', async () => {
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // Pressing the button is a full sign-in, so pages that refuse a one-click sign-in open too.
+  // The button on the link's page is a full sign-in, so it also opens pages that refuse a one-click sign-in.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },
@@ -142,17 +141,17 @@ test('opens a browser if there is one', async () => {
     redirect: 'manual',
   })
   expect([pressed.status, pressed.headers.get('location')]).toEqual([303, '/console'])
-  const cookies = pressed.headers.getSetCookie().map((one) => one.split(';')[0] ?? '')
-  const proven = await fetch(`${origin}/second-factor`, { headers: { Cookie: cookies.join('; ') }, redirect: 'manual' })
-  expect(proven.status).toBe(200)
+  const cookies = pressed.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
+  const shown = await fetch(`${origin}/second-factor`, { headers: { Cookie: cookies.join('; ') }, redirect: 'manual' })
+  expect(shown.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
-  // Piped output has no one-time link.
+  // The command prints no one-time link to a pipe.
   expect(output).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 
 test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
-  'a terminal shows the link: %s',
+  '`%s` prints a one-time sign-in link to a terminal',
   async (command) => {
     const line = `'${process.execPath}' '${cli}' ${command}`
     const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], { env: environment() })
@@ -168,7 +167,7 @@ test.runIf(isDeep && hasTerminal).each(['console --no-open', 'serve --port 0'])(
   },
 )
 
-test('serve prints no one-time link to a pipe', async () => {
+test('serve creates no one-time sign-in link if its output is a pipe', async () => {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0'], { env: environment() })
   running.push(child)
   let outputText = ''
@@ -183,7 +182,7 @@ test('serve prints no one-time link to a pipe', async () => {
   await store.close()
 })
 
-test.runIf(isDeep)('reports that no browser could be opened, and continues', async () => {
+test.runIf(isDeep)('the console command reports that no browser could be opened, and keeps running', async () => {
   const { child, ended, line, output } = start([], { PATH: folder })
   expect(await line).toContain('The console is at')
   await expect
@@ -193,7 +192,7 @@ test.runIf(isDeep)('reports that no browser could be opened, and continues', asy
   expect(await ended).toBe(0)
 })
 
-test.runIf(isDeep)('reports a used port in one line', async () => {
+test.runIf(isDeep)('the console command exits with a one-line error if its port is in use', async () => {
   const first = start(['--no-open', '--json'])
   const { port } = new URL(JSON.parse(await first.line).url)
   const second = start(['--no-open', '--port', port])
@@ -204,7 +203,7 @@ test.runIf(isDeep)('reports a used port in one line', async () => {
   )
 })
 
-test.runIf(isDeep)('opens the console of a deployed API, and refuses production without one', async () => {
+test.runIf(isDeep)('console opens the console of a deployed API, which production requires', async () => {
   const deployed = start(['--no-open', '--json', '--base-url', 'https://payments.example'], {
     PAYMENTS_DATABASE_URL: '',
   })

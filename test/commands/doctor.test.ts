@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const base = (name: string) => ({ PATH: process.env.PATH ?? '', HOME: join(folder, name) })
 
-/** Runs `doctor`, and parses the lines of its output by their subject. */
+/** Runs `doctor`. Returns its output, and the findings in it by their subject. */
 function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const options = { env: { ...base(home), PAYMENTS_PORT: '0', ...env }, encoding: 'utf8' } as const
   const { stdout, stderr, status } = spawnSync(process.execPath, [cli, 'doctor', ...args], options)
@@ -58,21 +58,21 @@ function doctor(args: string[] = [], env: Record<string, string> = {}) {
       ([, is = '', about = '', says = '', advice = '']) => [about.trim(), { is: is.trim(), says, advice }],
     ),
   )
-  // Every problem has advice, and the exit code shows that there is one.
+  // Every problem comes with advice, and the exit code is 1 if there is any problem.
   const wrong = Object.values(found).filter(({ is }) => is === 'BAD')
   expect(wrong.every(({ advice }) => advice !== '')).toBe(true)
   expect(status).toBe(wrong.length === 0 ? 0 : 1)
   return { found, stdout }
 }
 
-function put(path: string, text: string): string {
-  const whole = join(folder, home, path)
-  mkdirSync(dirname(whole), { recursive: true })
-  writeFileSync(whole, text)
-  return whole
+function writeHomeFile(path: string, text: string): string {
+  const fullPath = join(folder, home, path)
+  mkdirSync(dirname(fullPath), { recursive: true })
+  writeFileSync(fullPath, text)
+  return fullPath
 }
 
-test('doctor finds no problems on a machine where nothing was ever started, and changes nothing', () => {
+test('doctor finds no problems on a machine where payments-mcp was never started, and creates no files', () => {
   mkdirSync(join(folder, home))
   const { found, stdout } = doctor()
   expect(found).toMatchObject({
@@ -85,7 +85,7 @@ test('doctor finds no problems on a machine where nothing was ever started, and 
   expect(readdirSync(join(folder, home))).toEqual([])
 })
 
-test('doctor reports the database, the port, the moved clock and the key of a running sandbox', async () => {
+test('doctor reports the database, the port, the advanced clock and the key of a running sandbox', async () => {
   const headers = {
     Authorization: `Bearer ${apiKey}`,
     'Idempotency-Key': 'later',
@@ -111,9 +111,9 @@ test('doctor reports the database, the port, the moved clock and the key of a ru
   expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is not a key of this sandbox' })
 })
 
-test('doctor reports failed effects with their number, records and reasons', () => {
+test('doctor reports how many due effects failed, for which records and why', () => {
   home = 'served'
-  const path = readdirSync(join(folder, home), { recursive: true }).find((one) => /\.sqlite$/.test(String(one)))
+  const path = readdirSync(join(folder, home), { recursive: true }).find((file) => /\.sqlite$/.test(String(file)))
   const database = new DatabaseSync(join(folder, home, String(path)), { timeout: 10_000 })
   const insert = `insert into "failedEffects" values ('pty_1', 'hold', ?, 3, 'Error: Bug: the wallet is gone.', 0, 4102444800000)`
   for (const id of ['ctx_1', 'ctx_2', 'ctx_3', 'ctx_4']) database.prepare(insert).run(id)
@@ -153,10 +153,13 @@ test('doctor reports a port that another program uses', async () => {
   expect(code).toBe(1)
 })
 
-test('doctor reports a host file that is unreadable, one that names a missing program, and a good one', () => {
-  put('.cursor/mcp.json', '{"mcpServers": ')
-  const codex = put('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
-  put('.gemini/settings.json', JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }))
+test('doctor reports a host file with invalid JSON, one that starts a missing program, and a valid one', () => {
+  writeHomeFile('.cursor/mcp.json', '{"mcpServers": ')
+  const codex = writeHomeFile('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
+  writeHomeFile(
+    '.gemini/settings.json',
+    JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }),
+  )
   expect(doctor().found).toMatchObject({
     Cursor: { is: 'BAD', says: expect.stringMatching(/mcp\.json: line 1 is not valid JSON/) },
     Codex: {
@@ -168,8 +171,8 @@ test('doctor reports a host file that is unreadable, one that names a missing pr
   })
 })
 
-test('doctor reports a database that is invalid, one of another version, and an encrypted one', () => {
-  const database = put('one.sqlite', 'This is no database, and long enough to show that it is none.')
+test('doctor reports an invalid database, a missing secret, and a database of another version', () => {
+  const database = writeHomeFile('one.sqlite', 'This is not an SQLite database, but a text file of enough bytes.')
   const found = (path = database) => doctor(['--database-url', `sqlite:${path}`]).found
   expect(found().Database).toMatchObject({ is: 'BAD', says: expect.stringContaining('not a database') })
 
@@ -200,11 +203,11 @@ test('doctor reports a database that is invalid, one of another version, and an 
   })
 })
 
-onEachDatabase('the database check', (database) => {
-  test('reports a database with its schema and one without, and creates nothing', async () => {
-    const look = { secrets: undefined, keyHash: '' }
+onEachDatabase('database inspection', (database) => {
+  test('the database check reports a database with tables and an empty one, and creates nothing', async () => {
+    const options = { secrets: undefined, keyHash: '' }
     const world = await database.create()
-    expect(await inspectDatabase({ url: world.url, ...look })).toMatchObject({
+    expect(await inspectDatabase({ url: world.url, ...options })).toMatchObject({
       isWritable: true,
       isOpened: true,
       offsetMs: 0,
@@ -213,8 +216,8 @@ onEachDatabase('the database check', (database) => {
     })
     await world.drop()
     const empty = await database.createEmpty()
-    if (database.name === 'postgres') expect(await inspectDatabase({ url: empty.url, ...look })).toBe('empty')
-    else await expect(inspectDatabase({ url: empty.url, ...look })).rejects.toThrow('unable to open')
+    if (database.name === 'postgres') expect(await inspectDatabase({ url: empty.url, ...options })).toBe('empty')
+    else await expect(inspectDatabase({ url: empty.url, ...options })).rejects.toThrow('unable to open')
     await empty.drop()
   })
 })
@@ -232,8 +235,8 @@ async function execute(url: string, statement: string): Promise<void> {
   await client.end()
 }
 
-onEachDatabase('the activity', (database) => {
-  test('is reported as unchanged, or with the place of each change and advice', async () => {
+onEachDatabase('activity chains', (database) => {
+  test('doctor reports that all activity is unchanged, or which entries were changed and what to do', async () => {
     const world = await createWorld(database)
     const others = [await addParty(world), await addParty(world)]
     for (const { agentKey: key } of [...others, { agentKey: undefined }]) {

@@ -22,7 +22,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Returns the shell blocks below a heading of a document, for this service and its agent. */
+/** Returns the shell blocks below a heading of a document, with this service's address and agent key put in. */
 function blocksOf(path: string, heading: string): string[] {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const section = text.split(/^#{2,4} /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
@@ -31,7 +31,7 @@ function blocksOf(path: string, heading: string): string[] {
   )
 }
 
-/** Runs the requests of a block in order, as a reader does. Values from earlier answers replace each `…`. */
+/** Runs the requests of a block in order. Each `…` is first replaced with the value from an earlier answer. */
 async function follow(block: string, definitions = ''): Promise<Record<string, unknown>[]> {
   const helper = /^call\(\) \{[\s\S]*?^\}\n/m.exec(block)?.[0] ?? ''
   const lines = block.replace(helper, '').replaceAll('\\\n', ' ').trim().split('\n')
@@ -50,7 +50,7 @@ async function follow(block: string, definitions = ''): Promise<Record<string, u
   return answers
 }
 
-test('the curl requests of docs/sandbox.md make the described purchase', async () => {
+test('the curl requests in docs/sandbox.md make the described purchase, and reset the sandbox', async () => {
   const [block = ''] = blocksOf('docs/sandbox.md', 'With curl')
   const answers = await follow(block)
   expect(answers).toHaveLength(6)
@@ -61,7 +61,7 @@ test('the curl requests of docs/sandbox.md make the described purchase', async (
   expect(await follow(reset, definitions)).toMatchObject([{ data: {} }])
 })
 
-test('the requests of docs/shops.md make the described purchase', async () => {
+test('the requests in docs/shops.md make the described purchase', async () => {
   const [block = ''] = blocksOf('docs/shops.md', 'Buying')
   const answers = await follow(block)
   expect(answers).toHaveLength(6)

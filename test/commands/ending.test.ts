@@ -32,10 +32,10 @@ async function startServe(env: Record<string, string> = {}): Promise<string> {
     const url = /listening on (http:\/\/\S+)/.exec(line)?.[1]
     if (url !== undefined) return url
   }
-  throw new Error('It ended before it listened.')
+  throw new Error('serve ended before it listened.')
 }
 
-/** Begins a request without its body, and resolves when the process has received it. */
+/** Sends the headers of a request, and resolves when the process has received them. `finish` sends the body. */
 async function begin(url: string) {
   const body = JSON.stringify({
     data: { attributes: { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' } },
@@ -60,7 +60,7 @@ async function begin(url: string) {
   return { finish: () => request.end(body), answered }
 }
 
-test('serve first reports that it is not ready, then answers accepted requests, then ends', async () => {
+test('on SIGTERM, serve first reports that it is not ready, then answers accepted requests, then exits', async () => {
   const url = await startServe()
   const ready = async () => {
     const response = await fetch(`${url}/readyz`)
@@ -78,7 +78,7 @@ test('serve first reports that it is not ready, then answers accepted requests, 
   expect(await exited).toEqual([0, null])
 })
 
-test('without readiness checks, serve ends as soon as accepted requests are answered', async () => {
+test('on SIGTERM, if nothing polls /readyz, serve exits as soon as accepted requests are answered', async () => {
   const url = await startServe()
   const accepted = await begin(url)
   const exited = once(child as ChildProcess, 'exit')
@@ -86,7 +86,7 @@ test('without readiness checks, serve ends as soon as accepted requests are answ
   await expect
     .poll(() =>
       fetch(`${url}/healthz`).then(
-        () => 'taken',
+        () => 'accepted',
         () => 'refused',
       ),
     )
@@ -96,7 +96,7 @@ test('without readiness checks, serve ends as soon as accepted requests are answ
   expect(await exited).toEqual([0, null])
 })
 
-test('metrics have their own port, and an unusable port is reported in one line', async () => {
+test('metrics have their own port, and serve reports an unusable metrics port in one line', async () => {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const port = String((probe.address() as AddressInfo).port)

@@ -33,8 +33,8 @@ const environment = (more: Record<string, string> = {}) => ({
   ...more,
 })
 
-test.each(sampleOf([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
-  'mistakes in the file keep %s from starting, with a line for each',
+test.each(sampleOf([['the stdio server', []] as const, ['serve', ['serve', '--port', '0']] as const], 2))(
+  '%s does not start if its fault file has mistakes, and prints a line for each mistake',
   async (_command, args) => {
     const path = await writeRules(
       'wrong.yaml',
@@ -67,7 +67,7 @@ faults:
   },
 )
 
-test('over stdio, a rule from a file makes a tool return 503 after its effect; following the advice returns the result', async () => {
+test('over stdio, a fault file makes a call fail after its effect; the advised repeat returns the result', async () => {
   const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
   const path = await writeRules('good.json', JSON.stringify({ faults: [rule] }))
   const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })
@@ -85,13 +85,13 @@ test('over stdio, a rule from a file makes a tool return 503 after its effect; f
   await host.callTool('set_sandbox_fault', { operation: 'list_agent_cards', path: '/mcp', fault: 'empty_page' })
   expect((await host.callTool('list_agent_cards')).structuredContent?.data).toEqual([])
 
-  // A rule set in this process applies from the next call on.
+  // A rule that is set by a tool applies from the next call on.
   await host.callTool('set_sandbox_fault', { operation: 'whoami', path: '/mcp', fault: 'error', code: 'forbidden' })
   expect(errorOf(await host.callTool('whoami'))).toMatchObject({ code: 'forbidden' })
   await host.close()
 })
 
-test.runIf(isDeep)("a file's rules last until serve is started without it", async () => {
+test.runIf(isDeep)('the rules of a fault file apply until serve is started without the file', async () => {
   const path = await writeRules('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
   const database = `sqlite:${join(directory, 'served.sqlite')}`
   const env = environment({ PAYMENTS_DATABASE_URL: database, PAYMENTS_SANDBOX_AGENT_KEY: secrets.agentKey })
