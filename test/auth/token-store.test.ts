@@ -130,9 +130,9 @@ describe('only one process writes at a time', () => {
   test.each([
     ['that died a minute ago', 0],
     ['that started before the clock was set back', 3_600_000],
-  ])('the lock of a process %s is released', async (_, endsInMs) => {
+  ])('the lock of a process %s is released', async (_, expiresInMs) => {
     mkdirSync(directory, { recursive: true })
-    writeFileSync(`${path}.lock.${system.now() + endsInMs}.dead`, '')
+    writeFileSync(`${path}.lock.${system.now() + expiresInMs}.dead`, '')
     await save()
     expect(readdirSync(directory)).toEqual(['login.json'])
     expect(system.slept).toEqual([])

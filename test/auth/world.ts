@@ -17,8 +17,8 @@ export interface SignInWorld extends SignInOptions {
   directory: string
   /** Called after each short wait of the program. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser. `change` may return an address to open instead of the callback. */
-  signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
+  /** Signs in with the browser. `replaceCallback` may return an address to open instead of the callback. */
+  signIn(replaceCallback?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>
 }
@@ -48,11 +48,11 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
     person,
     directory,
     onPause: async () => {},
-    signIn: async (change = async () => undefined) => {
+    signIn: async (replaceCallback = async () => undefined) => {
       let browsing: Promise<Response> | undefined
       const browse = async (address: URL) => {
         const callback = await person.answer(address.href)
-        return await fetch((await change(callback)) ?? callback)
+        return await fetch((await replaceCallback(callback)) ?? callback)
       }
       await signInWithBrowser(world, (address) => {
         browsing = browse(address)

@@ -4,15 +4,15 @@ import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, createWorld, type World } from '../support/world.ts'
-import { bank, day, hour, minute } from './bank.ts'
+import { bankActions, day, hour, minute } from './bank.ts'
 
 onEachDatabase('bank transfers', (database) => {
   let world: World
-  let at: ReturnType<typeof bank>
+  let bank: ReturnType<typeof bankActions>
 
   beforeEach(async () => {
     world = await createWorld(database)
-    at = bank(world)
+    bank = bankActions(world)
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -23,19 +23,19 @@ onEachDatabase('bank transfers', (database) => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
-    const { id } = await at.deposit(5000, await at.link())
+    const { id } = await bank.deposit(5000, await bank.link())
     const counterparty = { type: 'email', value: 'nobody@example.com' }
     const payment = ok(await world.post('/payments', { amount: 77, counterparty })).json.data.id
-    for (const does of ['settle', 'fail', 'return'])
-      expectRefusal(await at.play(id, does, undefined, { key }), 'forbidden')
+    for (const action of ['settle', 'fail', 'return'])
+      expectRefusal(await bank.simulate(id, action, undefined, { key }), 'forbidden')
     expectRefusal(await world.send('POST', `/simulations/payments/${payment}/complete-claim`, { key }), 'forbidden')
-    expect((await at.read(id)).attributes.status).toBe('PROCESSING')
+    expect((await bank.read(id)).attributes.status).toBe('PROCESSING')
   })
 
   describe('a deposit', () => {
     test('arrives on the second banking day, and not before', async () => {
-      const account = await at.link()
-      const transfer = await at.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
+      const account = await bank.link()
+      const transfer = await bank.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
       expect(transfer).toMatchObject({
         type: 'transfer',
         id: expect.stringMatching(/^tfr_[0-9a-f]{32}$/),
@@ -57,14 +57,14 @@ onEachDatabase('bank transfers', (database) => {
         },
         relationships: { externalAccount: { data: { id: account } }, transaction: { data: null } },
       })
-      expect(await at.balance()).toEqual({ available: 250_000, total: 250_000, currency: 'USD' })
+      expect(await bank.balance()).toEqual({ available: 250_000, total: 250_000, currency: 'USD' })
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
 
       world.system.pass(5 * day + 2 * hour - 1)
-      expect(await at.balance()).toMatchObject({ available: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 250_000 })
       world.system.pass(1)
-      expect(await at.balance()).toMatchObject({ available: 255_000, total: 255_000 })
-      const { attributes, relationships } = await at.read(transfer.id)
+      expect(await bank.balance()).toMatchObject({ available: 255_000, total: 255_000 })
+      const { attributes, relationships } = await bank.read(transfer.id)
       expect(attributes).toMatchObject({ status: 'COMPLETED', settledAt: '2026-01-20T14:00:00.000Z' })
       const [transaction] = ok(await world.get('/transactions')).json.data
       expect(relationships.transaction.data.id).toBe(transaction.id)
@@ -72,32 +72,32 @@ onEachDatabase('bank transfers', (database) => {
     })
 
     test('refused by its bank adds nothing to the wallet', async () => {
-      const account = await at.link('processor-sandbox-deposits-fail')
-      const { id } = await at.deposit(5000, account)
+      const account = await bank.link('processor-sandbox-deposits-fail')
+      const { id } = await bank.deposit(5000, account)
       world.system.pass(7 * day)
-      expect((await at.read(id)).attributes).toMatchObject({
+      expect((await bank.read(id)).attributes).toMatchObject({
         status: 'FAILED',
         failure: { code: 'R01', reason: 'Insufficient funds' },
         settledAt: null,
       })
-      expect(await at.balance()).toMatchObject({ available: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 250_000 })
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
     })
 
     test('returned later may leave the wallet below zero, which then can only receive money', async () => {
-      const account = await at.link('processor-sandbox-deposits-return')
-      const { id } = await at.deposit(5000, account)
+      const account = await bank.link('processor-sandbox-deposits-return')
+      const { id } = await bank.deposit(5000, account)
       world.system.pass(6 * day)
-      expect((await at.read(id)).attributes).toMatchObject({ status: 'COMPLETED', return: null })
-      expect((await at.withdraw(254_000, account, { method: 'instant' })).attributes.status).toBe('PROCESSING')
-      expect(await at.balance()).toMatchObject({ available: 1000, total: 255_000 })
+      expect((await bank.read(id)).attributes).toMatchObject({ status: 'COMPLETED', return: null })
+      expect((await bank.withdraw(254_000, account, { method: 'instant' })).attributes.status).toBe('PROCESSING')
+      expect(await bank.balance()).toMatchObject({ available: 1000, total: 255_000 })
 
       world.system.pass(10 * day)
-      expect((await at.read(id)).attributes).toMatchObject({
+      expect((await bank.read(id)).attributes).toMatchObject({
         status: 'RETURNED',
         return: { code: 'R10', reason: 'Customer advises not authorized', returnedAt: '2026-01-22T14:00:00.000Z' },
       })
-      expect(await at.balance()).toMatchObject({ available: -4000, total: -4000 })
+      expect(await bank.balance()).toMatchObject({ available: -4000, total: -4000 })
       const transactions = ok(await world.get('/transactions')).json.data
       expect(transactions.at(-1).attributes).toMatchObject({ direction: 'INBOUND', status: 'RETURNED' })
 
@@ -107,40 +107,40 @@ onEachDatabase('bank transfers', (database) => {
       })
       expectRefusal(refused, 'conflict')
       expect(refused.json.errors[0].detail).toContain('$40.00 below zero')
-      ok(await at.fund(3000))
-      expect(await at.balance()).toMatchObject({ available: -1000 })
-      ok(await at.fund(3000))
-      expect(await at.balance()).toMatchObject({ available: 2000 })
+      ok(await bank.fund(3000))
+      expect(await bank.balance()).toMatchObject({ available: -1000 })
+      ok(await bank.fund(3000))
+      expect(await bank.balance()).toMatchObject({ available: 2000 })
     })
 
     test('that was settled early can still be returned by its bank', async () => {
-      const account = await at.link('processor-sandbox-deposits-return')
-      const { id } = await at.deposit(5000, account)
-      const play = (what: string) => world.send('POST', `/simulations/transfers/${id}/${what}`)
-      expect(ok(await play('settle')).json.data.attributes.status).toBe('COMPLETED')
-      expectRefusal(await play('settle'), 'conflict')
-      expectRefusal(await play('fail'), 'conflict')
-      expect(await at.balance()).toMatchObject({ available: 255_000 })
+      const account = await bank.link('processor-sandbox-deposits-return')
+      const { id } = await bank.deposit(5000, account)
+      const simulate = (action: string) => world.send('POST', `/simulations/transfers/${id}/${action}`)
+      expect(ok(await simulate('settle')).json.data.attributes.status).toBe('COMPLETED')
+      expectRefusal(await simulate('settle'), 'conflict')
+      expectRefusal(await simulate('fail'), 'conflict')
+      expect(await bank.balance()).toMatchObject({ available: 255_000 })
       // It is Friday; the weekend and Martin Luther King Jr. Day follow.
       world.system.pass(5 * day + 2 * hour)
-      expect((await at.read(id)).attributes).toMatchObject({
+      expect((await bank.read(id)).attributes).toMatchObject({
         status: 'RETURNED',
         return: { code: 'R10', returnedAt: '2026-01-20T14:00:00.000Z' },
       })
-      expectRefusal(await play('return'), 'conflict')
-      expect(await at.balance()).toMatchObject({ available: 250_000 })
+      expectRefusal(await simulate('return'), 'conflict')
+      expect(await bank.balance()).toMatchObject({ available: 250_000 })
     })
 
     test('from a disconnected account is refused with advice', async () => {
-      const account = await at.link()
-      ok(await at.disconnect(account, 'login_required'))
-      const refused = await at.tryDeposit(5000, account)
+      const account = await bank.link()
+      ok(await bank.disconnect(account, 'login_required'))
+      const refused = await bank.tryDeposit(5000, account)
       expectRefusal(refused, 'conflict', { connectionStatus: 'login_required' })
       expect(refused.json.errors[0].detail).toContain('Link the account again with link_external_accounts')
       // Money can still be withdrawn to the account.
-      expect((await at.withdraw(100, account)).attributes.status).toBe('PROCESSING')
-      await at.link()
-      expect((await at.deposit(5000, account)).attributes.status).toBe('PROCESSING')
+      expect((await bank.withdraw(100, account)).attributes.status).toBe('PROCESSING')
+      await bank.link()
+      expect((await bank.deposit(5000, account)).attributes.status).toBe('PROCESSING')
     })
   })
 
@@ -150,42 +150,42 @@ onEachDatabase('bank transfers', (database) => {
       ['wire', 'wire', '2026-01-15T14:00:00.000Z'],
       ['instant', 'rtp', '2026-01-15T12:05:00.000Z'],
     ])('by %s is held until its bank accepts it', async (method, rail, expectedAvailableAt) => {
-      const account = await at.link()
-      const transfer = await at.withdraw(5000, account, { method })
+      const account = await bank.link()
+      const transfer = await bank.withdraw(5000, account, { method })
       expect(transfer.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })
       expect(transfer.attributes).toMatchObject({ expectedAvailableAt, externalAccountDisplayMask: '••••0000' })
-      expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 245_000, total: 250_000 })
       world.system.pass(Date.parse(expectedAvailableAt) - world.system.now() - 1)
-      expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 245_000, total: 250_000 })
       world.system.pass(1)
-      expect(await at.balance()).toMatchObject({ available: 245_000, total: 245_000 })
-      expect((await at.read(transfer.id)).attributes).toMatchObject({
+      expect(await bank.balance()).toMatchObject({ available: 245_000, total: 245_000 })
+      expect((await bank.read(transfer.id)).attributes).toMatchObject({
         status: 'COMPLETED',
         settledAt: expectedAvailableAt,
       })
     })
 
     test('refused by its bank makes the money available again', async () => {
-      const account = await at.link('processor-sandbox-withdrawals-fail')
-      const { id } = await at.withdraw(5000, account)
+      const account = await bank.link('processor-sandbox-withdrawals-fail')
+      const { id } = await bank.withdraw(5000, account)
       world.system.pass(day + 3 * hour)
-      expect((await at.read(id)).attributes).toMatchObject({ status: 'FAILED', failure: { code: 'R02' } })
-      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+      expect((await bank.read(id)).attributes).toMatchObject({ status: 'FAILED', failure: { code: 'R02' } })
+      expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
     test('returned by its bank is credited to the wallet again', async () => {
-      const account = await at.link('processor-sandbox-withdrawals-return')
-      const { id } = await at.withdraw(5000, account, { method: 'instant' })
+      const account = await bank.link('processor-sandbox-withdrawals-return')
+      const { id } = await bank.withdraw(5000, account, { method: 'instant' })
       world.system.pass(5 * minute)
-      expect(await at.balance()).toMatchObject({ available: 245_000, total: 245_000 })
+      expect(await bank.balance()).toMatchObject({ available: 245_000, total: 245_000 })
       world.system.pass(10 * day)
-      expect((await at.read(id)).attributes).toMatchObject({ status: 'RETURNED', return: { code: 'R23' } })
-      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+      expect((await bank.read(id)).attributes).toMatchObject({ status: 'RETURNED', return: { code: 'R23' } })
+      expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
     test('above the balance is refused', async () => {
-      const account = await at.link()
-      const refused = await at.tryWithdraw(250_001, account)
+      const account = await bank.link()
+      const refused = await bank.tryWithdraw(250_001, account)
       expectRefusal(refused, 'conflict', { source: { pointer: '/data/attributes/amount' } })
       expect(refused.json.errors[0].detail).toContain('Insufficient funds')
     })

@@ -7,32 +7,32 @@ export const hour = 60 * minute
 export const day = 24 * hour
 
 /** Returns functions that move money as the agent, and manage bank accounts and simulate banks with its party's key. */
-export function bank(world: World) {
+export function bankActions(world: World) {
   const owner = { key: world.apiKey }
-  const created = ({ status, text, json }: Answer) => {
+  const dataOf = ({ status, text, json }: Answer) => {
     expect(status, text).toBeLessThan(202)
     return json.data
   }
   const move =
-    (way: string) =>
+    (type: string) =>
     (amount: number, externalAccountId: string, more: object = {}, sent?: Sent) =>
-      world.post(`/transfers/${way}`, { amount, externalAccountId, ...more }, sent)
+      world.post(`/transfers/${type}`, { amount, externalAccountId, ...more }, sent)
   const [tryDeposit, tryWithdraw] = [move('deposit'), move('withdraw')]
   return {
     tryDeposit,
     tryWithdraw,
-    deposit: async (...of: Parameters<typeof tryDeposit>) => created(await tryDeposit(...of)),
-    withdraw: async (...of: Parameters<typeof tryWithdraw>) => created(await tryWithdraw(...of)),
+    deposit: async (...args: Parameters<typeof tryDeposit>) => dataOf(await tryDeposit(...args)),
+    withdraw: async (...args: Parameters<typeof tryWithdraw>) => dataOf(await tryWithdraw(...args)),
     link: async (processorToken = 'processor-sandbox-accounts', sent: Sent = owner): Promise<string> =>
-      created(await world.post('/external-accounts/processor-token', { processorToken }, sent))[0].id,
+      dataOf(await world.post('/external-accounts/processor-token', { processorToken }, sent))[0].id,
     disconnect: (id: string, connectionStatus: string) =>
       world.send('POST', `/simulations/external-accounts/${id}/disconnect`, {
         ...owner,
         attributes: { connectionStatus },
       }),
     unlink: (id: string) => world.send('DELETE', `/external-accounts/${id}`, owner),
-    play: (id: string, does: string, attributes?: object, sent: Sent = owner) =>
-      world.send('POST', `/simulations/transfers/${id}/${does}`, {
+    simulate: (id: string, action: string, attributes?: object, sent: Sent = owner) =>
+      world.send('POST', `/simulations/transfers/${id}/${action}`, {
         ...sent,
         ...(attributes === undefined ? {} : { attributes }),
       }),

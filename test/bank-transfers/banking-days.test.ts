@@ -22,7 +22,7 @@ const calendars = [
 describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingDays }) => {
   test.each(Object.entries(holidays))(
     'counts every weekday of %s except the holidays as a banking day',
-    (year, kept) => {
+    (year, expected) => {
       const closed: string[] = []
       for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
         const date = new Date(ms)
@@ -30,7 +30,7 @@ describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingD
         if (isWeekend) expect(isBankingDay(ms), date.toISOString()).toBe(false)
         else if (!isBankingDay(ms)) closed.push(date.toISOString().slice(5, 10))
       }
-      expect(closed).toEqual(kept)
+      expect(closed).toEqual(expected)
     },
   )
 

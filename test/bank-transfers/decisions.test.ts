@@ -4,19 +4,19 @@ import { ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
-import { bank, day, hour } from './bank.ts'
+import { bankActions, day, hour } from './bank.ts'
 
 onEachDatabase('bank transfers and approvals:', (database) => {
   let world: World
   let self: Payer
-  let at: ReturnType<typeof bank>
+  let bank: ReturnType<typeof bankActions>
   let account: string
 
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
-    at = bank(world)
-    account = await at.link()
+    bank = bankActions(world)
+    account = await bank.link()
     await self.setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 1000, perDay: 3000 })
   })
   afterEach(async () => {
@@ -25,12 +25,12 @@ onEachDatabase('bank transfers and approvals:', (database) => {
   })
 
   describe.each(['deposit', 'withdrawal'] as const)('a %s beyond a limit', (kind) => {
-    const start = (amount: number) => (kind === 'deposit' ? at.deposit : at.withdraw)(amount, account)
+    const start = (amount: number) => (kind === 'deposit' ? bank.deposit : bank.withdraw)(amount, account)
 
     test('waits for an approval, and then for its bank', async () => {
       const { id, attributes } = await start(1001)
       expect(attributes).toMatchObject({ status: 'IN_REVIEW', submittedAt: null, expectedAvailableAt: null })
-      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
       const approval = await self.approvalOf(id)
       expect(approval.attributes).toMatchObject({
         status: 'pending',
@@ -40,34 +40,34 @@ onEachDatabase('bank transfers and approvals:', (database) => {
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
       // The bank does not have the transfer yet.
-      expectRefusal(await at.play(id, 'settle'), 'conflict')
+      expectRefusal(await bank.simulate(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
-      const { attributes: approved } = await at.read(id)
+      const { attributes: approved } = await bank.read(id)
       expect(approved).toMatchObject({ status: 'PROCESSING', submittedAt: '2026-01-16T12:00:00.000Z' })
-      expect(await at.balance()).toMatchObject({ available: kind === 'deposit' ? 250_000 : 248_999, total: 250_000 })
-      ok(await at.play(id, 'settle'))
-      expect(await at.balance()).toMatchObject({ total: kind === 'deposit' ? 251_001 : 248_999 })
+      expect(await bank.balance()).toMatchObject({ available: kind === 'deposit' ? 250_000 : 248_999, total: 250_000 })
+      ok(await bank.simulate(id, 'settle'))
+      expect(await bank.balance()).toMatchObject({ total: kind === 'deposit' ? 251_001 : 248_999 })
     })
 
     test('that is denied moves nothing', async () => {
       const { id } = await start(1001)
       ok(await self.deny((await self.approvalOf(id)).id, { reason: 'No.' }, { key: world.apiKey }))
-      expect((await at.read(id)).attributes).toMatchObject({ status: 'APPROVAL_DENIED', failure: null })
+      expect((await bank.read(id)).attributes).toMatchObject({ status: 'APPROVAL_DENIED', failure: null })
       world.system.pass(9 * day)
-      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+      expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
     test('is canceled with its approval when its account is unlinked', async () => {
       const [{ id }, processing] = [await start(1001), await start(900)]
-      ok(await at.unlink(account))
-      expect((await at.read(id)).attributes.status).toBe('CANCELED')
+      ok(await bank.unlink(account))
+      expect((await bank.read(id)).attributes.status).toBe('CANCELED')
       expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
       expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
       // The bank completes a transfer that it already has.
       world.system.pass(9 * day)
-      expect((await at.read(processing.id)).attributes.status).toBe('COMPLETED')
-      const again = kind === 'deposit' ? await at.tryDeposit(100, account) : await at.tryWithdraw(100, account)
+      expect((await bank.read(processing.id)).attributes.status).toBe('COMPLETED')
+      const again = kind === 'deposit' ? await bank.tryDeposit(100, account) : await bank.tryWithdraw(100, account)
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
@@ -76,85 +76,87 @@ onEachDatabase('bank transfers and approvals:', (database) => {
       await start(1000)
       await start(1000)
       expect((await start(100)).attributes.status).toBe('IN_REVIEW')
-      ok(await at.play(first.id, 'fail'))
+      ok(await bank.simulate(first.id, 'fail'))
       expect((await start(1000)).attributes.status).toBe('PROCESSING')
     })
   })
 
   test('a deposit cannot be approved while its bank is disconnected', async () => {
-    const { id } = await at.deposit(1001, account)
-    ok(await at.disconnect(account, 'disconnected'))
+    const { id } = await bank.deposit(1001, account)
+    ok(await bank.disconnect(account, 'disconnected'))
     const approval = await self.approvalOf(id)
     const refused = await self.approve(approval.id, { key: world.apiKey })
     expectRefusal(refused, 'conflict', { connectionStatus: 'disconnected' })
-    expect((await at.read(id)).attributes.status).toBe('IN_REVIEW')
-    await at.link()
+    expect((await bank.read(id)).attributes.status).toBe('IN_REVIEW')
+    await bank.link()
     ok(await self.approve(approval.id, { key: world.apiKey }))
-    expect((await at.read(id)).attributes.status).toBe('PROCESSING')
+    expect((await bank.read(id)).attributes.status).toBe('PROCESSING')
   })
 
   test('a bank refuses and returns transfers for the given reason', async () => {
-    const [first, second] = [await at.withdraw(500, account), await at.withdraw(500, account)]
-    const why = { code: 'R16', reason: 'Account frozen' }
-    expect(ok(await at.play(first.id, 'fail', why)).json.data.attributes.failure).toEqual(why)
-    ok(await at.play(second.id, 'settle'))
-    expect(ok(await at.play(second.id, 'return', why)).json.data.attributes).toMatchObject({
+    const [first, second] = [await bank.withdraw(500, account), await bank.withdraw(500, account)]
+    const reason = { code: 'R16', reason: 'Account frozen' }
+    expect(ok(await bank.simulate(first.id, 'fail', reason)).json.data.attributes.failure).toEqual(reason)
+    ok(await bank.simulate(second.id, 'settle'))
+    expect(ok(await bank.simulate(second.id, 'return', reason)).json.data.attributes).toMatchObject({
       status: 'RETURNED',
       failure: null,
-      return: { ...why, returnedAt: '2026-01-15T12:00:00.000Z' },
+      return: { ...reason, returnedAt: '2026-01-15T12:00:00.000Z' },
     })
-    expectRefusal(await at.play(second.id, 'return', why), 'conflict')
-    const wire = await world.post('/transfers/internal', {
+    expectRefusal(await bank.simulate(second.id, 'return', reason), 'conflict')
+    const internal = await world.post('/transfers/internal', {
       amount: 5,
       sourceWalletId: ok(await world.get('/wallets')).json.data[0].id,
       destWalletId: await secondWallet(),
     })
-    expectRefusal(await at.play(ok(wire).json.data.id, 'return'), 'conflict')
+    expectRefusal(await bank.simulate(ok(internal).json.data.id, 'return'), 'conflict')
   })
 
   test('a repeat with the same key moves no money again', async () => {
     const idempotencyKey = 'one key for both'
-    const first = await at.tryWithdraw(900, account, {}, { idempotencyKey })
-    const again = await at.tryWithdraw(900, account, {}, { idempotencyKey })
+    const first = await bank.tryWithdraw(900, account, {}, { idempotencyKey })
+    const again = await bank.tryWithdraw(900, account, {}, { idempotencyKey })
     expect(again.text).toBe(first.text)
-    expect(await at.balance()).toMatchObject({ available: 249_100 })
+    expect(await bank.balance()).toMatchObject({ available: 249_100 })
     const { id } = ok(first).json.data
     const key = { key: world.apiKey, idempotencyKey: 'one settlement' }
-    expect((await at.play(id, 'settle', undefined, key)).text).toBe((await at.play(id, 'settle', undefined, key)).text)
-    expect(await at.balance()).toMatchObject({ available: 249_100, total: 249_100 })
+    expect((await bank.simulate(id, 'settle', undefined, key)).text).toBe(
+      (await bank.simulate(id, 'settle', undefined, key)).text,
+    )
+    expect(await bank.balance()).toMatchObject({ available: 249_100, total: 249_100 })
   })
 
   test("an agent moves a customer's money between the customer's own accounts, if the grant allows it", async () => {
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const customer = await addParty(world, { fundsCents: 5000 })
-    const sent = { key: customer.apiKey }
-    const theirs = await at.link(undefined, sent)
+    const asCustomer = { key: customer.apiKey }
+    const customerAccount = await bank.link(undefined, asCustomer)
     const permissions = JSON.stringify(['wallets.read', 'wallets.deposit'])
     const to = { customerPartyId: customer.partyId, agentPartyId, agentId: String(agentId), permissions }
     await addDelegation(world, to)
-    const acting = { customerPartyId: customer.partyId }
-    const transfer = await at.deposit(700, theirs, acting)
+    const forCustomer = { customerPartyId: customer.partyId }
+    const transfer = await bank.deposit(700, customerAccount, forCustomer)
     expect(transfer.relationships.party.data.id).toBe(customer.partyId)
-    expectRefusal(await at.tryWithdraw(700, theirs, acting), 'forbidden', {
+    expectRefusal(await bank.tryWithdraw(700, customerAccount, forCustomer), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
     // The agent's own bank account does not belong to the customer.
-    expectRefusal(await at.tryDeposit(700, account, acting), 'not_found', {
+    expectRefusal(await bank.tryDeposit(700, account, forCustomer), 'not_found', {
       source: { pointer: '/data/attributes/externalAccountId' },
     })
-    expect(ok(await at.play(transfer.id, 'settle', undefined, {})).json.data.attributes.status).toBe('COMPLETED')
-    expectRefusal(await at.play(transfer.id, 'return'), 'not_found')
+    expect(ok(await bank.simulate(transfer.id, 'settle', undefined, {})).json.data.attributes.status).toBe('COMPLETED')
+    expectRefusal(await bank.simulate(transfer.id, 'return'), 'not_found')
   })
 
   test('frozen wallets send nothing and start no transfers, but complete those in progress', async () => {
-    const { id } = await at.deposit(900, account)
+    const { id } = await bank.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)
-    expectRefusal(await at.tryDeposit(900, account), 'conflict')
-    expectRefusal(await at.tryWithdraw(900, account), 'conflict')
+    expectRefusal(await bank.tryDeposit(900, account), 'conflict')
+    expectRefusal(await bank.tryWithdraw(900, account), 'conflict')
     world.system.pass(5 * day + 2 * hour)
-    expect((await at.read(id)).attributes.status).toBe('COMPLETED')
-    expect(await at.balance()).toMatchObject({ available: 250_900 })
+    expect((await bank.read(id)).attributes.status).toBe('COMPLETED')
+    expect(await bank.balance()).toMatchObject({ available: 250_900 })
   })
 
   async function secondWallet(): Promise<string> {

@@ -50,15 +50,15 @@ test('the endpoint is not read while the host has unread data', async () => {
       if (pulls === 100) controller.close()
     },
   })
-  let taken = () => {}
+  let hostReads = () => {}
   const ready = new Promise<void>((resolve) => {
-    taken = resolve
+    hostReads = resolve
   })
   const response = new Response(body, { headers: stream })
   const text = boundedResponse(response, { ready: () => ready, exceeded: () => {} }).text()
   for (let turn = 0; turn < 200; turn++) await nextTurn()
   expect(pulls).toBeLessThan(10)
-  taken()
+  hostReads()
   expect(await text).toHaveLength(400)
 })
 

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import { json, key, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 /** Starts a server at another origin that records each request with its credential. */
-async function startBystander() {
-  const reached: unknown[] = []
+async function startOtherServer() {
+  const received: unknown[] = []
   const url = await startEndpoint((request, response) => {
-    reached.push([request.method, request.url, request.headers.authorization])
+    received.push([request.method, request.url, request.headers.authorization])
     response.writeHead(200, json).end('{}')
   })
-  return { reached, url }
+  return { received, url }
 }
 
 test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origin is not followed', async (status) => {
-  const { reached, url: elsewhere } = await startBystander()
+  const { received, url: elsewhere } = await startOtherServer()
   const url = await startEndpoint(async (request, response) => {
     const message = await messageOf(request)
     const isNotification = message !== undefined && message.id === undefined
@@ -27,11 +27,11 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
       `The endpoint redirects to another address (status ${status}). Nothing was carried out. If that address is the server that you mean, start the bridge with it.`,
     )
   }
-  expect(reached).toEqual([])
+  expect(received).toEqual([])
 })
 
 test('a redirect to another origin is not followed when a stream is resumed either', async () => {
-  const { reached, url: elsewhere } = await startBystander()
+  const { received, url: elsewhere } = await startOtherServer()
   let resumed = 0
   const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
@@ -42,14 +42,14 @@ test('a redirect to another origin is not followed when a stream is resumed eith
   const { ask } = await startBridge(url)
   expect(await ask('tools/call')).toMatchObject({ error: { message: expect.stringContaining('not known') } })
   expect(resumed).toBeGreaterThan(0)
-  expect(reached).toEqual([])
+  expect(received).toEqual([])
 })
 
 test.each([
   [401, 'invalid_token'],
   [403, 'insufficient_scope'],
 ])('a %s with metadata at another origin causes no request there', async (status, error) => {
-  const { reached, url: elsewhere } = await startBystander()
+  const { received, url: elsewhere } = await startOtherServer()
   const { origin } = new URL(elsewhere)
   const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`
   const requests: unknown[] = []
@@ -63,5 +63,5 @@ test.each([
   expect(message).toContain('Nothing was carried out.')
   expect(message).not.toContain(origin)
   expect(requests).toEqual([['POST', '/mcp', `Bearer ${key}`]])
-  expect(reached).toEqual([])
+  expect(received).toEqual([])
 })

@@ -91,14 +91,14 @@ test('a host that reads slowly slows the endpoint down, but misses nothing', asy
   const events = 10_000
   const data = 'x'.repeat(1_000)
   let lines = 0
-  let maxKept = 0
+  let maxBuffered = 0
   const stdout: Writable = new Writable({
     highWaterMark: 16 * 1024,
-    async write(chunk, _encoding, taken) {
-      maxKept = Math.max(maxKept, stdout.writableLength)
+    async write(chunk, _encoding, done) {
+      maxBuffered = Math.max(maxBuffered, stdout.writableLength)
       lines += String(chunk).split('\n').length - 1
       await nextTurn()
-      taken()
+      done()
     },
   })
   const url = await startEndpoint(async (request, response) => {
@@ -112,5 +112,5 @@ test('a host that reads slowly slows the endpoint down, but misses nothing', asy
   const { ask } = await startBridge(url, stdout)
   void ask('tools/call')
   await expect.poll(() => lines).toBe(events + 1)
-  expect(maxKept).toBeLessThan(mebibyte)
+  expect(maxBuffered).toBeLessThan(mebibyte)
 })

@@ -5,9 +5,9 @@ import { missingAnswerError } from '../../src/mcp/bridge/missing-answer.ts'
 import { freePort } from '../support/free-port.ts'
 import { event, json, key, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
-const unknown =
+const outcomeUnknown =
   'It is not known whether the call was carried out. Check the state with a tool that only reads before you call again'
-const certain = 'Nothing was carried out.'
+const nothingDone = 'Nothing was carried out.'
 
 /** Returns a listener that gives each POST this answer, and each GET a 405, so that no stream can be resumed. */
 const answerPosts =
@@ -18,7 +18,7 @@ const answerPosts =
     else response.writeHead(status, headers).end(body)
   }
 
-const withoutAnswer: readonly [string, RequestListener, string][] = [
+const responsesWithoutAnswer: readonly [string, RequestListener, string][] = [
   ['a 202', answerPosts(202, {}, ''), 'status 202'],
   [
     'a 202 whose body never ends',
@@ -71,23 +71,23 @@ const withoutAnswer: readonly [string, RequestListener, string][] = [
   ['a 409', answerPosts(409, {}, ''), 'status 409'],
 ]
 
-describe.each(withoutAnswer)('a host whose endpoint answers with %s', (_, answer, words) => {
+describe.each(responsesWithoutAnswer)('a host whose endpoint answers with %s', (_, answer, words) => {
   it('gets an error that gives the reason and says that the outcome of its call is unknown', async () => {
     const { ask } = await startBridge(await startEndpoint(answer))
     const { error } = await ask('tools/call', { name: 'issue_agent_card' })
     expect(error).toMatchObject({ code: -32_000, message: expect.stringContaining(words) })
-    expect(error.message).toContain(unknown)
+    expect(error.message).toContain(outcomeUnknown)
   })
 
   it.each(['tools/list', 'initialize', 'resources/read'])('may send %s again', async (method) => {
     const { ask } = await startBridge(await startEndpoint(answer))
-    const { message } = (await ask(method, initialize)).error
+    const { message } = (await ask(method, initializeParams)).error
     expect(message).toContain(words)
     expect(message).toContain('The request only reads. Send it again')
   })
 })
 
-const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
+const initializeParams = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
 
 test.each([
   [400, 'Correct the request'],
@@ -100,7 +100,7 @@ test.each([
 ])('a refusal with status %s says that nothing was carried out, and how to continue', async (status, step) => {
   const { ask } = await startBridge(await startEndpoint(answerPosts(status, {}, 'Not so.')))
   const { message } = (await ask('tools/call')).error
-  expect(message).toContain(`The endpoint refused the request with status ${status}: “Not so.”. ${certain}`)
+  expect(message).toContain(`The endpoint refused the request with status ${status}: “Not so.”. ${nothingDone}`)
   expect(message).toContain(step)
 })
 
@@ -137,7 +137,7 @@ test('if a stream is refused only when it is resumed, the call may have been car
     else response.writeHead(200, stream).end('id: 1\ndata:\n\n')
   })
   const { ask } = await startBridge(url)
-  expect((await ask('tools/call')).error.message).toContain(unknown)
+  expect((await ask('tools/call')).error.message).toContain(outcomeUnknown)
 })
 
 test('if the connection breaks after a redirect, the call may have been carried out', async () => {
@@ -147,7 +147,7 @@ test('if the connection breaks after a redirect, the call may have been carried 
     else request.socket.destroy()
   })
   const { ask } = await startBridge(url)
-  expect((await ask('tools/call')).error.message).toContain(unknown)
+  expect((await ask('tools/call')).error.message).toContain(outcomeUnknown)
 })
 
 describe('an error of the endpoint', () => {
@@ -172,9 +172,11 @@ describe('an error of the endpoint', () => {
     const data = { supported: ['2026-07-28'] }
     const url = await startEndpoint(async (request, response) => {
       const { id, params } = await messageOf(request)
-      const text = params.large ? 'x'.repeat(100_000) : data
+      const sentData = params.large ? 'x'.repeat(100_000) : data
       const status = params.refused ? 400 : 200
-      response.writeHead(status, json).end(JSON.stringify({ ...errorOf(id, 'Old.'), error: { ...error, data: text } }))
+      response
+        .writeHead(status, json)
+        .end(JSON.stringify({ ...errorOf(id, 'Old.'), error: { ...error, data: sentData } }))
     })
     const error = { code: -32_022, message: 'Old.' }
     const { ask } = await startBridge(url)
@@ -203,12 +205,12 @@ test('a protocol version that no header can contain does not stop later requests
     response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: '1\r\nX: 2' } }))
   })
   const { ask } = await startBridge(url)
-  await ask('initialize', initialize)
+  await ask('initialize', initializeParams)
   expect(await ask('tools/list')).toMatchObject({ result: {} })
 })
 
 test('a cancelled call gets no answer, and in MCP 2026 its connection is closed', async () => {
-  const cut: unknown[] = []
+  const closed: unknown[] = []
   const received: unknown[] = []
   const url = await startEndpoint(async (request, response) => {
     const message = await messageOf(request)
@@ -219,7 +221,7 @@ test('a cancelled call gets no answer, and in MCP 2026 its connection is closed'
     }
     response.writeHead(200, stream).write(event({ method: 'notifications/message', params: { id: message.id } }))
     await once(response, 'close')
-    cut.push(message.id)
+    closed.push(message.id)
   })
   const { ask, notify, messages } = await startBridge(url)
   const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }
@@ -227,6 +229,6 @@ test('a cancelled call gets no answer, and in MCP 2026 its connection is closed'
   void ask('tools/call')
   await expect.poll(() => messages).toHaveLength(2)
   for (const requestId of [1, 2]) notify({ method: 'notifications/cancelled', params: { requestId } })
-  await expect.poll(() => [cut, received]).toEqual([[1], [2]])
+  await expect.poll(() => [closed, received]).toEqual([[1], [2]])
   expect(messages.filter(({ id }) => id !== undefined)).toEqual([])
 })

@@ -37,8 +37,8 @@ export async function startBridge(url: string, stdout?: Writable): Promise<Bridg
   const stdin = new PassThrough()
   const lines = new PassThrough()
   const logged: string[] = []
-  const note = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log = { info: note, warn: note, error: note }
+  const record = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { info: record, warn: record, error: record }
   await bridgeOverStdio({ url: new URL(url), key, log, system, stdin, stdout: stdout ?? lines })
   onTestFinished(async () => {
     const ended = once(stdin, 'close')

@@ -203,17 +203,17 @@ onEachDatabase('card authorizations', (database) => {
   })
 
   describe('issuing', () => {
-    let withoutCards: OtherParty
+    let partyWithoutCards: OtherParty
 
     beforeAll(async () => {
-      withoutCards = await addParty(world, { party: { issuedCardsEnabled: 0 } })
+      partyWithoutCards = await addParty(world, { party: { issuedCardsEnabled: 0 } })
     })
 
     test('is refused if the party may not issue cards', async () => {
       const attributes = { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' }
-      const answer = await world.post('/agent-cards', attributes, { key: withoutCards.agentKey })
+      const answer = await world.post('/agent-cards', attributes, { key: partyWithoutCards.agentKey })
       expectRefusal(answer, 'issued_cards_not_enabled')
-      expect((await world.get('/agent-cards', { key: withoutCards.agentKey })).json.data).toEqual([])
+      expect((await world.get('/agent-cards', { key: partyWithoutCards.agentKey })).json.data).toEqual([])
     })
 
     test('does not move money, whatever the maximum', async () => {

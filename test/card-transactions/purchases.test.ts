@@ -15,8 +15,8 @@ const states = {
   partially_captured: [['capture', 400]],
   reversed: [['reverse']],
   expired: [['expire']],
-  lapsed: 'lapses',
-  refunded: 'its refund',
+  lapsed: 'wait',
+  refunded: 'the refund',
   'refunded in part': [
     ['capture', 1000],
     ['refund', 300],
@@ -25,7 +25,7 @@ const states = {
     ['capture', 400],
     ['refund', 400],
   ],
-} as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'lapses' | 'its refund'>
+} as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'wait' | 'the refund'>
 type State = keyof typeof states
 
 /** An action that the specification allows, the status after it, and the changes in the wallet's balances in cents. */
@@ -58,11 +58,11 @@ const legal: Partial<Record<`${State} ${Action}`, Move[]>> = {
 /** The purchase's state allows another refund, but nothing is left to refund. */
 const nothingLeft = 'refunded in full refund'
 
-const cells = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))
-const legalCases = cells.flatMap(({ state, action }) =>
+const pairs = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))
+const legalCases = pairs.flatMap(({ state, action }) =>
   (legal[`${state} ${action}`] ?? []).map((move) => ({ state, action, ...move })),
 )
-const illegalCases = cells.filter(
+const illegalCases = pairs.filter(
   ({ state, action }) => legal[`${state} ${action}`] === undefined && `${state} ${action}` !== nothingLeft,
 )
 
@@ -96,8 +96,8 @@ onEachDatabase('card purchases', (database) => {
     const { id, attributes } = (await world.authorize(cardId, 1000)).json.data
     expect(attributes.status).toBe(how === null ? 'declined' : 'authorized')
     if (how === null) return id
-    if (how === 'lapses') world.system.pass(7 * 24 * 3600 * 1000)
-    else if (how === 'its refund') {
+    if (how === 'wait') world.system.pass(7 * 24 * 3600 * 1000)
+    else if (how === 'the refund') {
       await act(id, 'capture', 1000)
       return (await act(id, 'refund', 1000)).json.data.id
     } else {
@@ -193,7 +193,7 @@ onEachDatabase('card purchases', (database) => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       const answers = await Promise.all(
-        Array.from({ length: 40 }, (_, index) => act(id, ...(outcomes[index % 4] as [string, number?]))),
+        Array.from({ length: 40 }, (_, index) => act(id, ...(competingActions[index % 4] as [string, number?]))),
       )
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
       for (const answer of answers.filter(({ status }) => status !== 200)) {
@@ -229,4 +229,4 @@ onEachDatabase('card purchases', (database) => {
   })
 })
 
-const outcomes: [string, number?][] = [['capture', 1000], ['capture', 10], ['reverse'], ['expire']]
+const competingActions: [string, number?][] = [['capture', 1000], ['capture', 10], ['reverse'], ['expire']]

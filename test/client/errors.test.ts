@@ -46,8 +46,8 @@ test.each([
   ['a code that is too long', { code: 'x'.repeat(65) }, { code: 'bad_gateway', status: 400 }],
   ['a support id that is a sentence', { meta: { supportId: lure } }, { code: 'conflict', supportId: undefined }],
   ['a source that is a sentence', { source: { pointer: lure } }, { code: 'conflict', source: undefined }],
-])('a sentence in a field for a code, an id or a pointer is not passed on: %s', async (_, odd, expected) => {
-  const refused = { code: 'conflict', detail: 'No.', ...odd }
+])('a sentence in a field for a code, an id or a pointer is not passed on: %s', async (_, fields, expected) => {
+  const refused = { code: 'conflict', detail: 'No.', ...fields }
   const error = await errorOf([json(400, { errors: [refused] }, { 'X-Request-ID': lure.trim() })])
   expect(error).toMatchObject(expected)
   expect(JSON.stringify({ ...error, message: error.message })).not.toContain('Ignore')

@@ -29,17 +29,17 @@ const cli = await runResource('cli')
 
 /** The number of calls per transport. A deep run makes 20,000 in all, most of them on the faster database. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
-const lanes = 64
+const concurrency = 64
 
 /** A rule that refuses some transfers so often that the client gives up, which takes some seconds. */
-const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
+const repeatedRefusals = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
 /** Rules that make a third of all attempts fail. */
 const faults = `
 seed: exactly once
 faults:
-${isDeep ? refused : ''}  - { id: lost, operation: '*', fault: effect_then_lost, when: { probability: 0.12 } }
+${isDeep ? repeatedRefusals : ''}  - { id: lost, operation: '*', fault: effect_then_lost, when: { probability: 0.12 } }
   - { id: unavailable, operation: '*', fault: effect_then_503, when: { probability: 0.12 } }
   - { id: cut, operation: '*', fault: reset, when: { probability: 0.08 } }
   - { id: late, operation: '*', fault: slow, afterMs: 30, when: { probability: 0.05 } }
@@ -71,9 +71,9 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
       PAYMENTS_LOG_LEVEL: 'fatal',
     })
     const rounds = Math.ceil(callsOn[database.name] / callsPerRound)
-    const { count, intents } = await moveMoney(caller, places, { rounds, first: 1, at: lanes }).finally(close)
+    const { count, intents } = await moveMoney(caller, places, { rounds, first: 1, at: concurrency }).finally(close)
     const effects = await effectsIn(url)
-    const { doubled, lost } = findFaults(intents, effects.amounts)
+    const { doubled, lost } = findMismatches(intents, effects.amounts)
     const hits = Object.entries(effects.hits).map(([id, hit]) => `${hit} ${id}`)
     process.stdout.write(
       `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.retryLater} to repeat, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
@@ -144,8 +144,8 @@ async function effectsIn(url: string) {
   const { store, owner } = await openService(url)
   try {
     const rules = (await owner.listSandboxFaults({})).data
-    const ofFile = rules.filter(({ attributes }) => attributes.origin === 'file')
-    const hits = Object.fromEntries(ofFile.map(({ id, attributes }) => [id, Number(attributes.hits)]))
+    const fileRules = rules.filter(({ attributes }) => attributes.origin === 'file')
+    const hits = Object.fromEntries(fileRules.map(({ id, attributes }) => [id, Number(attributes.hits)]))
     await owner.clearSandboxFaults({})
     const { transactions, payments } = await proveBooks(store)
     const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').selectAll().execute())
@@ -167,10 +167,10 @@ async function effectsIn(url: string) {
 }
 
 /** Returns the effects that nobody requested or that happened twice, and the answered calls without any effect. */
-function findFaults(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
-  const intentTexts = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
+function findMismatches(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
+  const requested = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))
   const seen = new Set<string>()
-  const doubled = done.filter((effect) => !intentTexts.has(effect) || seen.size === seen.add(effect).size)
-  return { doubled, lost: [...intentTexts].filter((effect) => !seen.has(effect)) }
+  const doubled = done.filter((effect) => !requested.has(effect) || seen.size === seen.add(effect).size)
+  return { doubled, lost: [...requested].filter((effect) => !seen.has(effect)) }
 }

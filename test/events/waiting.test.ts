@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { bank } from '../bank-transfers/bank.ts'
+import { bankActions } from '../bank-transfers/bank.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { buy, dayMs, letPass, shopOf } from '../shops/shopping.ts'
@@ -44,8 +44,8 @@ const waitable = {
   },
   get_transfer: {
     path: (id: string) => `/transfers/${id}`,
-    open: async (world: World) => (await bank(world).withdraw(10, await bank(world).link())).id as string,
-    change: async (world: World, id: string) => ok(await bank(world).play(id, 'settle')),
+    open: async (world: World) => (await bankActions(world).withdraw(10, await bankActions(world).link())).id as string,
+    change: async (world: World, id: string) => ok(await bankActions(world).simulate(id, 'settle')),
     from: 'PROCESSING',
     to: 'COMPLETED',
   },
