@@ -38,14 +38,14 @@ test('nothing is stored at first, and reading creates no folder', async () => {
   expect(readdirSync(home)).toEqual([])
 })
 
-test('a written store can be read by another process, and leaves no other files', async () => {
+test('a second store reads what the first one wrote, and their folder contains no other files', async () => {
   await save()
   expect(await open().read()).toEqual(content)
   expect(readdirSync(directory)).toEqual(['login.json'])
 })
 
-describe.skipIf(process.platform === 'win32')('only its owner can read the file', () => {
-  test('from its creation, whatever the umask', async () => {
+describe.skipIf(process.platform === 'win32')('the permissions of the login file', () => {
+  test('the file and its folder are private from their creation, even with an umask of 0', async () => {
     const before = process.umask(0)
     try {
       await save()
@@ -55,7 +55,7 @@ describe.skipIf(process.platform === 'win32')('only its owner can read the file'
     expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
   })
 
-  test('even if others had access to it or its folder before', async () => {
+  test('a file and folder that other users could read become private', async () => {
     await save()
     chmodSync(path, 0o644)
     chmodSync(directory, 0o755)
@@ -65,7 +65,7 @@ describe.skipIf(process.platform === 'win32')('only its owner can read the file'
     expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
   })
 
-  test('even after an interrupted write', async () => {
+  test('the file is private and complete even if an earlier write was interrupted', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.next`, 'half of it', { mode: 0o666 })
     await save()
@@ -74,13 +74,13 @@ describe.skipIf(process.platform === 'win32')('only its owner can read the file'
   })
 })
 
-describe('an unusable file is reported with its path, and without its content', () => {
+describe('an unusable login file', () => {
   test.each([
     ['invalid JSON', '{"version":1,"logins":{"https://a":{"accessToken":"access-token-01234'],
-    ['another version', '{"version":2,"clients":{},"logins":{}}'],
+    ['an unknown version', '{"version":2,"clients":{},"logins":{}}'],
     ['a missing field', '{"version":1,"clients":{},"logins":{"https://a":{"accessToken":"access-token-01234"}}}'],
     ['more than 4 MiB', `{"version":1,"clients":{},"logins":{}}${' '.repeat(5 * 1024 * 1024)}`],
-  ])('%s', async (_, text) => {
+  ])('a file with %s is reported as damaged, with its path but without its content', async (_, text) => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(path, text)
     const error = await open()
@@ -90,16 +90,16 @@ describe('an unusable file is reported with its path, and without its content', 
     expect(String(error)).not.toContain('access-token')
   })
 
-  test('a folder at its path', async () => {
+  test('a folder at the path of the file is reported with the path and the system error code', async () => {
     mkdirSync(path, { recursive: true })
     await expect(open().read()).rejects.toThrow(`The logins in ${path} cannot be used (EISDIR)`)
   })
 })
 
-describe('only one process writes at a time', () => {
-  test('and sees the changes of the previous one', async () => {
+describe('the lock of the login file', () => {
+  test('simultaneous writers take turns, and each preserves the changes of those before it', async () => {
     await save({ clients: {}, logins: {} })
-    // These writers wait in real time, because with a shared fake clock some would time out too early.
+    // Uses the real clock: on a shared fake clock, each wait would advance the time of all, and some would fail.
     const add = (name: string) =>
       createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
         await new Promise((resolve) => setImmediate(resolve))
@@ -111,7 +111,7 @@ describe('only one process writes at a time', () => {
     expect(readdirSync(directory)).toEqual(['login.json'])
   })
 
-  test('a failure releases the lock', async () => {
+  test('the lock is released if the work under it fails', async () => {
     const failing = open().exclusively(async () => {
       throw new Error('it failed')
     })
@@ -120,7 +120,7 @@ describe('only one process writes at a time', () => {
     expect(system.slept).toEqual([])
   })
 
-  test('a process that waits too long for the lock fails', async () => {
+  test('a process that waits too long for the lock fails and is advised to try again', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(`${path}.lock.${system.now() + 60_000}.living`, '')
     await expect(save()).rejects.toThrow(`Another process is busy with ${path}; try again in a minute.`)
@@ -128,11 +128,11 @@ describe('only one process writes at a time', () => {
   })
 
   test.each([
-    ['that died a minute ago', 0],
-    ['that started before the clock was set back', 3_600_000],
-  ])('the lock of a process %s is released', async (_, expiresInMs) => {
+    ['that has held it for a minute', 0],
+    ['that took it before the clock was set back', 3_600_000],
+  ])('a lock is taken from a process %s', async (_, expiresInMs) => {
     mkdirSync(directory, { recursive: true })
-    writeFileSync(`${path}.lock.${system.now() + expiresInMs}.dead`, '')
+    writeFileSync(`${path}.lock.${system.now() + expiresInMs}.expired`, '')
     await save()
     expect(readdirSync(directory)).toEqual(['login.json'])
     expect(system.slept).toEqual([])

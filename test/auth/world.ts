@@ -9,15 +9,15 @@ import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 import { createPerson, type Person } from './person.ts'
 import { type PlainProvider, type PlainProviderOptions, startPlainProvider } from './plain-provider.ts'
 
-/** A user with an empty data directory, the authorization server of a payments API, and a person who signs in there. */
+/** The setup of a sign-in test: an empty data directory, an authorization server, and a person who signs in there. */
 export interface SignInWorld extends SignInOptions {
   system: FakeSystem
   provider: PlainProvider
   person: Person
   directory: string
-  /** Called after each short wait of the program. */
+  /** Called after each sleep that is shorter than a minute. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser. `replaceCallback` may return an address to open instead of the callback. */
+  /** Signs in with the browser, which opens the address from `replaceCallback`, if any, instead of the callback. */
   signIn(replaceCallback?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>
@@ -31,7 +31,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
   const clock = fakeSystem()
   const system: FakeSystem = {
     ...clock,
-    // A wait for a person lasts until it is aborted; shorter waits advance this clock.
+    // A sleep of a minute or more lasts until it is aborted. A shorter one advances the fake clock and returns at once.
     sleep: async (ms, signal) => {
       if (ms >= 60_000) return await waitForAbort(signal)
       await clock.sleep(ms, signal)
@@ -79,7 +79,7 @@ function waitForAbort(signal: AbortSignal | undefined): Promise<never> {
   })
 }
 
-/** Returns the claims of a JWT without verifying it. */
+/** Returns the claims of a JWT without verifying its signature. */
 export function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 }

@@ -19,7 +19,7 @@ onEachDatabase('bank transfers', (database) => {
     await world.drop()
   })
 
-  test('an agent cannot simulate the bank or recipient of a transfer or payment that it may not read', async () => {
+  test('an agent that may not read a transfer or payment cannot simulate its bank or recipient', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
@@ -32,8 +32,8 @@ onEachDatabase('bank transfers', (database) => {
     expect((await bank.read(id)).attributes.status).toBe('PROCESSING')
   })
 
-  describe('a deposit', () => {
-    test('arrives on the second banking day, and not before', async () => {
+  describe('deposits', () => {
+    test('a deposit arrives on the second banking day, and not before', async () => {
       const account = await bank.link()
       const transfer = await bank.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
       expect(transfer).toMatchObject({
@@ -48,7 +48,7 @@ onEachDatabase('bank transfers', (database) => {
           description: 'Rent',
           tags: { of: 'May' },
           externalAccountDisplayMask: '••••0000',
-          // It is Thursday; the weekend and Martin Luther King Jr. Day follow.
+          // Friday is the first banking day. Tuesday is the second, because Monday is Martin Luther King Jr. Day.
           expectedAvailableAt: '2026-01-20T14:00:00.000Z',
           failure: null,
           return: null,
@@ -71,7 +71,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(transaction.attributes).toMatchObject({ direction: 'INBOUND', amount: 5000, status: 'COMPLETED' })
     })
 
-    test('refused by its bank adds nothing to the wallet', async () => {
+    test('a deposit that the bank refuses adds nothing to the wallet', async () => {
       const account = await bank.link('processor-sandbox-deposits-fail')
       const { id } = await bank.deposit(5000, account)
       world.system.pass(7 * day)
@@ -84,7 +84,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
     })
 
-    test('returned later may leave the wallet below zero, which then can only receive money', async () => {
+    test('a deposit that the bank returns later can leave the wallet below zero; the wallet then only receives money', async () => {
       const account = await bank.link('processor-sandbox-deposits-return')
       const { id } = await bank.deposit(5000, account)
       world.system.pass(6 * day)
@@ -113,7 +113,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await bank.balance()).toMatchObject({ available: 2000 })
     })
 
-    test('that was settled early can still be returned by its bank', async () => {
+    test('the bank can still return a deposit that a simulation settled early', async () => {
       const account = await bank.link('processor-sandbox-deposits-return')
       const { id } = await bank.deposit(5000, account)
       const simulate = (action: string) => world.send('POST', `/simulations/transfers/${id}/${action}`)
@@ -121,7 +121,7 @@ onEachDatabase('bank transfers', (database) => {
       expectRefusal(await simulate('settle'), 'conflict')
       expectRefusal(await simulate('fail'), 'conflict')
       expect(await bank.balance()).toMatchObject({ available: 255_000 })
-      // It is Friday; the weekend and Martin Luther King Jr. Day follow.
+      // The return comes two banking days after Thursday: on Tuesday, because Monday is Martin Luther King Jr. Day.
       world.system.pass(5 * day + 2 * hour)
       expect((await bank.read(id)).attributes).toMatchObject({
         status: 'RETURNED',
@@ -131,7 +131,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await bank.balance()).toMatchObject({ available: 250_000 })
     })
 
-    test('from a disconnected account is refused with advice', async () => {
+    test('a deposit from a disconnected account is refused with advice', async () => {
       const account = await bank.link()
       ok(await bank.disconnect(account, 'login_required'))
       const refused = await bank.tryDeposit(5000, account)
@@ -144,12 +144,12 @@ onEachDatabase('bank transfers', (database) => {
     })
   })
 
-  describe('a withdrawal', () => {
+  describe('withdrawals', () => {
     test.each([
       ['standard', 'ach', '2026-01-16T14:00:00.000Z'],
       ['wire', 'wire', '2026-01-15T14:00:00.000Z'],
       ['instant', 'rtp', '2026-01-15T12:05:00.000Z'],
-    ])('by %s is held until its bank accepts it', async (method, rail, expectedAvailableAt) => {
+    ])('a withdrawal (%s) is held until the bank settles it', async (method, rail, expectedAvailableAt) => {
       const account = await bank.link()
       const transfer = await bank.withdraw(5000, account, { method })
       expect(transfer.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })
@@ -165,7 +165,7 @@ onEachDatabase('bank transfers', (database) => {
       })
     })
 
-    test('refused by its bank makes the money available again', async () => {
+    test('the amount of a withdrawal that the bank refuses is available again', async () => {
       const account = await bank.link('processor-sandbox-withdrawals-fail')
       const { id } = await bank.withdraw(5000, account)
       world.system.pass(day + 3 * hour)
@@ -173,7 +173,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('returned by its bank is credited to the wallet again', async () => {
+    test('the amount of a withdrawal that the bank returns is credited to the wallet again', async () => {
       const account = await bank.link('processor-sandbox-withdrawals-return')
       const { id } = await bank.withdraw(5000, account, { method: 'instant' })
       world.system.pass(5 * minute)
@@ -183,7 +183,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('above the balance is refused', async () => {
+    test('a withdrawal above the balance is refused', async () => {
       const account = await bank.link()
       const refused = await bank.tryWithdraw(250_001, account)
       expectRefusal(refused, 'conflict', { source: { pointer: '/data/attributes/amount' } })

@@ -6,7 +6,10 @@ export const minute = 60_000
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** Returns functions that move money as the agent, and manage bank accounts and simulate banks with its party's key. */
+/**
+ * Returns functions for bank transfers. By default, the functions for bank accounts and simulated banks send the
+ * party's API key, and the others send the agent's key.
+ */
 export function bankActions(world: World) {
   const owner = { key: world.apiKey }
   const dataOf = ({ status, text, json }: Answer) => {

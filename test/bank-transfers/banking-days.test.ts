@@ -4,24 +4,24 @@ import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-
 import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
-/** The Federal Reserve's holidays on working days, for years in which some holidays fall on a weekend. */
+/** The Federal Reserve's holidays from Monday to Friday, for years in which some holidays fall on a weekend. */
 const holidays = {
   2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
-  // Juneteenth and Christmas are Saturdays, and Independence Day is a Sunday.
+  // Juneteenth and Christmas fall on Saturdays, and Independence Day falls on a Sunday.
   2027: ['01-01', '01-18', '02-15', '05-31', '07-05', '09-06', '10-11', '11-11', '11-25'],
-  // New Year and Veterans Day are Saturdays.
+  // New Year's Day and Veterans Day fall on Saturdays.
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 
-/** The two implementations: the service's, and the independent one of the tests' model. */
+/** The two independent implementations of banking days: the service's, and the one of the tests' model. */
 const calendars = [
   { name: 'the service', isBankingDay, afterBankingDays },
   { name: 'the model', isBankingDay: model.isBankingDay, afterBankingDays: model.clearedAtMs },
 ]
 
-describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingDays }) => {
+describe.each(calendars)('the banking days of $name', ({ isBankingDay, afterBankingDays }) => {
   test.each(Object.entries(holidays))(
-    'counts every weekday of %s except the holidays as a banking day',
+    'the banking days of %s are all days from Monday to Friday except the holidays',
     (year, expected) => {
       const closed: string[] = []
       for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
@@ -39,21 +39,21 @@ describe.each(calendars)('the calendar of $name', ({ isBankingDay, afterBankingD
     ['2026-11-25T00:00:00Z', 2, '2026-11-30T14:00:00.000Z'],
     ['2026-12-31T12:00:00Z', 1, '2027-01-04T14:00:00.000Z'],
     ['2026-07-11T12:00:00Z', 1, '2026-07-13T14:00:00.000Z'],
-  ])('after %s, banking day number %i is %s', (from, days, to) =>
+  ])('counted from %s, banking day number %i closes at %s', (from, days, to) =>
     expect(new Date(afterBankingDays(Date.parse(from), days)).toISOString()).toBe(to),
   )
 })
 
-describe('a bank', () => {
+describe('settlement times', () => {
   test.each([
-    // 2026-10-09 is a Friday, and the next Monday is Columbus Day.
-    ['deposit', 'standard', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],
-    ['withdrawal', 'standard', '2026-10-09T20:00:00Z', '2026-10-13T14:00:00.000Z'],
-    ['withdrawal', 'wire', '2026-10-09T20:00:00Z', '2026-10-09T22:00:00.000Z'],
-    ['withdrawal', 'wire', '2026-10-09T22:00:00Z', '2026-10-13T14:00:00.000Z'],
-    ['withdrawal', 'wire', '2026-10-10T08:00:00Z', '2026-10-13T14:00:00.000Z'],
-    ['withdrawal', 'instant', '2026-10-10T08:00:00Z', '2026-10-10T08:05:00.000Z'],
-  ] as const)('settles a %s by %s that was sent at %s', (direction, method, from, to) =>
+    // 2026-10-09 is a Friday, and the Monday after it is Columbus Day.
+    ['standard', 'deposit', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],
+    ['standard', 'withdrawal', '2026-10-09T20:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['wire', 'withdrawal', '2026-10-09T20:00:00Z', '2026-10-09T22:00:00.000Z'],
+    ['wire', 'withdrawal', '2026-10-09T22:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['wire', 'withdrawal', '2026-10-10T08:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['instant', 'withdrawal', '2026-10-10T08:00:00Z', '2026-10-10T08:05:00.000Z'],
+  ] as const)('money sent by %s %s at %s settles at %s', (method, direction, from, to) =>
     expect(new Date(settlesAt(direction, method, Date.parse(from))).toISOString()).toBe(to),
   )
 })

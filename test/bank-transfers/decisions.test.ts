@@ -6,7 +6,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
 import { bankActions, day, hour } from './bank.ts'
 
-onEachDatabase('bank transfers and approvals:', (database) => {
+onEachDatabase('approvals of bank transfers', (database) => {
   let world: World
   let self: Payer
   let bank: ReturnType<typeof bankActions>
@@ -24,10 +24,10 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     await world.drop()
   })
 
-  describe.each(['deposit', 'withdrawal'] as const)('a %s beyond a limit', (kind) => {
+  describe.each(['deposit', 'withdrawal'] as const)('a %s above a limit', (kind) => {
     const start = (amount: number) => (kind === 'deposit' ? bank.deposit : bank.withdraw)(amount, account)
 
-    test('waits for an approval, and then for its bank', async () => {
+    test('the transfer waits for an approval, and then for the bank', async () => {
       const { id, attributes } = await start(1001)
       expect(attributes).toMatchObject({ status: 'IN_REVIEW', submittedAt: null, expectedAvailableAt: null })
       expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
@@ -39,7 +39,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
         wire: null,
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
-      // The bank does not have the transfer yet.
+      // The bank has not received the transfer yet.
       expectRefusal(await bank.simulate(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
@@ -50,7 +50,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
       expect(await bank.balance()).toMatchObject({ total: kind === 'deposit' ? 251_001 : 248_999 })
     })
 
-    test('that is denied moves nothing', async () => {
+    test('a denied transfer moves no money', async () => {
       const { id } = await start(1001)
       ok(await self.deny((await self.approvalOf(id)).id, { reason: 'No.' }, { key: world.apiKey }))
       expect((await bank.read(id)).attributes).toMatchObject({ status: 'APPROVAL_DENIED', failure: null })
@@ -58,20 +58,20 @@ onEachDatabase('bank transfers and approvals:', (database) => {
       expect(await bank.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     })
 
-    test('is canceled with its approval when its account is unlinked', async () => {
+    test('the transfer and its approval are canceled when the bank account is unlinked', async () => {
       const [{ id }, processing] = [await start(1001), await start(900)]
       ok(await bank.unlink(account))
       expect((await bank.read(id)).attributes.status).toBe('CANCELED')
       expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
       expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
-      // The bank completes a transfer that it already has.
+      // The bank completes the transfer that it received before the account was unlinked.
       world.system.pass(9 * day)
       expect((await bank.read(processing.id)).attributes.status).toBe('COMPLETED')
       const again = kind === 'deposit' ? await bank.tryDeposit(100, account) : await bank.tryWithdraw(100, account)
       expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
     })
 
-    test('per day waits for an approval; failed transfers do not count toward that limit', async () => {
+    test('a transfer above the daily limit waits for an approval; failed transfers do not count toward the limit', async () => {
       const first = await start(1000)
       await start(1000)
       await start(1000)
@@ -81,7 +81,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     })
   })
 
-  test('a deposit cannot be approved while its bank is disconnected', async () => {
+  test('a deposit cannot be approved while its bank account is disconnected', async () => {
     const { id } = await bank.deposit(1001, account)
     ok(await bank.disconnect(account, 'disconnected'))
     const approval = await self.approvalOf(id)
@@ -93,7 +93,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expect((await bank.read(id)).attributes.status).toBe('PROCESSING')
   })
 
-  test('a bank refuses and returns transfers for the given reason', async () => {
+  test('a simulated bank refuses or returns a transfer for the given reason', async () => {
     const [first, second] = [await bank.withdraw(500, account), await bank.withdraw(500, account)]
     const reason = { code: 'R16', reason: 'Account frozen' }
     expect(ok(await bank.simulate(first.id, 'fail', reason)).json.data.attributes.failure).toEqual(reason)
@@ -112,7 +112,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await bank.simulate(ok(internal).json.data.id, 'return'), 'conflict')
   })
 
-  test('a repeat with the same key moves no money again', async () => {
+  test('a repeat with the same idempotency key moves no money', async () => {
     const idempotencyKey = 'one key for both'
     const first = await bank.tryWithdraw(900, account, {}, { idempotencyKey })
     const again = await bank.tryWithdraw(900, account, {}, { idempotencyKey })
@@ -140,7 +140,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await bank.tryWithdraw(700, customerAccount, forCustomer), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // The agent's own bank account does not belong to the customer.
+    // The other bank account belongs to the agent's own party.
     expectRefusal(await bank.tryDeposit(700, account, forCustomer), 'not_found', {
       source: { pointer: '/data/attributes/externalAccountId' },
     })
@@ -148,7 +148,7 @@ onEachDatabase('bank transfers and approvals:', (database) => {
     expectRefusal(await bank.simulate(transfer.id, 'return'), 'not_found')
   })
 
-  test('frozen wallets send nothing and start no transfers, but complete those in progress', async () => {
+  test('a frozen wallet starts no deposits or withdrawals, but a deposit in progress is completed', async () => {
     const { id } = await bank.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)

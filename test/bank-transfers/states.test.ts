@@ -17,10 +17,11 @@ const flow: Record<string, string> = {
 const events = ['submit', 'review', 'deny', 'cancel', 'settle', 'fail', 'return'] as const satisfies BankEvent[]
 
 describe('the states of a bank transfer', () => {
-  test('are those of the API', () => expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
+  test('the transition table lists exactly the payment statuses of the API', () =>
+    expect(Object.keys(bankTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    'follow the specification: %s, then %s',
+    'a transfer that is %s handles the event %s as specified',
     (status, event) => {
       const after = flow[`${status} ${event}`]
       if (after !== undefined) expect(nextBankStatus(status, event)).toBe(after)
@@ -28,8 +29,8 @@ describe('the states of a bank transfer', () => {
     },
   )
 
-  test('end a wait once they are final', () => {
-    const waited = paymentStatuses.filter((status) => !isFinal({ type: 'transfer', attributes: { status } }))
-    expect(waited).toEqual(['CREATED', 'PROCESSING', 'IN_REVIEW'])
+  test('a caller waits only for a transfer that is CREATED, PROCESSING or IN_REVIEW', () => {
+    const notFinal = paymentStatuses.filter((status) => !isFinal({ type: 'transfer', attributes: { status } }))
+    expect(notFinal).toEqual(['CREATED', 'PROCESSING', 'IN_REVIEW'])
   })
 })

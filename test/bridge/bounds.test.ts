@@ -7,11 +7,11 @@ const half = 'x'.repeat(largestBytes / 2)
 const ready = () => Promise.resolve()
 
 test.each([
-  ['an event', 200, stream, 'an event is larger than 8 MiB'],
-  ['JSON', 200, json, 'the answer is larger than 8 MiB'],
-  ['no content type', 200, {}, 'the answer is larger than 8 MiB'],
-  ['a 202 that claims to be a stream', 202, stream, 'the answer is larger than 8 MiB'],
-])('a body of %s is read no further once it is too large', async (_, status, headers, reason) => {
+  ['an event of a stream', 200, stream, 'an event is larger than 8 MiB'],
+  ['a JSON body', 200, json, 'the answer is larger than 8 MiB'],
+  ['a body without a content type', 200, {}, 'the answer is larger than 8 MiB'],
+  ['the body of a 202 that claims to be a stream', 202, stream, 'the answer is larger than 8 MiB'],
+])('%s is read no further once it is larger than 8 MiB', async (_, status, headers, reason) => {
   const reasons: string[] = []
   const exceeded = (words: string) => void reasons.push(words)
   const bodyOf = (text: string) => boundedResponse(new Response(text, { status, headers }), { ready, exceeded }).text()
@@ -21,7 +21,7 @@ test.each([
   expect(reasons).toEqual([reason])
 })
 
-test('empty lines separate events in a stream, but not in other answers', async () => {
+test('the size limit applies to each event of a stream, and to the whole of any other answer', async () => {
   const exceeded = () => {}
   const text = `${half}\n\n${half}\n\n${half}`
   const bodyOf = (type: string, status = 200) =>
@@ -32,16 +32,16 @@ test('empty lines separate events in a stream, but not in other answers', async 
   await expect(bodyOf('text/event-stream', 202)).rejects.toThrow('the answer is larger')
 })
 
-test('only the beginning of a refusal is read', async () => {
+test('only the first 256 KiB of a refusal are read', async () => {
   const exceeded = () => {
-    throw new Error('A refusal is cut, and not reported as too large.')
+    throw new Error('A refusal must be cut short, and not reported as too large.')
   }
   const parts = Array.from({ length: 100 }, () => Buffer.alloc(64 * 1024, 'x'))
   const refusal = new Response(ReadableStream.from(parts), { status: 500, headers: stream })
   expect(await boundedResponse(refusal, { ready, exceeded }).text()).toHaveLength(256 * 1024)
 })
 
-test('the endpoint is not read while the host has unread data', async () => {
+test('the bridge stops reading from the endpoint while the host has unread data', async () => {
   let pulls = 0
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -65,8 +65,8 @@ test('the endpoint is not read while the host has unread data', async () => {
 test.each([
   ['a line feed', '\n'],
   ['a carriage return', '\r'],
-  ['both', '\r\n'],
-])('an event ends with an empty line if lines end with %s', (_, end) => {
+  ['a carriage return and a line feed', '\r\n'],
+])('an empty line ends an event if lines end with %s', (_, end) => {
   const line = `data: 1234${end}`
   const [separate, joined] = [`${line}${end}`.repeat(100), line.repeat(100)]
   for (const inChunks of [(text: string) => [text], (text: string) => [...text]]) {

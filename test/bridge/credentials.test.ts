@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { json, key, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
-/** Starts a server at another origin that records each request with its credential. */
+/** Starts a server at another origin. It records each request that it receives, with the Authorization header. */
 async function startOtherServer() {
   const received: unknown[] = []
   const url = await startEndpoint((request, response) => {
@@ -19,7 +19,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
     response.writeHead(isNotification ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
   })
   const { ask, notify } = await startBridge(url)
-  // After this, the bridge opens its own stream with GET.
+  // The notification makes the bridge open its own stream with GET.
   notify({ method: 'notifications/initialized' })
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
     const { error } = await ask(method)
@@ -30,7 +30,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
   expect(received).toEqual([])
 })
 
-test('a redirect to another origin is not followed when a stream is resumed either', async () => {
+test('a redirect to another origin is not followed while a stream is being resumed', async () => {
   const { received, url: elsewhere } = await startOtherServer()
   let resumed = 0
   const url = await startEndpoint(async (request, response) => {
@@ -48,7 +48,7 @@ test('a redirect to another origin is not followed when a stream is resumed eith
 test.each([
   [401, 'invalid_token'],
   [403, 'insufficient_scope'],
-])('a %s with metadata at another origin causes no request there', async (status, error) => {
+])('a %s that points to metadata at another origin causes no request to that origin', async (status, error) => {
   const { received, url: elsewhere } = await startOtherServer()
   const { origin } = new URL(elsewhere)
   const challenge = `Bearer error="${error}", scope="all", resource_metadata="${origin}/.well-known/oauth-protected-resource", authorization_uri="${origin}/authorize"`

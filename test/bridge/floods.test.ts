@@ -5,41 +5,38 @@ import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
 import { event, json, messageOf, sendEndlessly, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 const mebibyte = 1024 * 1024
-/** The size of a flood. At most half of it fits into the buffers of two sockets. */
+/** The size at which an endless answer gives up. If the bridge stops reading, less than half fits into the buffers. */
 const floodBytes = 64 * mebibyte
 
 const part = 'x'.repeat(64 * 1024)
 
 test.each([
-  ['one event of a stream', 200, stream, 'data: ', 'an event is larger than 8 MiB'],
-  ['one event in many lines', 200, stream, 'data: x\ndata: ', 'an event is larger than 8 MiB'],
-  ['JSON', 200, json, '{"jsonrpc":"2.0","id":1,"result":"', 'the answer is larger than 8 MiB'],
+  ['an endless event of a stream', 200, stream, 'data: ', 'an event is larger than 8 MiB'],
+  ['an endless event with many lines', 200, stream, 'data: x\ndata: ', 'an event is larger than 8 MiB'],
+  ['an endless JSON answer', 200, json, '{"jsonrpc":"2.0","id":1,"result":"', 'the answer is larger than 8 MiB'],
   [
-    'JSON whose content type mentions a stream in a parameter',
+    'an endless JSON answer whose content type mentions a stream in a parameter',
     200,
     { 'Content-Type': 'application/json; note=text/event-stream' },
     '\n\n',
     'the answer is larger than 8 MiB',
   ],
-  ['no content type', 200, {}, '', 'the answer is larger than 8 MiB'],
-  ['a refusal that claims to be a stream', 500, stream, '\n\n', 'answered with status 500'],
-  ['a 202 that claims to be a stream', 202, stream, '\n\n', 'status 202'],
-] as const)(
-  'an endless answer of %s is cut off, and the host gets an error',
-  async (_, status, headers, start, words) => {
-    let sent: Promise<number> | undefined
-    const url = await startEndpoint(async (request, response) => {
-      await messageOf(request)
-      response.writeHead(status, headers).write(start)
-      sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, floodBytes)
-    })
-    const { ask } = await startBridge(url)
-    const { error } = await ask('tools/call', { name: 'issue_agent_card' })
-    expect(error.message).toContain(words)
-    expect(error.message).toContain('not known whether the call was carried out')
-    expect(await sent).toBeLessThan(floodBytes / 2)
-  },
-)
+  ['an endless answer without a content type', 200, {}, '', 'the answer is larger than 8 MiB'],
+  ['an endless refusal that claims to be a stream', 500, stream, '\n\n', 'answered with status 500'],
+  ['an endless response with status 202 that claims to be a stream', 202, stream, '\n\n', 'status 202'],
+] as const)('%s is cut off, and the host gets an error', async (_, status, headers, start, words) => {
+  let sent: Promise<number> | undefined
+  const url = await startEndpoint(async (request, response) => {
+    await messageOf(request)
+    response.writeHead(status, headers).write(start)
+    sent = sendEndlessly(response, start === '\n\n' ? `\n\n${part}` : part, floodBytes)
+  })
+  const { ask } = await startBridge(url)
+  const { error } = await ask('tools/call', { name: 'issue_agent_card' })
+  expect(error.message).toContain(words)
+  expect(error.message).toContain('not known whether the call was carried out')
+  expect(await sent).toBeLessThan(floodBytes / 2)
+})
 
 test("an endless event in the bridge's own stream is cut off and logged", async () => {
   let opened = 0
@@ -74,7 +71,7 @@ test('a stream of small events continues beyond the size limit of one event', as
   expect(messages).toHaveLength(events + 1)
 })
 
-test('an answer that is nested too deep to be passed on is an error', async () => {
+test('the host gets an error instead of a result that is nested too deeply; error data that is too deep is left out', async () => {
   const depth = 100_000
   const url = await startEndpoint(async (request, response) => {
     const { id } = await messageOf(request)
@@ -87,7 +84,7 @@ test('an answer that is nested too deep to be passed on is an error', async () =
   expect(await ask('tools/call')).toMatchObject({ error: { code: 1, message: 'No' } })
 })
 
-test('a host that reads slowly slows the endpoint down, but misses nothing', async () => {
+test('a host that reads slowly gets every message, and the bridge buffers less than 1 MiB for it', async () => {
   const events = 10_000
   const data = 'x'.repeat(1_000)
   let lines = 0

@@ -1,28 +1,26 @@
-import { describe, expect, it, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { event, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 const unfinished = 'id: 1\ndata:\n\n'
 
-describe.each([
-  ['no wait', 'retry: 0\n', 1_000],
-  ['a longer wait than any timer allows', `retry: ${'9'.repeat(400)}\n`, 30_000],
-  ['a wait of 2³¹ ms', 'retry: 2147483648\n', 30_000],
-  ['a wait of 5 s', 'retry: 5000\n', 5_000],
-  ['nothing', '', 1_000],
-])('an endpoint that asks for %s before a stream is resumed', (_, retry, waitMs) => {
-  it('causes a wait within the limits, and its answer arrives', async () => {
-    const resumed: unknown[] = []
-    const url = await startEndpoint(async (request, response) => {
-      await messageOf(request)
-      response.writeHead(200, stream)
-      if (request.method === 'GET') resumed.push(request.headers['last-event-id'])
-      response.end(resumed.length < 3 ? `${retry}${unfinished}` : event({ id: 1, result: {} }))
-    })
-    const { ask, system } = await startBridge(url)
-    expect(await ask('tools/call')).toMatchObject({ result: {} })
-    expect(resumed).toEqual(['1', '1', '1'])
-    expect(system.slept).toEqual([waitMs, waitMs, waitMs])
+test.each([
+  ['asks for no wait', 1_000, 'retry: 0\n'],
+  ['asks for a longer wait than any timer allows', 30_000, `retry: ${'9'.repeat(400)}\n`],
+  ['asks for a wait of 2³¹ ms', 30_000, 'retry: 2147483648\n'],
+  ['asks for a wait of 5 s', 5_000, 'retry: 5000\n'],
+  ['does not ask for a wait', 1_000, ''],
+])('if the endpoint %s, the bridge waits %i ms before it resumes a stream', async (_, waitMs, retry) => {
+  const resumed: unknown[] = []
+  const url = await startEndpoint(async (request, response) => {
+    await messageOf(request)
+    response.writeHead(200, stream)
+    if (request.method === 'GET') resumed.push(request.headers['last-event-id'])
+    response.end(resumed.length < 3 ? `${retry}${unfinished}` : event({ id: 1, result: {} }))
   })
+  const { ask, system } = await startBridge(url)
+  expect(await ask('tools/call')).toMatchObject({ result: {} })
+  expect(resumed).toEqual(['1', '1', '1'])
+  expect(system.slept).toEqual([waitMs, waitMs, waitMs])
 })
 
 test("the bridge's own stream is resumed at most once a second", async () => {
@@ -40,7 +38,7 @@ test("the bridge's own stream is resumed at most once a second", async () => {
   expect(system.slept).toEqual(Array.from({ length: 19 }, () => 1_000))
 })
 
-test('a stream that ends without its answer 1000 times is not resumed again', async () => {
+test('a stream that has ended without an answer 1000 times is not resumed again', async () => {
   let resumed = 0
   const url = await startEndpoint(async (request, response) => {
     await messageOf(request)
@@ -57,7 +55,7 @@ test('a stream that ends without its answer 1000 times is not resumed again', as
   expect(Math.min(...system.slept)).toBe(1_000)
 })
 
-test('the stream of a cancelled request is not resumed', async () => {
+test('the stream of a canceled request is not resumed', async () => {
   const requests: string[] = []
   let end = () => {}
   const url = await startEndpoint(async (request, response) => {
@@ -73,13 +71,13 @@ test('the stream of a cancelled request is not resumed', async () => {
   notify({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => requests).toHaveLength(2)
   end()
-  // The end of the stream arrives before the answer to this request.
+  // The bridge receives the end of the stream before the answer to this ping.
   await ask('ping')
   expect(requests).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])
 })
 
-test('if many streams stay open after their answers, the oldest are closed, but never the stream of a running call', async () => {
+test('if many streams stay open after their answers, the oldest are closed, but not the stream of a call that still runs', async () => {
   const closed: unknown[] = []
   const url = await startEndpoint(async (request, response) => {
     const { id, method } = await messageOf(request)

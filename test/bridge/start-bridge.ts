@@ -18,20 +18,20 @@ export interface Bridge {
   logged: string[]
   /** All messages that the host read, in order. */
   messages: Message[]
-  /** Sends a message to the endpoint. */
+  /** Sends a message through the bridge without waiting for an answer. */
   notify(message: object): void
-  /** Sends a request. Resolves to its answer. */
+  /** Sends a request through the bridge and returns its answer. */
   ask(method: string, params?: object): Promise<Message>
 }
 
-/** Starts a server for the test. Returns its address. */
+/** Starts an HTTP server until the end of the test. Returns the address of its MCP endpoint. */
 export async function startEndpoint(answer: RequestListener): Promise<string> {
   const { address, close } = await startHttpServer(answer)
   onTestFinished(close)
   return `${address}/mcp`
 }
 
-/** Starts a bridge to `url` in this process, with a host. A test that passes `stdout` reads the output itself. */
+/** Starts a bridge to `url` and its host. With `stdout`, the test reads the output itself, and `ask` never resolves. */
 export async function startBridge(url: string, stdout?: Writable): Promise<Bridge> {
   const system = fakeSystem()
   const stdin = new PassThrough()
@@ -63,7 +63,7 @@ export async function startBridge(url: string, stdout?: Writable): Promise<Bridg
   return { system, logged, messages, notify, ask }
 }
 
-/** Returns a request's JSON-RPC message; `undefined` if it has none. */
+/** Returns the JSON-RPC message in a request's body; `undefined` if the body is empty. */
 export async function messageOf(request: IncomingMessage): Promise<Message> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) text += chunk
@@ -78,8 +78,8 @@ export function event(message: object): string {
 }
 
 /**
- * Sends `part` again and again, as fast as it is read, until the other side hangs up or `maxBytes` are sent. Returns
- * the number of bytes sent.
+ * Sends `part` repeatedly, as fast as it is read, until the other side closes the connection or `maxBytes` are sent.
+ * Returns the number of bytes sent.
  */
 export async function sendEndlessly(response: ServerResponse, part: string, maxBytes: number): Promise<number> {
   let sent = 0

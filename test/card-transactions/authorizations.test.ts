@@ -15,13 +15,14 @@ const declines = [
   'insufficient_funds',
 ] as const
 
-/** Every combination of decline reasons. */
+/** Every combination of decline reasons, and the outcome: the first reason counts. */
 const combinations = Array.from({ length: 16 }, (_, bits) => {
   const reasons = declines.filter((_, index) => (bits & (1 << index)) !== 0)
-  return { reasons: reasons.length === 0 ? 'nothing' : reasons.join(' and '), applies: new Set<string>(reasons) }
+  const outcome = reasons[0] === undefined ? 'approved' : `declined as ${reasons[0]}`
+  return { reasons: reasons.join(' and ') || 'no reason to decline it', outcome, applies: new Set<string>(reasons) }
 })
 
-test('the combinations include every decline code', () => {
+test('the combinations include exactly the decline codes of the API', () => {
   expect(Object.keys(codes).toSorted()).toEqual(declines.toSorted())
 })
 
@@ -41,7 +42,7 @@ onEachDatabase('card authorizations', (database) => {
   const reverse = (id: string, key = world.agentKey) =>
     world.post(`/simulations/card-transactions/${id}/reverse`, {}, { key })
 
-  test('hold their amount', async () => {
+  test('an authorization holds its amount', async () => {
     const before = (await world.get('/wallets')).json.data[0].attributes.balance
     const answer = await world.authorize(await world.issueCard({ maximumAmount: 5000 }), 1234)
     const { data } = answer.json
@@ -58,8 +59,8 @@ onEachDatabase('card authorizations', (database) => {
     await reverse(data.id)
   })
 
-  describe('are declined by the first rule that applies', () => {
-    test.each(combinations)('$reasons', async ({ applies }) => {
+  describe('decline reasons', () => {
+    test.each(combinations)('an authorization with $reasons is $outcome', async ({ applies }) => {
       const { agentKey: key, walletId } = await addParty(world, { fundsCents: 1000 })
       const over = applies.has('single_use_amount_over_maximum')
       const amount = applies.has('insufficient_funds') ? 1001 : 1000
@@ -94,7 +95,7 @@ onEachDatabase('card authorizations', (database) => {
     })
   })
 
-  test('treat holds as spent, and released amounts as available', async () => {
+  test('a held amount counts as spent, and a released amount is available again', async () => {
     const { agentKey: key } = await addParty(world, { fundsCents: 1000 })
     const first = await world.authorize(await world.issueCard({}, { key }), 600, { key })
     const second = await world.issueCard({}, { key })
@@ -106,7 +107,7 @@ onEachDatabase('card authorizations', (database) => {
     expect(third.json.data.attributes.status).toBe('authorized')
   })
 
-  test('that were declined leave the card unused', async () => {
+  test('a declined authorization leaves the card unused', async () => {
     const cardId = await world.issueCard({ maximumAmount: 100 })
     expect((await world.authorize(cardId, 101)).json.data.attributes.status).toBe('declined')
     expect(await cardStatus(cardId)).toBe('active')
@@ -114,7 +115,7 @@ onEachDatabase('card authorizations', (database) => {
     expect(await cardStatus(cardId)).toBe('used')
   })
 
-  test.each(['reverse', 'expire', 'capture'])('leave the card used after %s', async (action) => {
+  test.each(['reverse', 'expire', 'capture'])('a used card stays used after the action %s', async (action) => {
     const cardId = await world.issueCard()
     const { id } = (await world.authorize(cardId, 100)).json.data
     const attributes = action === 'capture' ? { amount: 100, currency: 'USD' } : {}
@@ -127,7 +128,7 @@ onEachDatabase('card authorizations', (database) => {
     [undefined, 60],
     [5, 5],
     [1440, 1440],
-  ])('are accepted until the card expires (expiresInMinutes %s)', async (expiresInMinutes, lasts) => {
+  ])('a card can be used until it expires (expiresInMinutes %s)', async (expiresInMinutes, lasts) => {
     const attributes = expiresInMinutes === undefined ? {} : { expiresInMinutes }
     const [cardId, otherCardId] = [await world.issueCard(attributes), await world.issueCard(attributes)]
     const { createdAt, expiresAt } = (await world.get(`/agent-cards/${cardId}`)).json.data.attributes
@@ -140,8 +141,8 @@ onEachDatabase('card authorizations', (database) => {
     expect((await world.authorize(cardId, 1)).json.data.attributes.decline.code).toBe('single_use_card_expired')
   })
 
-  describe('in parallel:', () => {
-    test('exactly one of 100 on one card is approved', async () => {
+  describe('simultaneous authorizations', () => {
+    test('exactly one of 100 simultaneous authorizations on one card is approved', async () => {
       const cardId = await world.issueCard()
       const answers = await Promise.all(Array.from({ length: 100 }, () => world.authorize(cardId, 1)))
       const outcomes = Map.groupBy(
@@ -155,7 +156,7 @@ onEachDatabase('card authorizations', (database) => {
       await proveBooks(world.store)
     })
 
-    test('with a balance for 5 purchases, exactly 5 of 20 are authorized', async () => {
+    test('with a balance for 5 purchases, exactly 5 of 20 simultaneous authorizations are approved', async () => {
       const { agentKey: key, walletId } = await addParty(world, { fundsCents: 5999 })
       const cards = await Promise.all(Array.from({ length: 20 }, () => world.issueCard({}, { key })))
       const answers = await Promise.all(cards.map((cardId) => world.authorize(cardId, 1000, { key })))
@@ -169,7 +170,7 @@ onEachDatabase('card authorizations', (database) => {
   })
 
   describe('card details', () => {
-    test('have the number of the fixed test card and the expiration of the card itself', async () => {
+    test('card details contain the number and CVV of the fixed test card, and an expiration date', async () => {
       const cardId = await world.issueCard({ expiresInMinutes: 5 })
       const { json } = await world.get(`/agent-cards/${cardId}/details`)
       expect(json).toStrictEqual({
@@ -189,7 +190,7 @@ onEachDatabase('card authorizations', (database) => {
       expect(other.json.data.attributes).toEqual(json.data.attributes)
     })
 
-    test('expire in the same month and year as the card, in UTC', async () => {
+    test('card details contain the month and year in which the card expires, in UTC', async () => {
       await world.post('/simulations/clock/advance', { to: '2026-12-31T23:30:00Z' })
       const details = async (expiresInMinutes: number) => {
         const cardId = await world.issueCard({ expiresInMinutes })
@@ -202,21 +203,21 @@ onEachDatabase('card authorizations', (database) => {
     })
   })
 
-  describe('issuing', () => {
+  describe('the issuing of cards', () => {
     let partyWithoutCards: OtherParty
 
     beforeAll(async () => {
       partyWithoutCards = await addParty(world, { party: { issuedCardsEnabled: 0 } })
     })
 
-    test('is refused if the party may not issue cards', async () => {
+    test('a card is not issued if issued cards are not enabled for the party', async () => {
       const attributes = { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' }
       const answer = await world.post('/agent-cards', attributes, { key: partyWithoutCards.agentKey })
       expectRefusal(answer, 'issued_cards_not_enabled')
       expect((await world.get('/agent-cards', { key: partyWithoutCards.agentKey })).json.data).toEqual([])
     })
 
-    test('does not move money, whatever the maximum', async () => {
+    test('issuing a card moves no money, even with the highest maximum amount', async () => {
       const before = await readBooks(world.store)
       await world.issueCard({ maximumAmount: 99_999_999 })
       const after = await readBooks(world.store)

@@ -7,7 +7,7 @@ import { type Answer, createWorld, type World } from '../support/world.ts'
 const actions = ['capture', 'reverse', 'expire', 'refund'] as const
 type Action = (typeof actions)[number]
 
-/** The actions on a new authorization of 1000 cents that lead to each state. */
+/** The actions on an authorization of 1000 cents that lead to each state, or a value that `transactionIn` handles. */
 const states = {
   authorized: [],
   declined: null,
@@ -28,7 +28,7 @@ const states = {
 } as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'wait' | 'the refund'>
 type State = keyof typeof states
 
-/** An action that the specification allows, the status after it, and the changes in the wallet's balances in cents. */
+/** An allowed action: its amount, the attributes that it changes, and the changes of the wallet's balances in cents. */
 interface Move {
   amount?: number
   after: Record<string, unknown>
@@ -55,12 +55,15 @@ const legal: Partial<Record<`${State} ${Action}`, Move[]>> = {
     { amount: 700, after: { status: 'captured', captured: 1000, refunded: 1000 }, available: 700, total: 700 },
   ],
 }
-/** The purchase's state allows another refund, but nothing is left to refund. */
+/** A refund that is refused because of its amount: the state allows refunds, but nothing is left to refund. */
 const nothingLeft = 'refunded in full refund'
 
 const pairs = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))
 const legalCases = pairs.flatMap(({ state, action }) =>
-  (legal[`${state} ${action}`] ?? []).map((move) => ({ state, action, ...move })),
+  (legal[`${state} ${action}`] ?? []).map((move) => {
+    const step = move.amount === undefined ? action : `${action} (amount ${move.amount})`
+    return { state, action, step, ...move }
+  }),
 )
 const illegalCases = pairs.filter(
   ({ state, action }) => legal[`${state} ${action}`] === undefined && `${state} ${action}` !== nothingLeft,
@@ -89,7 +92,7 @@ onEachDatabase('card purchases', (database) => {
 
   const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data
 
-  /** Creates a card transaction of 1000 cents in that state. */
+  /** Creates a card transaction in the given state from an authorization of 1000 cents. */
   async function transactionIn(state: State): Promise<string> {
     const how = states[state]
     const cardId = await world.issueCard({ maximumAmount: how === null ? 999 : 1000 })
@@ -107,7 +110,7 @@ onEachDatabase('card purchases', (database) => {
   }
 
   test.each(legalCases)(
-    'a purchase that is $state allows $action of $amount cents',
+    'a card transaction that is $state allows the action $step',
     async ({ state, action, amount, after, ...change }) => {
       const id = await transactionIn(state)
       const [before, recordBefore] = [await wallet(), await read(id)]
@@ -142,20 +145,23 @@ onEachDatabase('card purchases', (database) => {
     },
   )
 
-  test.each(illegalCases)('a purchase that is $state does not allow $action', async ({ state, action }) => {
-    const id = await transactionIn(state)
-    await wallet()
-    const before = await readBooks(world.store)
-    for (const amount of action === 'capture' || action === 'refund' ? [1, 1000, 1001] : [undefined]) {
-      expectRefusal(await act(id, action, amount), 'card_purchase_simulation_not_allowed')
-    }
-    expect({ ...(await readBooks(world.store)), keys: 0 }).toEqual({ ...before, keys: 0 })
-  })
+  test.each(illegalCases)(
+    'a card transaction that is $state does not allow the action $action',
+    async ({ state, action }) => {
+      const id = await transactionIn(state)
+      await wallet()
+      const before = await readBooks(world.store)
+      for (const amount of action === 'capture' || action === 'refund' ? [1, 1000, 1001] : [undefined]) {
+        expectRefusal(await act(id, action, amount), 'card_purchase_simulation_not_allowed')
+      }
+      expect({ ...(await readBooks(world.store)), keys: 0 }).toEqual({ ...before, keys: 0 })
+    },
+  )
 
-  describe('amounts', () => {
+  describe('the amounts of actions', () => {
     const amountPointer = { status: 422, source: { pointer: '/data/attributes/amount' } }
 
-    test('a capture is at most the authorized amount', async () => {
+    test('a capture above the authorized amount is refused', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       for (const amount of [1001, Number.MAX_SAFE_INTEGER]) {
@@ -165,7 +171,7 @@ onEachDatabase('card purchases', (database) => {
       expect((await act(id, 'capture', 1000)).status).toBe(200)
     })
 
-    test('refunds together are at most the captured amount', async () => {
+    test('a refund is refused if all refunds together would exceed the captured amount', async () => {
       const id = await transactionIn('partially_captured')
       expectRefusal(await act(id, 'refund', 401), 'invalid_value', amountPointer)
       expect((await act(id, 'refund', 150)).status).toBe(200)
@@ -178,7 +184,7 @@ onEachDatabase('card purchases', (database) => {
       expect((await read(id)).attributes.refunded).toBe(400)
     })
 
-    test('actions that take no amount refuse one', async () => {
+    test('reverse and expire refuse an amount', async () => {
       const id = await transactionIn('authorized')
       for (const action of ['reverse', 'expire']) {
         const source = { pointer: '/data/attributes/amount' }
@@ -188,8 +194,8 @@ onEachDatabase('card purchases', (database) => {
     })
   })
 
-  describe('in parallel:', () => {
-    test('exactly one of many captures, reversals and expirations of a purchase moves its money', async () => {
+  describe('simultaneous actions', () => {
+    test('exactly one of many simultaneous captures, reversals and expirations of a purchase moves its money', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       const answers = await Promise.all(
@@ -205,7 +211,7 @@ onEachDatabase('card purchases', (database) => {
       )
     })
 
-    test('refunds never exceed the captured amount', async () => {
+    test('simultaneous refunds never exceed the captured amount', async () => {
       const id = await transactionIn('captured')
       const before = await wallet()
       const answers = await Promise.all(Array.from({ length: 25 }, () => act(id, 'refund', 90)))
@@ -217,7 +223,7 @@ onEachDatabase('card purchases', (database) => {
     })
   })
 
-  test('a record changes none of its times except updatedAt', async () => {
+  test('a capture changes updatedAt, but not createdAt', async () => {
     const id = await transactionIn('authorized')
     const before = (await read(id)).attributes
     world.system.pass(5000)

@@ -27,15 +27,15 @@ import {
 
 const cli = await runResource('cli')
 
-/** The number of calls per transport. A deep run makes 20,000 in all, most of them on the faster database. */
+/** The number of calls over each transport. A deep run makes 20,000 in total, most of them on the faster database. */
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const concurrency = 64
 
-/** A rule that refuses some transfers so often that the client gives up, which takes some seconds. */
+/** A rule that refuses some transfers until the client gives up. That takes seconds, so only deep runs include it. */
 const repeatedRefusals = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
-/** Rules that make a third of all attempts fail. */
+/** Rules that make about a third of all attempts fail. */
 const faults = `
 seed: exactly once
 faults:
@@ -51,10 +51,10 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-describe.each(databasesForLong)('money under faults on $name', (database) => {
+describe.each(databasesForLong)('calls under faults on $name', (database) => {
   const transports = Object.entries({ stdio: connectOverStdio, HTTP: connectOverHttp })
   // On two busy cores, 8,500 calls take longer than the default timeout.
-  test.each(transports)('moves exactly once for each call, over %s', { timeout: 1_200_000 }, async (name, connect) => {
+  test.each(transports)('a call over %s takes effect exactly once', { timeout: 1_200_000 }, async (name, connect) => {
     const { url, drop } = await database.create(realSystem)
     closing.push(drop)
     const places = await createPlaces(url)
@@ -73,12 +73,12 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
     const rounds = Math.ceil(callsOn[database.name] / callsPerRound)
     const { count, intents } = await moveMoney(caller, places, { rounds, first: 1, at: concurrency }).finally(close)
     const effects = await effectsIn(url)
-    const { doubled, lost } = findMismatches(intents, effects.amounts)
+    const { extra, lost } = findMismatches(intents, effects.amounts)
     const hits = Object.entries(effects.hits).map(([id, hit]) => `${hit} ${id}`)
     process.stdout.write(
-      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.retryLater} to repeat, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
+      `${database.name}, ${name}: ${count.calls} calls, hits of the fault rules: ${hits.join(', ')}; ${count.unknown} results unknown at first, ${count.retryLater} answers advised a retry; ${extra.length} effects too many, ${lost.length} lost\n`,
     )
-    expect({ doubled, lost }).toEqual({ doubled: [], lost: [] })
+    expect({ extra, lost }).toEqual({ extra: [], lost: [] })
     expect(count.calls).toBe(rounds * callsPerRound)
     for (const hit of Object.values(effects.hits)) expect(hit).toBeGreaterThan(0)
   })
@@ -86,7 +86,7 @@ describe.each(databasesForLong)('money under faults on $name', (database) => {
 
 type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(): Promise<void> }>
 
-/** Starts a server over stdio, as an agent's host does. */
+/** Starts a server over stdio, as an agent's host does. Its caller is an agent. */
 async function connectOverStdio(env: Record<string, string>): ReturnType<Connect> {
   const host = hosts[2].open()
   const command = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
@@ -94,7 +94,7 @@ async function connectOverStdio(env: Record<string, string>): ReturnType<Connect
   return { caller: agentOver(host), close: () => host.close() }
 }
 
-/** Starts a `serve` process, which a program calls over the network. */
+/** Starts a `serve` process. Its caller is a program, over HTTP. */
 async function connectOverHttp(env: Record<string, string>): ReturnType<Connect> {
   const served = await serve([cli, 'serve'], { ...env, PAYMENTS_PORT: '0' })
   const { fetch, close } = createRemoteFetch()
@@ -109,7 +109,7 @@ async function connectOverHttp(env: Record<string, string>): ReturnType<Connect>
   }
 }
 
-/** Opens the service on that database in this process, with clients for its first party's API key and agent. */
+/** Opens the service on a database in this process. Returns clients with its first party's API key and agent key. */
 async function openService(url: string) {
   const store = await openStore({ url, system: realSystem })
   const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -126,7 +126,7 @@ async function openService(url: string) {
   return { store, owner: as(credentials.apiKey), agent: as(credentials.agentKey) }
 }
 
-/** Creates a second wallet, and a payee. */
+/** Creates a second wallet, and returns the ids of both wallets, their party, and a customer to pay. */
 async function createPlaces(url: string): Promise<Places> {
   const { store, owner, agent } = await openService(url)
   const { partyId } = (await owner.whoami({})).data.attributes
@@ -139,7 +139,7 @@ async function createPlaces(url: string): Promise<Places> {
   return { partyId, payeeId, fromWalletId, toWalletId }
 }
 
-/** Returns the amounts that each tool moved according to the ledger, and the number of hits of each rule. */
+/** Returns the amounts of each tool's effects in the database, and the number of hits of each fault rule. */
 async function effectsIn(url: string) {
   const { store, owner } = await openService(url)
   try {
@@ -166,11 +166,11 @@ async function effectsIn(url: string) {
   }
 }
 
-/** Returns the effects that nobody requested or that happened twice, and the answered calls without any effect. */
+/** Returns the effects that no call requested or that happened twice, and the answered calls that had no effect. */
 function findMismatches(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
   const requested = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))
   const seen = new Set<string>()
-  const doubled = done.filter((effect) => !requested.has(effect) || seen.size === seen.add(effect).size)
-  return { doubled, lost: [...requested].filter((effect) => !seen.has(effect)) }
+  const extra = done.filter((effect) => !requested.has(effect) || seen.size === seen.add(effect).size)
+  return { extra, lost: [...requested].filter((effect) => !seen.has(effect)) }
 }
