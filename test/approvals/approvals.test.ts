@@ -111,8 +111,8 @@ onEachDatabase('approvals', (database) => {
     const { approval } = await review()
     const answer = await self.deny(approval.id, { reason: 'x'.repeat(501) }, byParty())
     expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: '/data/attributes/reason' } })
-    const flat = await world.send('POST', `/approvals/${approval.id}/deny`, { ...byParty(), body: '{}' })
-    expect(ok(flat).json.data.attributes.status).toBe('denied')
+    const denied = await world.send('POST', `/approvals/${approval.id}/deny`, { ...byParty(), body: '{}' })
+    expect(ok(denied).json.data.attributes.status).toBe('denied')
     expect(await self.balance()).toMatchObject({ available: 250_000 })
   })
 
@@ -212,15 +212,15 @@ onEachDatabase('approvals', (database) => {
   })
 
   test('that race with cancellations leave the books correct', async () => {
-    const many = []
-    for (let count = 0; count < 5; count++) many.push(await review(1500 + count))
+    const reviews = []
+    for (let count = 0; count < 5; count++) reviews.push(await review(1500 + count))
     const statuses = await Promise.all(
-      many.map(({ id, approval }) =>
+      reviews.map(({ id, approval }) =>
         Promise.all([self.cancel(id), self.approve(approval.id, byParty()), self.deny(approval.id, {}, byParty())]),
       ),
     )
     for (const answers of statuses) expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
-    for (const { id, approval } of many) {
+    for (const { id, approval } of reviews) {
       const { status } = ok(await world.get(`/approvals/${approval.id}`)).json.data.attributes
       const expected = { approved: 'COMPLETED', denied: 'APPROVAL_DENIED', canceled: 'CANCELED' }
       expect(await self.status(id)).toBe(expected[status as keyof typeof expected])
@@ -228,32 +228,32 @@ onEachDatabase('approvals', (database) => {
   })
 
   test('are listed newest first, by status and by page, and without those of other parties', async () => {
-    const found = []
+    const approvalIds = []
     for (let count = 0; count < 4; count++) {
       world.system.pass(1000)
-      found.unshift((await review()).approval.id)
+      approvalIds.unshift((await review()).approval.id)
     }
-    ok(await self.approve(found[0], byParty()))
-    ok(await self.deny(found[1], {}, byParty()))
+    ok(await self.approve(approvalIds[0], byParty()))
+    ok(await self.deny(approvalIds[1], {}, byParty()))
     const ids = async (query: string, key = world.apiKey) =>
       ok(await world.get(`/approvals${query}`, { key })).json.data.map(({ id }: { id: string }) => id)
-    expect(await ids('')).toEqual(found)
-    expect(await ids('', world.agentKey)).toEqual(found)
+    expect(await ids('')).toEqual(approvalIds)
+    expect(await ids('', world.agentKey)).toEqual(approvalIds)
     expect(await ids('', other.apiKey)).toEqual([])
-    expect(await ids('?status=approved')).toEqual([found[0]])
-    expect(await ids('?status=pending')).toEqual(found.slice(2))
+    expect(await ids('?status=approved')).toEqual([approvalIds[0]])
+    expect(await ids('?status=pending')).toEqual(approvalIds.slice(2))
     expect(await ids('?status=canceled')).toEqual([])
     const first = ok(await world.get('/approvals?limit=3', byParty())).json
     expect(first.data).toHaveLength(3)
-    expect(await ids(`?limit=3&cursor=${first.meta.pagination.nextCursor}`)).toEqual([found[3]])
+    expect(await ids(`?limit=3&cursor=${first.meta.pagination.nextCursor}`)).toEqual([approvalIds[3]])
     expectRefusal(await world.get('/approvals?status=APPROVED'), 'invalid_value', { source: { parameter: 'status' } })
   })
 
   test('of other parties look as if they did not exist', async () => {
     const { approval } = await review()
-    const none = `apr_${'0'.repeat(32)}`
+    const unknownId = `apr_${'0'.repeat(32)}`
     const scoped = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['payments.read'] })
-    for (const id of [approval.id, none]) {
+    for (const id of [approval.id, unknownId]) {
       for (const key of [other.apiKey, other.agentKey]) {
         expectRefusal(await world.get(`/approvals/${id}`, { key }), 'not_found')
         expectRefusal(await self.approve(id, { key }), 'not_found')

@@ -15,13 +15,13 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 export function codeAt(base32: string, ms: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(ms / 30_000)))
-  const mac = createHmac('sha1', keyOf(base32)).update(counter).digest()
+  const mac = createHmac('sha1', decodeBase32(base32)).update(counter).digest()
   const offset = (mac.at(-1) ?? 0) & 15
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
 /** Decodes a base32 text (RFC 4648). */
-export function keyOf(base32: string): Buffer {
+export function decodeBase32(base32: string): Buffer {
   const bits = [...base32].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
@@ -35,7 +35,7 @@ export function wrongCode(base32: string, ms: number): string {
   }
 }
 
-interface Sheet {
+interface LoadedPage {
   status: number
   headers: Headers
   text: string
@@ -63,10 +63,10 @@ export interface ApprovalWorld {
   /** Creates a user without an app. */
   newcomer(): Promise<{ userId: string; key: string }>
   /** Opens an address, by default signed in as the user in the address. If `userId` is null, nobody is signed in. */
-  open(url: string, userId?: string | null): Promise<Sheet>
+  open(url: string, userId?: string | null): Promise<LoadedPage>
   /** Sends a form of the page at the address. */
-  send(url: string, fields: Record<string, string>, sent?: Sent): Promise<Sheet>
-  submit(url: string, code: string, headers?: Record<string, string>): Promise<Sheet>
+  send(url: string, fields: Record<string, string>, sent?: Sent): Promise<LoadedPage>
+  submit(url: string, code: string, headers?: Record<string, string>): Promise<LoadedPage>
   /** Returns the secret in the app of the user in the address. Sets up an app if the user has none. */
   secretAt(url: string): Promise<string>
   /** Returns the cookie of a new session of the user. */
@@ -85,7 +85,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
   const other = await addParty(world)
   const { partyId, agentId } = await world.whoami()
   await self.setLimits('agents', String(agentId), { perTransaction: 100 })
-  const fetch = async (request: Request): Promise<Sheet> => {
+  const fetch = async (request: Request): Promise<LoadedPage> => {
     const response = await world.service.fetch(request)
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
@@ -111,10 +111,10 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
   /** The form tokens shown earlier. A page still accepts them after it changed. */
   const tokens = new Map<string, string>()
   const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
-    const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
-    const token = /<main[\s\S]*?name="formToken" value="([^"]*)"/.exec(sheet.text)?.[1]
+    const page = await fetch(new Request(url, { headers: await cookieFor(userId) }))
+    const token = /<main[\s\S]*?name="formToken" value="([^"]*)"/.exec(page.text)?.[1]
     if (token !== undefined) tokens.set(`${url} ${userId}`, token)
-    return sheet
+    return page
   }
   const send: ApprovalWorld['send'] = async (
     url,
@@ -130,7 +130,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     const { userId, token } = await addUserToken(world, partyId)
     return { userId, key: token }
   }
-  const enrol = async (userId: string) => {
+  const enroll = async (userId: string) => {
     const address = `${origin}/second-factor`
     const secret = secretIn(await send(address, { step: 'begin' }, { userId }))
     const { status, text } = await send(address, { code: codeAt(secret, world.system.now()) }, { userId })
@@ -147,7 +147,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     newcomer,
     approver: async () => {
       const { userId, key } = await newcomer()
-      const secret = await enrol(userId)
+      const secret = await enroll(userId)
       const approve: Approver['approve'] = (id, idempotencyKey) =>
         self.approve(id, { key, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
       const challenge = async () => addressIn(await approve((await review(50_001)).approvalId))
@@ -157,7 +157,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     send,
     cookieOf,
     submit: (url, code, headers = sameOriginHeaders) => send(url, { code }, { headers }),
-    secretAt: async (url) => secrets.get(String(userIn(url))) ?? (await enrol(String(userIn(url)))),
+    secretAt: async (url) => secrets.get(String(userIn(url))) ?? (await enroll(String(userIn(url)))),
   }
 }
 
@@ -168,7 +168,7 @@ function userIn(url: string): string | null {
 }
 
 /** Returns the secret that the page shows during the setup of an app. */
-export function secretIn({ text }: Sheet): string {
+export function secretIn({ text }: LoadedPage): string {
   const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(text)?.[1]
   if (secret === undefined) throw new Error('The page shows no secret.')
   return secret
@@ -178,7 +178,7 @@ export function secretIn({ text }: Sheet): string {
  * Sets up an app for the user who is signed in to a headless browser, using the code of the previous time step.
  * Returns the app's secret.
  */
-export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {
+export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
   await visitor.open(page)
   const secret = secretIn(await visitor.send(page, { step: 'begin' }))

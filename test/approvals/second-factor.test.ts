@@ -9,7 +9,7 @@ import {
   addressIn,
   codeAt,
   createApprovalWorld,
-  keyOf,
+  decodeBase32,
   secretIn,
   wrongCode,
 } from './authenticator.ts'
@@ -172,11 +172,11 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await advance(599))
     expect((await us.open(url)).status).toBe(200)
     ok(await advance(1))
-    for (const sheet of [await us.open(url), await us.submit(url, codeAt(secret, now()))]) {
-      expect(sheet.status).toBe(410)
-      expect(sheet.text).toContain('Approve again to get a new one.')
-      expect(sheet.text).not.toMatch(/<main[\s\S]*<form/)
-      expect(sheet.text).not.toContain(secret)
+    for (const page of [await us.open(url), await us.submit(url, codeAt(secret, now()))]) {
+      expect(page.status).toBe(410)
+      expect(page.text).toContain('Approve again to get a new one.')
+      expect(page.text).not.toMatch(/<main[\s\S]*<form/)
+      expect(page.text).not.toContain(secret)
     }
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
@@ -196,9 +196,9 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     const { userId, key } = await us.newcomer()
     const refused = await us.self.approve((await us.review(50_001)).approvalId, { key })
     const url = addressIn(refused)
-    const led = await us.open(url)
-    const page = new URL(led.headers.get('location') ?? '', url).href
-    expect([led.status, new URL(page).pathname]).toStrictEqual([303, '/second-factor'])
+    const redirect = await us.open(url)
+    const page = new URL(redirect.headers.get('location') ?? '', url).href
+    expect([redirect.status, new URL(page).pathname]).toStrictEqual([303, '/second-factor'])
     expect((await us.send(url, { code: '123456' })).status).toBe(403)
     const shown = await us.send(page, { step: 'begin' }, { userId })
     const secret = secretIn(shown)
@@ -222,23 +222,23 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
 
   test("does not accept another user's verification", async () => {
     const [ada, bob] = [await us.approver(), await us.approver()]
-    const [adas, bobs] = [await ada.challenge(), await bob.challenge()]
-    const [adaSecret, bobSecret] = [await us.secretAt(adas), await us.secretAt(bobs)]
+    const [adaUrl, bobUrl] = [await ada.challenge(), await bob.challenge()]
+    const [adaSecret, bobSecret] = [await us.secretAt(adaUrl), await us.secretAt(bobUrl)]
     expect(adaSecret).not.toBe(bobSecret)
-    expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
-    expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
+    expect((await us.submit(bobUrl, codeAt(adaSecret, now()))).status).toBe(422)
+    expect((await us.submit(adaUrl, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
     // At a challenge's address, other users and visitors see nothing and can enter no code.
     for (const userId of [bob.userId, null]) {
-      const { status, headers } = await us.open(adas, userId)
+      const { status, headers } = await us.open(adaUrl, userId)
       expect([status, headers.get('location')]).toStrictEqual(
-        userId === null ? [303, `/sign-in?next=${encodeURIComponent(new URL(adas).pathname)}`] : [404, null],
+        userId === null ? [303, `/sign-in?next=${encodeURIComponent(new URL(adaUrl).pathname)}`] : [404, null],
       )
-      for (let count = 0; count < 6; count++) await us.send(adas, { code: wrongCode(adaSecret, now()) }, { userId })
+      for (let count = 0; count < 6; count++) await us.send(adaUrl, { code: wrongCode(adaSecret, now()) }, { userId })
     }
-    const forged = adas.replace(/usr_[0-9a-f]+/, bob.userId)
-    const random = adas.replace(/mfc_[0-9a-f]{12}/, 'mfc_ffffffffffff')
-    for (const url of [forged, random, `${adas}0`, adas.slice(0, -1), `${new URL(adas).origin}/verify/x`]) {
+    const forged = adaUrl.replace(/usr_[0-9a-f]+/, bob.userId)
+    const random = adaUrl.replace(/mfc_[0-9a-f]{12}/, 'mfc_ffffffffffff')
+    for (const url of [forged, random, `${adaUrl}0`, adaUrl.slice(0, -1), `${new URL(adaUrl).origin}/verify/x`]) {
       expect((await us.open(url, bob.userId)).status).toBe(404)
       const sent = await us.send(url, { code: codeAt(bobSecret, now()) }, { userId: bob.userId })
       expect(sent.status).toBe(403)
@@ -257,7 +257,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
       return Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
     })
     const storedText = JSON.stringify(rows) + world.logged.join('\n') + refused.text
-    const hex = keyOf(secret).toString('hex')
+    const hex = decodeBase32(secret).toString('hex')
     for (const text of [secret, hex, ...codes.map((code) => `"${code}"`)]) expect(storedText).not.toContain(text)
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
@@ -265,9 +265,9 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   test('the key that signs the address is stored even though the request is refused', async () => {
     const newWorld = await createWorld(database)
     try {
-      const ownChecks = await createApprovalWorld(newWorld)
-      const url = await (await ownChecks.approver()).challenge()
-      expect((await ownChecks.open(url)).status).toBe(200)
+      const newApprovals = await createApprovalWorld(newWorld)
+      const url = await (await newApprovals.approver()).challenge()
+      expect((await newApprovals.open(url)).status).toBe(200)
     } finally {
       await newWorld.drop()
     }

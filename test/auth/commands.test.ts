@@ -19,14 +19,13 @@ const cli = await runResource('cli')
 
 let home: string
 let provider: PlainProvider
-/** Whether the API refuses all tokens. */
-let revoked: boolean
+let apiRefusesTokens: boolean
 const running: ChildProcess[] = []
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'payments-commands-'))
   provider = await startPlainProvider({ intercept: answerWhoami, deviceIntervalSeconds: 1 })
-  revoked = false
+  apiRefusesTokens = false
 })
 
 afterEach(async () => {
@@ -37,8 +36,8 @@ afterEach(async () => {
 
 describe('login', () => {
   test('prints the address and keeps the login, which whoami, stdio and logout then use', async () => {
-    const at = { PAYMENTS_BASE_URL: provider.issuer }
-    const signedIn = await login(['login'], at)
+    const env = { PAYMENTS_BASE_URL: provider.issuer }
+    const signedIn = await login(['login'], env)
     expect(signedIn).toMatchObject({ exitCode: 0, stderr: '' })
     expect(signedIn.stdout).toContain(
       `You are signed in. The MCP server uses this login with PAYMENTS_BASE_URL=${provider.issuer}`,
@@ -47,7 +46,7 @@ describe('login', () => {
     const { accessToken, refreshToken } = JSON.parse(stored).logins[provider.issuer]
     expect(statSync(loginFile()).mode & 0o777).toBe(0o600)
 
-    const identity = await runCommand(['whoami'], at)
+    const identity = await runCommand(['whoami'], env)
     expect(identity).toMatchObject({ exitCode: 0, stderr: '' })
     expect(identity.stdout).toBe(`Address    ${provider.issuer} (sandbox)
 Acts as    an agent
@@ -59,10 +58,10 @@ Agent from the choice made at the sign-in
 Grant      grn_1
 `)
 
-    const signedOut = await runCommand(['logout'], at)
+    const signedOut = await runCommand(['logout'], env)
     expect(signedOut).toEqual({ exitCode: 0, stderr: '', stdout: `You are signed out of ${provider.issuer}.\n` })
     expect(provider.requestCount('/token/revocation')).toBe(1)
-    expect(await runCommand(['logout'], at)).toMatchObject({
+    expect(await runCommand(['logout'], env)).toMatchObject({
       exitCode: 0,
       stdout: `Nobody was signed in at ${provider.issuer}.\n`,
     })
@@ -129,7 +128,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
     await fetch(`${provider.issuer}/token/revocation`, { method: 'POST', body })
-    revoked = true
+    apiRefusesTokens = true
     const older = { ...logins[provider.issuer], obtainedAtMs: 0 }
     writeFileSync(loginFile(), JSON.stringify({ ...others, logins: { [provider.issuer]: older } }))
     expect(await call()).toMatchObject({ isError: true, error: { code: 'unauthenticated' } })
@@ -223,10 +222,10 @@ const whoamiAttributes = {
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
-  const mine = !revoked && claimsOf(token).aud === `http://${request.headers.host}`
-  response.writeHead(mine ? 200 : 401, { 'Content-Type': 'application/json' })
+  const isAccepted = !apiRefusesTokens && claimsOf(token).aud === `http://${request.headers.host}`
+  response.writeHead(isAccepted ? 200 : 401, { 'Content-Type': 'application/json' })
   const data = { type: 'whoami', id: whoamiAttributes.partyId, attributes: whoamiAttributes }
-  response.end(JSON.stringify(mine ? { data } : { errors: [{ code: 'unauthenticated', detail: 'No.' }] }))
+  response.end(JSON.stringify(isAccepted ? { data } : { errors: [{ code: 'unauthenticated', detail: 'No.' }] }))
   return true
 }
 
@@ -236,7 +235,7 @@ const loginFile = () => join(home, 'payments-mcp', 'login.json')
 async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
   const child = startCommand(args, env)
   const [address = ''] = /http\S+/.exec(await waitForOutput(child, /\n {2}http\S+\n/)) ?? []
-  const callback = await createPerson().answer(address, decision)
+  const callback = await createPerson().signIn(address, decision)
   await fetch(callback)
   return await waitForExit(child)
 }

@@ -3,7 +3,7 @@ export interface Person {
   /** Opens an address and follows redirects to a page, or to an address for which `stop` is true. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
   /** Signs in at a plain provider and answers the consent page. Returns the program's callback address. */
-  answer(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
+  signIn(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
   /** Enters a code at a plain provider's device page, and allows or denies the device. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>
 }
@@ -59,7 +59,7 @@ export function createPerson(): Person {
 
   return {
     open: (address, stop = () => false) => follow(address, undefined, stop),
-    answer: async (address, decision = 'confirm') => {
+    signIn: async (address, decision = 'confirm') => {
       const isCallback = (next: URL) => next.pathname === '/callback'
       const page = await decide(await follow(address, undefined, isCallback), decision, isCallback)
       if (!isCallback(page.address)) throw new Error(`It ended at ${page.address}: ${page.status} ${page.text}`)

@@ -25,7 +25,7 @@ describe('signing in with a browser', () => {
     let page: Promise<Response> | undefined
     await signInWithBrowser(world, (address) => {
       opened = address.href
-      page = world.person.answer(opened).then((callback) => fetch(callback))
+      page = world.person.signIn(opened).then((callback) => fetch(callback))
     })
     const parameters = Object.fromEntries(new URL(opened).searchParams)
     expect(parameters).toMatchObject({
@@ -149,16 +149,16 @@ describe('signing in with a browser', () => {
   test('ends with one line when the person refuses', async () => {
     await startWorld()
     const attempt = signInWithBrowser(world, (address) => {
-      void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
+      void world.person.signIn(address.href, 'abort').then((callback) => fetch(callback))
     })
     await expect(attempt).rejects.toThrow(/^The person refused the sign-in.*access_denied \(The person said no\)\.$/)
   })
 
   test('ends after five minutes without an answer', async () => {
     await startWorld()
-    const slowPerson = { ...world, system: fakeSystem() }
-    await expect(signInWithBrowser(slowPerson, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
-    expect(slowPerson.system.slept).toEqual([300_000])
+    const unanswered = { ...world, system: fakeSystem() }
+    await expect(signInWithBrowser(unanswered, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
+    expect(unanswered.system.slept).toEqual([300_000])
   })
 })
 
@@ -258,13 +258,13 @@ describe('signing in with a code on another device', () => {
     expect(world.system.elapsed() - before).toBe(5_000 + 10_000 + 15_000)
   })
 
-  /** Signs in with a device code. The person answers after the program has waited `atPause` times. */
-  async function deviceSignIn(decision: 'confirm' | 'abort', atPause: number): Promise<void> {
+  /** Signs in with a device code. The person answers after the program has waited `afterPauses` times. */
+  async function deviceSignIn(decision: 'confirm' | 'abort', afterPauses: number): Promise<void> {
     let pauses = 0
     await signInWithDevice(world, ({ address, userCode }) => {
       world.onPause = async () => {
         pauses++
-        if (pauses === atPause) await world.person.enterCode(address, userCode, decision)
+        if (pauses === afterPauses) await world.person.enterCode(address, userCode, decision)
       }
     })
   }

@@ -15,7 +15,7 @@ afterEach(() => world.close())
 
 const minute = 60_000
 const renewals = () => world.provider.tokenRequests.filter(({ grantType }) => grantType === 'refresh_token')
-const change = (part: Partial<Login>) =>
+const changeLogin = (part: Partial<Login>) =>
   world.store.exclusively(async (stored, write) => {
     const login = { ...(await world.stored()), ...part }
     await write({ ...stored, logins: { [world.baseUrl]: login } })
@@ -50,7 +50,7 @@ describe('a renewal', () => {
 
   test('of a short-lived token waits until a fifth of its lifetime is left', async () => {
     await world.signIn()
-    await change({ expiresAtMs: world.system.now() + 50_000 })
+    await changeLogin({ expiresAtMs: world.system.now() + 50_000 })
     const credential = createStoredCredential(world)
     world.system.pass(39_999)
     await credential()
@@ -74,7 +74,7 @@ describe('a renewal', () => {
     const processes = await Promise.all(Array.from({ length: 3 }, () => startProcess()))
     try {
       for (let round = 1; round <= 8; round++) {
-        await change({ obtainedAtMs: 0, expiresAtMs: 1 })
+        await changeLogin({ obtainedAtMs: 0, expiresAtMs: 1 })
         const before = (await world.stored()).accessToken
         const tokens = await Promise.all(processes.map((each) => each.token()))
         expect(new Set(tokens)).toEqual(new Set([(await world.stored()).accessToken]))
@@ -187,7 +187,7 @@ describe('a failed renewal', () => {
 
   test('keeps the token until it expires if there is no refresh token', async () => {
     await world.signIn()
-    await change({ refreshToken: null })
+    await changeLogin({ refreshToken: null })
     const credential = createStoredCredential(world)
     world.system.pass(15 * minute - 1)
     await credential()

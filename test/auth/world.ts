@@ -51,7 +51,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
     signIn: async (replaceCallback = async () => undefined) => {
       let browsing: Promise<Response> | undefined
       const browse = async (address: URL) => {
-        const callback = await person.answer(address.href)
+        const callback = await person.signIn(address.href)
         return await fetch((await replaceCallback(callback)) ?? callback)
       }
       await signInWithBrowser(world, (address) => {

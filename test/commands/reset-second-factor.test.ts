@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { enrolAt } from '../approvals/authenticator.ts'
+import { setUpApp } from '../approvals/authenticator.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
@@ -27,13 +27,13 @@ onEachDatabase('reset-second-factor', (database) => {
 
   test('removes a lost app, says so in the activity, and lets the user set up another', async () => {
     const { world, owner } = site
-    const first = await enrolAt(await site.visitor(owner), world.system)
+    const first = await setUpApp(await site.visitor(owner), world.system)
     expect(reset(String(owner.email).toUpperCase())).toMatchObject({ status: 0, stderr: '' })
     const { json } = await world.get('/activity?limit=1', { key: world.apiKey })
     expect(json.data[0]).toMatchObject({
       attributes: { operation: 'reset_second_factor', actorType: 'visitor', resourceIds: [owner.id] },
     })
-    const second = await enrolAt(await site.visitor(owner), world.system)
+    const second = await setUpApp(await site.visitor(owner), world.system)
     expect(second).not.toBe(first)
   })
 

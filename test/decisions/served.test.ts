@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { codeAt, enrolAt } from '../approvals/authenticator.ts'
+import { codeAt, setUpApp } from '../approvals/authenticator.ts'
 import type { Connected } from '../mcp/connected.ts'
 import { person } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
@@ -209,7 +209,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
       db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow(),
     )
     const visitor = await site.visitor(user)
-    const secret = await enrolAt(visitor, world.system)
+    const secret = await setUpApp(visitor, world.system)
     const { host, sent } = await hostOf(pinned, { key: token })
     const { decision } = pendingOf(await host.callTool('approve_approval', { approvalId }))
     expect(await on.decide(decision, 'yes', user)).toBe(303)

@@ -69,7 +69,7 @@ export async function openPlain(): Promise<Side> {
     send,
     ...(await applications(issuer, send)),
     open: (url) => createPerson().open(url, ({ origin }) => origin !== issuer),
-    answer: (url, decision) => createPerson().answer(url, decision === 'allow' ? 'confirm' : 'abort'),
+    answer: (url, decision) => createPerson().signIn(url, decision === 'allow' ? 'confirm' : 'abort'),
     close: () => plain.close(),
   }
 }

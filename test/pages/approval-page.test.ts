@@ -4,7 +4,7 @@ import { type Listener, listen } from '../../src/service/listen.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { approvalPagePath } from '../../tools/approvals.ts'
-import { codeAt, enrolAt } from '../approvals/authenticator.ts'
+import { codeAt, setUpApp } from '../approvals/authenticator.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
@@ -137,7 +137,7 @@ onEachDatabase('the page of an approval', (database) => {
     const user = await site.addUser()
     const { path, id } = await requestPayment(50_001)
     const { visitor } = await openApproval({ path }, user)
-    const secret = await enrolAt(visitor, site.world.system)
+    const secret = await setUpApp(visitor, site.world.system)
     expect((await visitor.open(path)).text).toContain('Approving more than $500.00 needs a code')
     const { location } = await visitor.send(path, { decision: 'approve' })
     expect(location).toMatch(/^\/verify\/mfc_[0-9a-f]{32}_usr_[0-9a-f]{32}_[0-9a-f]{64}\?back=%2Fapprovals%2Fapr_/)
@@ -168,7 +168,7 @@ onEachDatabase('the page of an approval', (database) => {
       const user = await site.addUser()
       const { path } = await requestPayment(50_001)
       const { visitor } = await openApproval({ path }, user)
-      const secret = await enrolAt(visitor, site.world.system)
+      const secret = await setUpApp(visitor, site.world.system)
       await visitor.open(path)
       const [check = ''] = String((await visitor.send(path, { decision: 'approve' })).location).split('?')
       const page = await visitor.open(`${check}?back=${encodeURIComponent(back)}`)
@@ -355,7 +355,7 @@ describe.runIf(isDeep)('in a browser', () => {
     const viewport = { width: 320, height: 720 }
     const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
     const user = await site.addUser()
-    const secret = await enrolAt(await site.visitor(user), site.world.system)
+    const secret = await setUpApp(await site.visitor(user), site.world.system)
     const session = { name: 'payments_session', value: await site.sessionOf(user), url: listener.url }
     await context.addCookies([session])
     const { page, complaints } = await openTab(context, listener.url + path)

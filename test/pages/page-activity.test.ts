@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { firstTampered } from '../../src/service/request/activity.ts'
-import { codeAt, enrolAt } from '../approvals/authenticator.ts'
+import { codeAt, setUpApp } from '../approvals/authenticator.ts'
 import { inviters } from '../customers/world.ts'
 import { merchant } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -53,7 +53,7 @@ onEachDatabase('the actions of people on pages', (database) => {
 
   test('setting up an authenticator app, and a check of its code, are listed', async () => {
     const visitor = await site.visitor(site.owner)
-    const secret = await enrolAt(visitor, site.world.system)
+    const secret = await setUpApp(visitor, site.world.system)
     expect(await last()).toEqual({ ...byUser(), operation: 'enrol_second_factor', resourceIds: [site.owner.id] })
     const activity = await site.world.get('/activity', { key: site.world.apiKey })
     expect(activity.text).not.toContain(secret)

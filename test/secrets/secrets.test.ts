@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { enrolAt } from '../approvals/authenticator.ts'
+import { setUpApp } from '../approvals/authenticator.ts'
 import { readAllTables } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
@@ -76,7 +76,7 @@ async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
   await visitor.open('/sign-in')
   expect((await visitor.send('/sign-in', { email, password })).status).toBe(303)
   for (const [name, value] of visitor.cookies) canaries.add(`cookie ${name}`, value)
-  canaries.add('seed of an authenticator app', await enrolAt(visitor, world.system))
+  canaries.add('seed of an authenticator app', await setUpApp(visitor, world.system))
   const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
   const subscription = await world.post('/subscriptions', terms, { key: world.apiKey })
   const { clientSecret, checkoutUrl } = subscription.json.data.attributes
