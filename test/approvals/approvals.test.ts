@@ -32,7 +32,7 @@ onEachDatabase('approvals', (database) => {
     return { id, approval: await self.approvalOf(id) }
   }
 
-  test('have the specified form; a payment in review moves nothing', async () => {
+  test('an approval has the specified form, and its payment moves no money before it is approved', async () => {
     const { id, approval } = await review()
     expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
     expect(approval).toStrictEqual({
@@ -83,7 +83,7 @@ onEachDatabase('approvals', (database) => {
     expect(payment.relationships.transaction.data).not.toBeNull()
   })
 
-  test('of payments to unknown recipients keep the claim link, and hold the money once approved', async () => {
+  test('a payment in review to an unknown recipient has a claim link; approving it holds the money', async () => {
     const { data } = ok(await self.pay(2000, { type: 'phone', value: '+14155550100' })).json
     expect(data.attributes).toMatchObject({ status: 'IN_REVIEW', claimLink: expect.any(String) })
     ok(await self.approve((await self.approvalOf(data.id)).id, byParty()))
@@ -93,7 +93,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_000, total: 248_000 })
   })
 
-  test('are denied with or without a reason, and with or without a body', async () => {
+  test('an approval can be denied with or without a reason, and with or without a body', async () => {
     for (const [body, storedReason] of [
       [{ reason: 'Not this one.' }, 'Not this one.'],
       [{}, null],
@@ -116,7 +116,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 250_000 })
   })
 
-  test('are canceled with the payment', async () => {
+  test('an approval is canceled together with its payment', async () => {
     const { id, approval } = await review()
     ok(await self.cancel(id))
     const { attributes } = ok(await world.get(`/approvals/${approval.id}`)).json.data
@@ -124,7 +124,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
   })
 
-  test('require an idempotency key, accept no body, and need no instance id', async () => {
+  test('approving requires an idempotency key, accepts no body, and needs no instance id', async () => {
     const { approval } = await review()
     const source = { header: 'Idempotency-Key' }
     expectRefusal(await self.approve(approval.id, { ...byParty(), idempotencyKey: null }), 'invalid_value', { source })
@@ -137,7 +137,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_999 })
   })
 
-  test('are refused until the funds suffice and the wallets can be used', async () => {
+  test('approving is refused while the funds are insufficient or either wallet is frozen', async () => {
     const { id, approval } = await review(200_000)
     ok(await self.pay(100_000, to, {}, byParty()))
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
@@ -161,7 +161,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 0, total: 0 })
   })
 
-  test('can be decided by an agent if a key or user made the payment, but not if an agent did', async () => {
+  test('an agent may approve payments made by a party key or user, but not payments made by an agent', async () => {
     const { approval } = await review()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const second = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.read', 'payments.create'])
@@ -181,7 +181,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: third.agentKey }), 'forbidden')
   })
 
-  test('above USD 500.00 require that the user recently verified with a second factor', async () => {
+  test('to approve more than USD 500.00, a user must recently have entered a second-factor code', async () => {
     const user = await self.userToken(ownAgent.partyId)
     const key = { key: user.credential }
     ok(await self.approve((await review(50_000)).approval.id, key))
@@ -196,7 +196,7 @@ onEachDatabase('approvals', (database) => {
     ok(await self.approve((await review(60_000)).approval.id, byParty()))
   })
 
-  test('move the money once when a hundred requests race', async () => {
+  test('a hundred simultaneous decisions about one approval move the money at most once', async () => {
     const { id, approval } = await review(1500)
     const keys = Array.from({ length: 100 }, (_, index) => ({ ...byParty(), idempotencyKey: `race ${index}` }))
     const answers = await Promise.all(
@@ -211,7 +211,7 @@ onEachDatabase('approvals', (database) => {
     expect(ok(await world.get('/transactions')).json.data).toHaveLength(moved === 0 ? 0 : 1)
   })
 
-  test('that race with cancellations leave the books correct', async () => {
+  test('when an approval, a denial and a cancellation race, exactly one of them succeeds', async () => {
     const reviews = []
     for (let count = 0; count < 5; count++) reviews.push(await review(1500 + count))
     const statuses = await Promise.all(
@@ -227,7 +227,7 @@ onEachDatabase('approvals', (database) => {
     }
   })
 
-  test('are listed newest first, by status and by page, and without those of other parties', async () => {
+  test('the list of approvals is newest first, has pages and a filter, and omits those of other parties', async () => {
     const approvalIds = []
     for (let count = 0; count < 4; count++) {
       world.system.pass(1000)
@@ -249,7 +249,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await world.get('/approvals?status=APPROVED'), 'invalid_value', { source: { parameter: 'status' } })
   })
 
-  test('of other parties look as if they did not exist', async () => {
+  test('an approval is not found for other parties, and cannot be decided with a key for reading only', async () => {
     const { approval } = await review()
     const unknownId = `apr_${'0'.repeat(32)}`
     const scoped = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['payments.read'] })

@@ -9,8 +9,8 @@ import { type Answer, addParty, addUserToken, type OtherParty, type World } from
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * Returns the code that an authenticator app shows at that time (RFC 4226, RFC 6238). It does not use the service's
- * library.
+ * Returns the code that an authenticator app shows at the given time (RFC 4226, RFC 6238). The service uses a library;
+ * this separate implementation checks its results.
  */
 export function codeAt(base32: string, ms: number): string {
   const counter = Buffer.alloc(8)
@@ -20,13 +20,13 @@ export function codeAt(base32: string, ms: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** Decodes a base32 text (RFC 4648). */
+/** Decodes a base32 string (RFC 4648). */
 export function decodeBase32(base32: string): Buffer {
   const bits = [...base32].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** Returns a code that is wrong at every time step near that time. */
+/** Returns a code that is wrong at every time step within 10 minutes of the given time. */
 export function wrongCode(base32: string, ms: number): string {
   const near = new Set(Array.from({ length: 41 }, (_, index) => codeAt(base32, ms + (index - 20) * 30_000)))
   for (let code = 0; ; code++) {
@@ -45,31 +45,32 @@ export interface Approver {
   userId: string
   key: string
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
-  /** Requests a large approval, and returns the address in the refusal. */
+  /** Tries to approve a large payment. Returns the address of the verification page from the refusal. */
   challenge(): Promise<string>
   /** The secret in the user's authenticator app. */
   secret: string
 }
 
-/** A world in which payments wait for approvals, and the actions of people in a browser. */
+/** Functions that make payments that need approval, and that act as users with a browser and an authenticator app. */
 export interface ApprovalWorld {
   self: Payer
   other: OtherParty
   partyId: string
-  /** Makes a payment of `amount` cents, which waits for its approval. */
+  /** Makes a payment of `amount` cents (more than 100), which needs approval. */
   review(amount: number): Promise<{ paymentId: string; approvalId: string }>
-  /** Creates a user who set up an app at least half a minute ago. */
+  /** Creates a user with an authenticator app. The current code of the app has not been used yet. */
   approver(): Promise<Approver>
-  /** Creates a user without an app. */
+  /** Creates a user without an authenticator app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /** Opens an address, by default signed in as the user in the address. If `userId` is null, nobody is signed in. */
+  /** Opens an address as the given user, by default the user whose id is in it; null means a signed-out visitor. */
   open(url: string, userId?: string | null): Promise<LoadedPage>
-  /** Sends a form of the page at the address. */
+  /** Sends a form to the address, with the form token that the page there shows. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<LoadedPage>
+  /** Enters a code on the verification page at the address. */
   submit(url: string, code: string, headers?: Record<string, string>): Promise<LoadedPage>
-  /** Returns the secret in the app of the user in the address. Sets up an app if the user has none. */
+  /** Returns the secret in the app of the user whose id is in the address. Sets up an app if the user has none. */
   secretAt(url: string): Promise<string>
-  /** Returns the cookie of a new session of the user. */
+  /** Signs the user in. Returns the cookie of the new session. */
   cookieOf(userId: string): Promise<string>
 }
 
@@ -108,7 +109,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** The form tokens shown earlier. A page still accepts them after it changed. */
+  /** The last form token that each user saw at each address. It stays valid if the page no longer shows a form. */
   const tokens = new Map<string, string>()
   const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
     const page = await fetch(new Request(url, { headers: await cookieFor(userId) }))
@@ -167,7 +168,7 @@ function userIn(url: string): string | null {
   return /usr_[0-9a-f]{32}/.exec(url)?.[0] ?? null
 }
 
-/** Returns the secret that the page shows during the setup of an app. */
+/** Returns the secret that the page for setting up an authenticator app shows. */
 export function secretIn({ text }: LoadedPage): string {
   const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(text)?.[1]
   if (secret === undefined) throw new Error('The page shows no secret.')
@@ -175,8 +176,8 @@ export function secretIn({ text }: LoadedPage): string {
 }
 
 /**
- * Sets up an app for the user who is signed in to a headless browser, using the code of the previous time step.
- * Returns the app's secret.
+ * Sets up an authenticator app for the signed-in visitor and returns its secret. Confirms the app with the code of the
+ * previous time step, so that the current code is still unused.
  */
 export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
@@ -187,7 +188,7 @@ export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<st
   return secret
 }
 
-/** Returns the address in a 428 answer. */
+/** Returns the address of the verification page from a refusal with status 428. */
 export function addressIn(answer: Answer): string {
   const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
   if (answer.status !== 428 || address === undefined) throw new Error(answer.text)

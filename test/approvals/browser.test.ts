@@ -12,7 +12,7 @@ import {
 import { expectContrast } from '../pages/contrast.ts'
 import { type ApprovalWorld, codeAt, createApprovalWorld, wrongCode } from './authenticator.ts'
 
-describe('the verification page in a browser', () => {
+describe('the pages for the second factor, in a browser', () => {
   let browser: TestBrowser
   let site: Site
   let us: ApprovalWorld
@@ -27,7 +27,7 @@ describe('the verification page in a browser', () => {
     await site?.close()
   })
 
-  test.each(['light', 'dark'] as const)('accepts a code by keyboard at 320 px, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('a code can be entered by keyboard at 320 px, %s mode', async (colorScheme) => {
     const user = await us.approver()
     const url = site.listener.url + new URL(await user.challenge()).pathname
     const context = await browser.newContext({ colorScheme, viewport: { width: 320, height: 640 } })
@@ -45,7 +45,7 @@ describe('the verification page in a browser', () => {
     await page.waitForSelector('[aria-invalid=true]')
     const field = page.getByRole('textbox', { name: '6-digit code' })
     await expect.poll(() => page.title()).toMatch(/^Error: /)
-    // A screen reader announces the problem together with the focused field.
+    // A screen reader announces the focused field together with the error that describes it.
     await expectFocus(field)
     const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
     await expect.poll(() => problem.textContent()).toContain('code is wrong')
@@ -61,7 +61,7 @@ describe('the verification page in a browser', () => {
     await context.close()
   })
 
-  test.each(['light', 'dark'] as const)('an app is set up by keyboard at 320 px, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('an app can be set up by keyboard at 320 px, %s mode', async (colorScheme) => {
     const { userId } = await us.newcomer()
     const context = await browser.newContext({ colorScheme, viewport: { width: 320, height: 640 } })
     const [name = '', value = ''] = (await us.cookieOf(userId)).split('=')

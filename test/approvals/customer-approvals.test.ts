@@ -5,7 +5,7 @@ import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, createWorld, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-onEachDatabase("a customer's decision about its own money", (database) => {
+onEachDatabase("the simulation of a customer's decision", (database) => {
   let world: World
   let self: Payer
   let shop: OtherParty
@@ -33,7 +33,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
   const status = async (paymentId: string) =>
     ok(await world.get(`/payments/${paymentId}${query()}`)).json.data.attributes.status
 
-  test('pays once from the customer’s wallet if it is an approval', async () => {
+  test('a simulated approval pays once, from the customer’s wallet', async () => {
     const { paymentId, approvalId } = await requestApproval()
     expect(await status(paymentId)).toBe('IN_REVIEW')
     const { attributes } = ok(await decide(approvalId, 'approve')).json.data
@@ -44,7 +44,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('moves nothing if it is a denial, and shows the reason', async () => {
+  test('a simulated denial moves no money, and the approval shows the reason', async () => {
     const { paymentId, approvalId } = await requestApproval()
     const denied = ok(await decide(approvalId, 'deny', { key: world.apiKey, attributes: { reason: 'Too much.' } }))
     expect(denied.json.data.attributes).toMatchObject({ status: 'denied', denialReason: 'Too much.' })
@@ -53,7 +53,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 100_000 })
   })
 
-  test('is replayed under the same key', async () => {
+  test('a repeated decision with the same idempotency key is replayed', async () => {
     const { approvalId } = await requestApproval()
     const sent = { idempotencyKey: 'once' }
     const first = ok(await decide(approvalId, 'approve', sent))
@@ -63,7 +63,7 @@ onEachDatabase("a customer's decision about its own money", (database) => {
     expect(await self.balance({}, query())).toMatchObject({ available: 99_850 })
   })
 
-  test('cannot be simulated by other parties or agents, without an instance id, or for the agent’s own payment', async () => {
+  test('a decision cannot be simulated by other parties or agents, without an instance id, or for the agent’s own party', async () => {
     const { approvalId } = await requestApproval()
     const { partyId } = await world.whoami()
     const walletId = ok(await world.get('/wallets')).json.data[0].id

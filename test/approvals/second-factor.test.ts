@@ -16,7 +16,7 @@ import {
 
 const minute = 60_000
 
-onEachDatabase('a user’s approval above USD 500.00', (database) => {
+onEachDatabase('the second factor for large approvals', (database) => {
   let world: World
   let us: ApprovalWorld
 
@@ -33,10 +33,10 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
   })
 
   const now = () => world.system.now()
-  /** Advances only the sandbox's clock. The codes do not change, because they follow real time. */
+  /** Advances the sandbox clock. The codes of an app do not change, because they follow real time. */
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
 
-  test('needs a second factor, but an approval of exactly USD 500.00 or by a party key does not', async () => {
+  test('a user needs a second factor to approve more than USD 500.00; a party key never needs it', async () => {
     const user = await us.approver()
     ok(await user.approve((await us.review(50_000)).approvalId))
     const { paymentId, approvalId } = await us.review(50_001)
@@ -45,7 +45,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await us.self.approve(approvalId, { key: world.apiKey }))
   })
 
-  test('is refused, verified, and then approved once', async () => {
+  test('an approval is refused until the user enters a code, and then succeeds once', async () => {
     const user = await us.approver()
     const { paymentId, approvalId } = await us.review(60_000)
     const before = await us.self.balance()
@@ -64,7 +64,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(verified.text).toContain('You can approve again now.')
     expect(verified.text).not.toMatch(/<main[\s\S]*<form/)
     expect(verified.text).not.toContain(secret)
-    // The first idempotency key replays the recorded refusal. A new key makes a new request.
+    // With the same idempotency key, the recorded refusal is replayed. A new key makes a new request.
     const replayed = await user.approve(approvalId, 'first round')
     expect([replayed.text, replayed.headers.get('x-idempotency-replayed')]).toStrictEqual([refused.text, 'true'])
     ok(await user.approve(approvalId, 'second round'))
@@ -75,7 +75,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.self.balance()).total).toBe(before.total - 60_000)
   })
 
-  test('needs no new code for 10 minutes of the service’s time', async () => {
+  test('after a correct code, a user needs no further code for 10 minutes by the sandbox clock', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -86,7 +86,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('accepts the codes of the previous and the next time step, but no others', async () => {
+  test('the codes of the previous and the next time step are accepted, but no older or newer ones', async () => {
     for (const [offMs, status] of [
       [-30_000, 303],
       [30_000, 303],
@@ -101,7 +101,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     }
   })
 
-  test('accepts a code once, and no earlier code after it', async () => {
+  test('a code is accepted only once, and no earlier code is accepted after it', async () => {
     const user = await us.approver()
     const [url, second] = [await user.challenge(), await user.challenge()]
     const code = codeAt(await us.secretAt(url), now())
@@ -122,7 +122,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(third, codeAt(await us.secretAt(third), now()))).status).toBe(303)
   })
 
-  test('a wrong code is reported next to the field; a malformed code does not count as a try', async () => {
+  test('a wrong code is reported next to the field; a malformed code does not count as an attempt', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -140,7 +140,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(url, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(303)
   })
 
-  test('allows five wrong codes within 15 minutes of real time', async () => {
+  test('after five wrong codes within 15 minutes of real time, all codes are refused', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -153,7 +153,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(blocked?.headers.get('retry-after')).toBe(String(14 * 60))
     expect(blocked?.text).toContain('Too many codes were refused (5 in 15 minutes). Try again in 14 minutes.')
     expect((await us.submit(url, codeAt(secret, now()))).status).toBe(429)
-    // Neither the sandbox's clock nor another network address gives more tries.
+    // Neither advancing the sandbox clock nor a new verification page allows more attempts.
     ok(await advance(15 * 60))
     const later = await user.challenge()
     expect((await us.submit(later, codeAt(secret, now()))).status).toBe(429)
@@ -165,7 +165,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(last, codeAt(secret, now()))).status).toBe(303)
   })
 
-  test('has a verification page that works for 10 minutes', async () => {
+  test('the verification page works for 10 minutes by the sandbox clock', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -181,7 +181,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
-  test('a visitor who knows the address cannot lock the user out with wrong codes', async () => {
+  test('wrong codes from a visitor who knows the page’s address do not lock the user out', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     for (let count = 0; count < 8; count++) {
@@ -192,7 +192,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await user.approve((await us.review(50_001)).approvalId))
   })
 
-  test('a user without an app sets one up, sees its secret once, and then verifies', async () => {
+  test('a user without an authenticator app sets one up, sees its secret once, and can then approve', async () => {
     const { userId, key } = await us.newcomer()
     const refused = await us.self.approve((await us.review(50_001)).approvalId, { key })
     const url = addressIn(refused)
@@ -204,14 +204,14 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     const secret = secretIn(shown)
     expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
     expect((await us.open(page, userId)).text).not.toContain(secret)
-    // If the secret was lost before it was confirmed, a new one replaces it.
+    // Until the user confirms the app with a code, starting again replaces the secret.
     const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
     expect(another).not.toBe(secret)
     const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // A session alone gets no new secret, and the app stays set up.
+    // After that, starting again shows no new secret, and the app stays set up.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
@@ -220,7 +220,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     ok(await us.self.approve((await us.review(50_001)).approvalId, { key }))
   })
 
-  test("does not accept another user's verification", async () => {
+  test('a code that one user enters does not count for another user', async () => {
     const [ada, bob] = [await us.approver(), await us.approver()]
     const [adaUrl, bobUrl] = [await ada.challenge(), await bob.challenge()]
     const [adaSecret, bobSecret] = [await us.secretAt(adaUrl), await us.secretAt(bobUrl)]
@@ -228,7 +228,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect((await us.submit(bobUrl, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adaUrl, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // At a challenge's address, other users and visitors see nothing and can enter no code.
+    // On Ada's verification page, other users and visitors see nothing and can enter no code.
     for (const userId of [bob.userId, null]) {
       const { status, headers } = await us.open(adaUrl, userId)
       expect([status, headers.get('location')]).toStrictEqual(
@@ -245,7 +245,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     }
   })
 
-  test('no secret and no code is in the database, the logs or the refusal', async () => {
+  test('the app’s secret and its codes do not appear in the database, the logs or the refusal', async () => {
     const user = await us.approver()
     const refused = await user.approve((await us.review(50_001)).approvalId)
     const url = addressIn(refused)
@@ -262,7 +262,7 @@ onEachDatabase('a user’s approval above USD 500.00', (database) => {
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
 
-  test('the key that signs the address is stored even though the request is refused', async () => {
+  test('the key that signs verification addresses is stored even though the approval is refused', async () => {
     const newWorld = await createWorld(database)
     try {
       const newApprovals = await createApprovalWorld(newWorld)

@@ -15,7 +15,7 @@ describe('the verification page', () => {
   })
   afterAll(() => world.drop())
 
-  test('has headers that forbid scripts, frames and foreign forms', async () => {
+  test('the page’s headers forbid scripts, frames, and forms that post to other sites', async () => {
     const { headers, text } = await us.open(await (await us.approver()).challenge())
     const policy = headers.get('content-security-policy')
     for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
@@ -33,21 +33,21 @@ describe('the verification page', () => {
 
   test.each<[string, Record<string, string>]>([
     ['another site', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }],
-    ['another site with an old browser', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
+    ['another site that claims the same origin', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
     ['an opaque origin', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
     ['a sibling domain', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
-    ['a client without Origin and Sec-Fetch-Site', {}],
+    ['a client that sends neither Origin nor Sec-Fetch-Site', {}],
   ])('a form from %s is refused', async (_, headers) => {
     const user = await us.approver()
     const url = await user.challenge()
     const code = codeAt(await us.secretAt(url), world.system.now())
     expect((await us.submit(url, code, headers)).status).toBe(403)
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // The code was not used up either.
+    // The refused form did not use up the code.
     expect((await us.submit(url, code)).status).toBe(303)
   })
 
-  test('a body of JSON and a form that is too long are refused', async () => {
+  test('a JSON body and an oversized form are refused', async () => {
     const url = await (await us.approver()).challenge()
     const sameOriginHeaders = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
     expect((await us.submit(url, '123456', { ...sameOriginHeaders, 'Content-Type': 'application/json' })).status).toBe(
@@ -56,7 +56,7 @@ describe('the verification page', () => {
     expect((await us.submit(url, '1'.repeat(5000))).status).toBe(400)
   })
 
-  test('production lets a user set up an app too', async () => {
+  test('a user can also set up an authenticator app in production', async () => {
     const production = await createWorld(sqlite, { environment: 'production' })
     try {
       const { system, store } = production
@@ -69,7 +69,7 @@ describe('the verification page', () => {
       const secret = secretIn(shown)
       expect((await inProduction.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
-      // No user token exists here yet to get a 428 with, so the test creates the challenge directly.
+      // The test creates the challenge directly, without a refused approval.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
       const { status, text } = await inProduction.open(url)

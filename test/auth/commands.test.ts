@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('login', () => {
-  test('prints the address and keeps the login, which whoami, stdio and logout then use', async () => {
+  test('login prints the address and stores the login, which whoami and logout then use', async () => {
     const env = { PAYMENTS_BASE_URL: provider.issuer }
     const signedIn = await login(['login'], env)
     expect(signedIn).toMatchObject({ exitCode: 0, stderr: '' })
@@ -71,7 +71,7 @@ Grant      grn_1
     }
   })
 
-  test('signs in at the local serve process when no address is given', async () => {
+  test('login without an address signs in at the local serve process', async () => {
     const { port } = new URL(provider.issuer)
     expect(await login(['login', '--port', port])).toMatchObject({ exitCode: 0 })
     const { stdout } = await runCommand(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
@@ -81,7 +81,7 @@ Grant      grn_1
     )
   })
 
-  test('with --device prints the address and the code', async () => {
+  test('login --device prints the address and the code', async () => {
     const child = startCommand(['login', '--device', '--base-url', provider.issuer])
     const text = await waitForOutput(child, /enter the code\n\n {2}\S+\n/)
     const [, address = '', code = ''] = /^Open (\S+) on any device and enter the code\n\n {2}(\S+)\n/.exec(text) ?? []
@@ -92,14 +92,14 @@ Grant      grn_1
     })
   })
 
-  test('ends with one line when the person refuses', async () => {
+  test('login fails with a one-line error if the person refuses', async () => {
     const refused = await login(['login'], { PAYMENTS_BASE_URL: provider.issuer }, 'abort')
     expect(refused.exitCode).toBe(1)
     expect(refused.stderr).toBe('payments-mcp: The person refused the sign-in: access_denied (The person said no).\n')
   })
 })
 
-test('over stdio, a server without a login starts, says which command to run, and works afterwards', async () => {
+test('a stdio server says how to sign in, works after the login, and reports a revoked login', async () => {
   const env = { PAYMENTS_BASE_URL: provider.issuer, XDG_DATA_HOME: home }
   const host = new Client({ name: 'test', version: '1' })
   await host.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env, stderr: 'ignore' }))
@@ -108,7 +108,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     const call = async () => {
       const { isError, content, structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
       if (isError !== true) return { isError: false, ...(structuredContent as object) }
-      // The last line of the text contains the error's fields.
+      // The last line of the text is the error as JSON.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
       return { isError: true, ...JSON.parse(fields ?? '') }
     }
@@ -123,7 +123,7 @@ test('over stdio, a server without a login starts, says which command to run, an
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 
-    // Somebody revokes the grant. The API refuses the token, and the failed renewal shows that the login has ended.
+    // The login is revoked. The API refuses the token, and the failed renewal then shows that the login has ended.
     const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
@@ -141,27 +141,27 @@ test('over stdio, a server without a login starts, says which command to run, an
   }
 })
 
-describe('a command that cannot succeed ends with one line', () => {
+describe('commands that fail', () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
     ['whoami without a login', ['whoami'], { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' }, 1, /run payments-mcp login/],
     [
-      'login where nobody listens',
+      'login at an address where no server listens',
       ['login'],
       { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' },
       1,
       /Can't reach 127\.0\.0\.1:1/,
     ],
-    ['a bad address', ['login', '--base-url', 'http://api.example'], {}, 2, /PAYMENTS_BASE_URL \(--base-url\) got/],
-    ['no address and serve elsewhere', ['login'], { PAYMENTS_HOST: '192.0.2.1' }, 2, /PAYMENTS_BASE_URL .* loopback/],
+    ['login over http', ['login', '--base-url', 'http://api.example'], {}, 2, /PAYMENTS_BASE_URL \(--base-url\) got/],
+    ['login with a non-loopback host', ['login'], { PAYMENTS_HOST: '192.0.2.1' }, 2, /PAYMENTS_BASE_URL .* loopback/],
     [
-      'a damaged file',
+      'logout with a damaged login file',
       ['logout'],
-      { PAYMENTS_BASE_URL: 'http://127.0.0.1:1', DAMAGED: 'yes' },
+      { PAYMENTS_BASE_URL: 'http://127.0.0.1:1', damaged: 'yes' },
       1,
       /login\.json is damaged/,
     ],
   ]
-  test.each(sampleOf(cases, 2))('%s', async (_, args, { DAMAGED: damaged, ...env }, code, line) => {
+  test.each(sampleOf(cases, 2))('%s gives a one-line error', async (_, args, { damaged, ...env }, code, line) => {
     if (damaged !== undefined) {
       await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
       writeFileSync(loginFile(), readFileSync(loginFile(), 'utf8').slice(0, -20))
@@ -172,7 +172,7 @@ describe('a command that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(code)
   })
 
-  test('logout without a server still forgets the login', async () => {
+  test('logout deletes the login even if the server cannot be reached, but reports that failure', async () => {
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     await provider.close()
     const { exitCode, stdout, stderr } = await runCommand(['logout', '--base-url', provider.issuer])
@@ -187,7 +187,7 @@ describe('a command that cannot succeed ends with one line', () => {
 })
 
 describe('opening a browser', () => {
-  test.runIf(process.platform === 'linux')('starts one program with the address as its only argument', async () => {
+  test.runIf(process.platform === 'linux')('the browser gets the address as its only argument', async () => {
     const program = join(home, 'xdg-open')
     writeFileSync(program, `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > '${home}/opened'\nexit 3\n`)
     chmodSync(program, 0o700)
@@ -202,7 +202,7 @@ describe('opening a browser', () => {
     }
   })
 
-  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('is refused for %s', async (address) => {
+  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is not opened', async (address) => {
     await new Promise<void>((failed) => openBrowser(new URL(address), failed))
   })
 })
@@ -218,7 +218,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** Answers `GET /whoami` like the API, which accepts only tokens issued for it. */
+/** Answers `GET /whoami` as the API does: it accepts only tokens that were issued for it. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
@@ -231,7 +231,7 @@ function answerWhoami(request: IncomingMessage, response: ServerResponse): boole
 
 const loginFile = () => join(home, 'payments-mcp', 'login.json')
 
-/** Runs `login`, and opens the printed address as the person. */
+/** Runs a login command, opens the printed address, and consents or refuses as the person. */
 async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
   const child = startCommand(args, env)
   const [address = ''] = /http\S+/.exec(await waitForOutput(child, /\n {2}http\S+\n/)) ?? []
@@ -248,7 +248,7 @@ function startCommand(args: string[], env: Record<string, string> = {}): ChildPr
   return child
 }
 
-/** Resolves to the output so far, once it matches the pattern. */
+/** Waits until the standard output matches the pattern. Returns the output so far. */
 async function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<string> {
   let text = ''
   let errors = ''
@@ -258,7 +258,7 @@ async function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<stri
   for (;;) {
     text += child.stdout?.read() ?? ''
     if (pattern.test(text)) return text
-    const ending = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${text} ${errors}`)))
+    const ending = once(child, 'exit').then(() => Promise.reject(new Error(`The command ended: ${text} ${errors}`)))
     await Promise.race([once(child.stdout ?? child, 'readable'), ending])
   }
 }

@@ -1,10 +1,10 @@
-/** A person with a browser that supports cookies, redirects, and forms without scripts. */
+/** A person whose browser supports cookies, redirects and forms, but no JavaScript. */
 export interface Person {
-  /** Opens an address and follows redirects to a page, or to an address for which `stop` is true. */
+  /** Opens an address and follows redirects to a page, or until `stop` returns true for the next address. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
-  /** Signs in at a plain provider and answers the consent page. Returns the program's callback address. */
+  /** Signs in at a plain provider, and consents or refuses. Returns the callback address, which it does not open. */
   signIn(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
-  /** Enters a code at a plain provider's device page, and allows or denies the device. */
+  /** Enters a code on a plain provider's device page, and allows or denies the device. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function createPerson(): Person {
     signIn: async (address, decision = 'confirm') => {
       const isCallback = (next: URL) => next.pathname === '/callback'
       const page = await decide(await follow(address, undefined, isCallback), decision, isCallback)
-      if (!isCallback(page.address)) throw new Error(`It ended at ${page.address}: ${page.status} ${page.text}`)
+      if (!isCallback(page.address)) throw new Error(`Stopped at ${page.address}: ${page.status} ${page.text}`)
       return page.address
     },
     enterCode: async (address, userCode, decision = 'confirm') => {

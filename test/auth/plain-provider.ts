@@ -7,29 +7,29 @@ import { memoryAdapters } from './memory-adapter.ts'
 export interface PlainProviderOptions {
   /** The lifetime of an access token, in seconds. */
   accessTokenSeconds?: number
-  /** Fetches client id metadata documents. */
+  /** Enables client id metadata documents. The provider loads them with `fetch`. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Protected resources besides the one in the RFC 9728 metadata. */
+  /** Further resources that clients may request tokens for. The RFC 9728 metadata does not mention them. */
   otherResources?: readonly string[]
-  /** Replaces parts of the RFC 9728 metadata. */
+  /** Values that replace fields of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>
-  /** Replaces parts of the RFC 8414 metadata; `undefined` removes one. */
+  /** Values that replace fields of the RFC 8414 metadata; `undefined` removes a field. */
   serverMetadata?: Record<string, unknown>
-  /** The polling interval for devices. If undefined, the provider sends none, and devices use five seconds. */
+  /** The polling interval that the provider sends to devices. If undefined, devices poll every five seconds. */
   deviceIntervalSeconds?: number
-  /** Called with every request before the provider. Returns true if it answered the request. */
+  /** Called with each request before the provider handles it. Returns true if it answered the request itself. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** An `oidc-provider` with few changes to its defaults. POST requests answer its prompts to a person. */
+/** An `oidc-provider` with nearly default settings. A person answers its prompts with POST requests. */
 export interface PlainProvider {
   issuer: string
   resource: string
   provider: Provider
   /** Every token request in order: its grant type, and the error if it was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
-  /** Deletes a client, as if the server had been set up again without that client. */
+  /** Deletes a registered client. */
   forgetClient(clientId: string): Promise<void>
   /** Returns the number of requests to a path. */
   requestCount(path: string): number
@@ -148,8 +148,8 @@ async function configuration(issuer: string, options: PlainProviderOptions): Pro
 }
 
 /**
- * Serves the prompts for a person. GET /interaction/UID returns the prompt (`login` or `consent`). POST …/login signs
- * in, POST …/confirm agrees to everything, and POST …/abort refuses.
+ * Handles the prompts that a person answers. GET /interaction/UID returns the prompt's name (`login` or `consent`).
+ * POST …/login signs in, POST …/confirm consents to everything, and POST …/abort refuses.
  */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const details = await provider.interactionDetails(request, response)

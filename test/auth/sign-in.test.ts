@@ -19,7 +19,7 @@ const startWorld = async (options?: PlainProviderOptions) => {
 }
 
 describe('signing in with a browser', () => {
-  test('stores tokens for this API only, with all its scopes, and informs the person', async () => {
+  test('the sign-in stores tokens for this API only, with all its scopes, and then shows a page', async () => {
     await startWorld()
     let opened = ''
     let page: Promise<Response> | undefined
@@ -55,7 +55,7 @@ describe('signing in with a browser', () => {
     await expect(fetch(parameters.redirect_uri ?? '')).rejects.toThrow()
   })
 
-  test("requests all scopes that the server lists, except those for reading the person's identity", async () => {
+  test("a sign-in requests all scopes that the server lists, except those for the person's identity", async () => {
     await startWorld({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
     let opened = ''
     await expect(
@@ -66,7 +66,7 @@ describe('signing in with a browser', () => {
     expect(new URL(opened).searchParams.get('scope')).toBe('cards:read cards:agent offline_access customers:write')
   })
 
-  test('registers once at an authorization server, and again only if the server forgot the client', async () => {
+  test('the client is registered once at a server, and again only if the server has deleted it', async () => {
     const { provider } = await startWorld()
     await world.signIn()
     await world.signIn()
@@ -78,7 +78,7 @@ describe('signing in with a browser', () => {
     expect((await world.stored()).clientId).not.toBe(clientId)
   })
 
-  test('refuses other requests to the callback, and keeps waiting for the answer', async () => {
+  test('the callback refuses requests that are not the expected answer, and the sign-in still succeeds', async () => {
     await startWorld()
     const refused: [number, string][] = []
     await world.signIn(async (callback) => {
@@ -107,11 +107,11 @@ describe('signing in with a browser', () => {
 
   const tampered: [string, (callback: URL) => void, RegExp][] = [
     ['without iss', (callback) => callback.searchParams.delete('iss'), /"iss" \(issuer\) missing/],
-    ['of another issuer', (callback) => callback.searchParams.set('iss', 'https://other.example'), /"iss"/],
-    ['with iss twice', (callback) => callback.searchParams.append('iss', 'https://other.example'), /iss/],
-    ['with another code', (callback) => callback.searchParams.set('code', 'x'.repeat(43)), /no longer valid/],
+    ['from another issuer', (callback) => callback.searchParams.set('iss', 'https://other.example'), /"iss"/],
+    ['with two iss parameters', (callback) => callback.searchParams.append('iss', 'https://other.example'), /iss/],
+    ['with a wrong code', (callback) => callback.searchParams.set('code', 'x'.repeat(43)), /no longer valid/],
     [
-      'that says no',
+      'that reports a refusal',
       (callback) => {
         callback.searchParams.delete('code')
         callback.searchParams.set('error', 'access_denied')
@@ -120,7 +120,7 @@ describe('signing in with a browser', () => {
       /^The person refused the sign-in: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
     ],
   ]
-  test.each(tampered)('rejects an answer %s', async (_, change, message) => {
+  test.each(tampered)('an answer %s is rejected', async (_, change, message) => {
     await startWorld()
     let page: Promise<Response> | undefined
     const attempt = world.signIn(async (callback) => {
@@ -134,7 +134,7 @@ describe('signing in with a browser', () => {
     expect((await world.store.read()).logins).toEqual({})
   })
 
-  test('is not delayed by a silent connection', async () => {
+  test('a connection that sends nothing does not delay the sign-in', async () => {
     await startWorld()
     let silent: Socket | undefined
     const { page } = await world.signIn(async (callback) => {
@@ -146,7 +146,7 @@ describe('signing in with a browser', () => {
     if (silent?.closed === false) await once(silent, 'close')
   })
 
-  test('ends with one line when the person refuses', async () => {
+  test('the sign-in fails with a one-line error if the person refuses', async () => {
     await startWorld()
     const attempt = signInWithBrowser(world, (address) => {
       void world.person.signIn(address.href, 'abort').then((callback) => fetch(callback))
@@ -154,7 +154,7 @@ describe('signing in with a browser', () => {
     await expect(attempt).rejects.toThrow(/^The person refused the sign-in.*access_denied \(The person said no\)\.$/)
   })
 
-  test('ends after five minutes without an answer', async () => {
+  test('the sign-in fails after five minutes without an answer', async () => {
     await startWorld()
     const unanswered = { ...world, system: fakeSystem() }
     await expect(signInWithBrowser(unanswered, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
@@ -162,7 +162,7 @@ describe('signing in with a browser', () => {
   })
 })
 
-describe('invalid metadata is refused:', () => {
+describe('invalid metadata and redirects', () => {
   const cases: [string, PlainProviderOptions, RegExp][] = [
     [
       "another API's address",
@@ -180,8 +180,8 @@ describe('invalid metadata is refused:', () => {
       /does not say how to sign in.*PAYMENTS_KEY/,
     ],
     ['another issuer', { serverMetadata: { issuer: 'https://other.example' } }, /issuer/],
-    ['an issuer that only looks the same', { serverMetadata: { issuer: 'SAME/' } }, /calls itself/],
-    ['no S256', { serverMetadata: { code_challenge_methods_supported: ['plain'] } }, /PKCE/],
+    ['an issuer that differs only by a slash at its end', { serverMetadata: { issuer: 'SAME/' } }, /calls itself/],
+    ['no support for S256', { serverMetadata: { code_challenge_methods_supported: ['plain'] } }, /PKCE/],
     [
       'a token endpoint without https',
       { serverMetadata: { token_endpoint: 'http://auth.example/token' } },
@@ -192,19 +192,19 @@ describe('invalid metadata is refused:', () => {
       { serverMetadata: { authorization_endpoint: 'file:///etc/passwd' } },
       /authorization_endpoint.*not https/,
     ],
-    ['no way to register', { serverMetadata: { registration_endpoint: undefined } }, /does not register clients/],
+    ['no registration endpoint', { serverMetadata: { registration_endpoint: undefined } }, /does not register clients/],
   ]
-  test.each(cases)('%s', async (_, options, message) => {
+  test.each(cases)('metadata with %s is refused', async (_, options, message) => {
     if (options.serverMetadata?.issuer === 'SAME/') {
       await startWorld({ intercept: () => false, serverMetadata: options.serverMetadata })
       options.serverMetadata.issuer = `${world.baseUrl}/`
     } else await startWorld(options)
-    const attempt = signInWithBrowser(world, () => expect.unreachable('It asked the person'))
+    const attempt = signInWithBrowser(world, () => expect.unreachable('The program asked the person to sign in'))
     await expect(attempt).rejects.toThrow(message)
     expect(world.provider.requestCount('/reg')).toBe(0)
   })
 
-  test('redirects of the token endpoint are not followed', async () => {
+  test('a redirect from the token endpoint is not followed', async () => {
     await startWorld({
       intercept: (request, response) => {
         if (request.url !== '/token') return false
@@ -219,7 +219,7 @@ describe('invalid metadata is refused:', () => {
 })
 
 describe('signing in with a code on another device', () => {
-  test('stores the login once the person has agreed', async () => {
+  test('the login is stored once the person has allowed the device', async () => {
     await startWorld()
     const signing = deviceSignIn('confirm', 3)
     await signing
@@ -232,18 +232,18 @@ describe('signing in with a code on another device', () => {
     ])
   })
 
-  test('ends when the person refuses', async () => {
+  test('the sign-in fails if the person refuses', async () => {
     await startWorld()
     await expect(deviceSignIn('abort', 1)).rejects.toThrow(/^The person refused the sign-in/)
   })
 
-  test('ends when nobody enters the code', async () => {
+  test('the sign-in fails if nobody enters the code in time', async () => {
     await startWorld()
     await expect(signInWithDevice(world, () => {})).rejects.toThrow('The code was not entered in time')
     expect(world.provider.tokenRequests.length).toBeLessThanOrEqual(180)
   })
 
-  test('polls less often when the server asks for it', async () => {
+  test('the program polls less often if the server asks it to slow down', async () => {
     let refusals = 0
     await startWorld({
       intercept: (request, response) => {
@@ -271,7 +271,7 @@ describe('signing in with a code on another device', () => {
 })
 
 describe('signing out', () => {
-  test('revokes the tokens at the server and deletes them here', async () => {
+  test('signing out revokes the tokens at the server and deletes them on this machine', async () => {
     await startWorld()
     await world.signIn()
     const { refreshToken, clientId } = await world.stored()
@@ -286,7 +286,7 @@ describe('signing out', () => {
     expect(await signOut(world)).toEqual({ kind: 'none' })
   })
 
-  test('deletes the login even if the server cannot be reached, and reports the reason', async () => {
+  test('signing out deletes the login even if the server cannot be reached, and returns the reason', async () => {
     await startWorld()
     await world.signIn()
     const unreachable = async () => {
@@ -298,7 +298,7 @@ describe('signing out', () => {
   })
 })
 
-/** Sends a request with any Host header, which fetch does not allow. */
+/** Sends a request with `node:http`, because `fetch` cannot set the Host header. */
 function sendRequest(address: URL, headers: Record<string, string>, method: string): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(address, { headers, method }, async (response) => {

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-test('the remembered calls of one person do not affect another who signs in at the same address', async () => {
+test('the calls of different people who sign in at the same address are remembered separately', async () => {
   const system = fakeSystem()
   const store = createTokenStore({ directory: dataDirectory().path, system })
   const signIn = (accessToken: string) =>

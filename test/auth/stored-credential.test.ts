@@ -30,8 +30,8 @@ test('without a login, the error says which command to run, and no server is cal
   expect(world.provider.requestCount('/token')).toBe(0)
 })
 
-describe('a renewal', () => {
-  test('happens before expiry, each time with the latest refresh token', async () => {
+describe('renewals', () => {
+  test('a token is renewed before it expires, each time with the latest refresh token', async () => {
     await world.signIn()
     const credential = createStoredCredential(world)
     const first = await credential()
@@ -48,7 +48,7 @@ describe('a renewal', () => {
     expect(renewals().map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined])
   })
 
-  test('of a short-lived token waits until a fifth of its lifetime is left', async () => {
+  test('a short-lived token is renewed only when a fifth of its lifetime is left', async () => {
     await world.signIn()
     await changeLogin({ expiresAtMs: world.system.now() + 50_000 })
     const credential = createStoredCredential(world)
@@ -60,7 +60,7 @@ describe('a renewal', () => {
     expect(renewals()).toHaveLength(1)
   })
 
-  test('happens once for simultaneous calls in one process', async () => {
+  test('simultaneous calls in one process cause only one renewal', async () => {
     await world.signIn()
     world.system.pass(14 * minute)
     const credential = createStoredCredential(world)
@@ -69,7 +69,7 @@ describe('a renewal', () => {
     expect(renewals()).toHaveLength(1)
   })
 
-  test('happens once for all processes, which then use the same token', async () => {
+  test('several processes cause only one renewal, and then use the same token', async () => {
     await world.signIn()
     const processes = await Promise.all(Array.from({ length: 3 }, () => startProcess()))
     try {
@@ -86,14 +86,14 @@ describe('a renewal', () => {
     }
   })
 
-  test('does not restore a login that was ended meanwhile', async () => {
+  test('a renewal does not restore a login that another process has just deleted', async () => {
     await world.signIn()
     world.system.pass(14 * minute)
     const credential = createStoredCredential({
       ...world,
       store: {
         ...world.store,
-        // Another process signs out after this one read the login, and before it gets the lock.
+        // Another process signs out after this process has read the login, but before it has the lock.
         exclusively: async (work) => {
           await world.store.exclusively((stored, write) => write({ ...stored, logins: {} }))
           return await world.store.exclusively(work)
@@ -106,8 +106,8 @@ describe('a renewal', () => {
   })
 })
 
-describe('a failed renewal', () => {
-  test('ends a login that was revoked, and names the command to run', async () => {
+describe('renewals that fail', () => {
+  test('if the login was revoked, the failed renewal deletes it, and the error says which command to run', async () => {
     await world.signIn()
     const { refreshToken, clientId } = await world.stored()
     const body = new URLSearchParams({ token: String(refreshToken), client_id: clientId })
@@ -120,7 +120,7 @@ describe('a failed renewal', () => {
     expect(Object.keys((await world.store.read()).clients)).toEqual([world.baseUrl])
   })
 
-  test('also deletes the client if the server no longer knows it', async () => {
+  test('if the server no longer knows the client, the client is deleted together with the login', async () => {
     await world.signIn()
     await world.provider.forgetClient((await world.stored()).clientId)
     world.system.pass(14 * minute)
@@ -128,7 +128,7 @@ describe('a failed renewal', () => {
     expect(await world.store.read()).toEqual({ clients: {}, logins: {} })
   })
 
-  test('keeps the login, and the token until it expires, if the network fails', async () => {
+  test('if the network fails, the login stays, and its token is used until it expires', async () => {
     await world.signIn()
     let attempts = 0
     let isBroken = true
@@ -165,7 +165,7 @@ describe('a failed renewal', () => {
     expect(await credential()).not.toBe(before.accessToken)
   })
 
-  test('keeps the login, and the token until it expires, if the server is busy', async () => {
+  test('if the server is busy, the login stays, and its token is used until it expires', async () => {
     await world.signIn()
     const before = await world.stored()
     const headers = { 'Content-Type': 'application/json' }
@@ -185,7 +185,7 @@ describe('a failed renewal', () => {
     expect(await world.stored()).toEqual(before)
   })
 
-  test('keeps the token until it expires if there is no refresh token', async () => {
+  test('without a refresh token, the access token is used until it expires', async () => {
     await world.signIn()
     await changeLogin({ refreshToken: null })
     const credential = createStoredCredential(world)
@@ -210,7 +210,7 @@ test('a token that the API refused is renewed by the next call, unless it was ju
   expect(renewals()).toHaveLength(1)
 })
 
-test('a login by another process is used immediately', async () => {
+test('a new login is used immediately, even if an earlier call failed without a login', async () => {
   const credential = createStoredCredential(world)
   await expect(credential()).rejects.toThrow()
   await world.signIn()
@@ -223,7 +223,7 @@ async function startProcess() {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [script, world.directory, world.baseUrl])
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async () => String((await lines.next()).value)
-  if ((await next()) !== 'ready') throw new Error('It did not start')
+  if ((await next()) !== 'ready') throw new Error('The process did not start')
   return {
     token: async () => {
       child.stdin.write('\n')
