@@ -68,9 +68,9 @@ async function measureCreates(ours: Program, theirs: Program): Promise<Row[]> {
     )
     // A sandbox is usually used without a warm-up, so the first seconds are measured as well.
     const first = [await works[0]?.(), await works[1]?.()].map((rate = Number.NaN) => [rate])
-    const row = (when: string, [mine, its]: number[][]) => {
+    const row = (when: string, [mine, theirs]: number[][]) => {
       const measurement = `creates by REST over HTTP, ${when}, 64 in flight: durable, against ${rival} in memory`
-      return compare({ measurement, unit: '/s', ours: mine, other: its, goal: { atLeast: 0.6 } })
+      return compare({ measurement, unit: '/s', ours: mine, other: theirs, goal: { atLeast: 0.6 } })
     }
     return [row('first seconds', first), row('warm', await inTurns(4, works))]
   } finally {

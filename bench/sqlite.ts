@@ -5,8 +5,8 @@ import { authorize, makeCards, openSandbox, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
 const rounds = 7
-const [sequential, atOnce, maxInFlight] = [250, 640, 64]
-const cardCount = (rounds + 1) * (sequential + atOnce)
+const [sequentialCalls, parallelCalls, maxInFlight] = [250, 640, 64]
+const cardCount = (rounds + 1) * (sequentialCalls + parallelCalls)
 
 /**
  * Compares the service's authorizations per second on a SQLite file with those of the baseline's statements on bare
@@ -17,11 +17,11 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
   const bare = openBare(join(directory, 'bare.sqlite'))
   try {
     const cards = await makeCards(ours, cardCount)
-    const one = () => authorize(ours, cards.pop() ?? '')
+    const authorizeNext = () => authorize(ours, cards.pop() ?? '')
     const [alone, many, other] = await inTurns(rounds, [
-      () => rateOf(sequential, 1, one),
-      () => rateOf(atOnce, maxInFlight, one),
-      () => rateOf(sequential, 1, bare.authorize),
+      () => rateOf(sequentialCalls, 1, authorizeNext),
+      () => rateOf(parallelCalls, maxInFlight, authorizeNext),
+      () => rateOf(sequentialCalls, 1, bare.authorize),
     ])
     const row = (mode: string, samples: number[] | undefined, atLeast: number) => {
       const measurement = `authorizations, SQLite, ${mode}, against bare node:sqlite`

@@ -27,13 +27,13 @@ export async function measureStart({ startOurs, startOneTool, timeBareNode }: Pr
   // The first starts fill the file cache and the compile cache, which is written when a process ends.
   await inTurns(2, works)
   const [ours, oneTool, bare] = await inTurns(15, works)
-  const [ourCalls, itsCalls] = calledMs.map((samples) => samples.slice(-15))
+  const [ourCalls, oneToolCalls] = calledMs.map((samples) => samples.slice(-15))
   const row = (measurement: string, mine: number[] | undefined, other: number[] | undefined, atMost: number) =>
     compare({ measurement, unit: 'ms', ours: mine, other, goal: { atMost } })
   return [
     row('start to initialize, against the one-tool server', ours, oneTool, 1.2),
     row('start to initialize, against bare node', ours, bare, 2.5),
-    row('start to the first tool call answered, against the one-tool server', ourCalls, itsCalls, 1.8),
+    row('start to the first tool call answered, against the one-tool server', ourCalls, oneToolCalls, 1.8),
   ]
 }
 

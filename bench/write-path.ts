@@ -13,8 +13,8 @@ type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
 
 /** Compares authorizations on one wallet with and without their events. The difference is the cost of the outbox. */
 export function measureEvents(directory: string): Promise<Row[]> {
-  return measureBeside(directory, {
-    what: 'their events',
+  return measureCost(directory, {
+    feature: 'their events',
     openWithout: (url) => openSandbox(url, withoutEvents),
     works: { authorizations: { work: authorize, atLeast: 0.95 } },
   })
@@ -23,34 +23,34 @@ export function measureEvents(directory: string): Promise<Row[]> {
 /** Compares requests with and without run entries. The difference is the cost of a console without viewers. */
 export function measureRuns(directory: string): Promise<Row[]> {
   const reads: Work = (sandbox, cardId) => send(sandbox, 'GET', `/agent-cards/${cardId}`)
-  return measureBeside(directory, {
-    what: 'entries of their run',
+  return measureCost(directory, {
+    feature: 'entries of their run',
     openWithout: (url) => openSandbox(url, undefined, false),
     works: { authorizations: { work: authorize, atLeast: 0.85 }, reads: { work: reads, atLeast: 0.95 } },
   })
 }
 
-interface Beside {
-  what: string
+interface FeatureCost {
+  feature: string
   openWithout: (url: string) => Promise<Sandbox>
   works: Readonly<Record<string, { work: Work; atLeast: number }>>
 }
 
-async function measureBeside(directory: string, { what, openWithout, works }: Beside): Promise<Row[]> {
+async function measureCost(directory: string, { feature, openWithout, works }: FeatureCost): Promise<Row[]> {
   const server = await startPostgres(directory)
   try {
     const urls = {
-      SQLite: ['with', 'without'].map((name) => `sqlite:${join(directory, `${name} ${what}.sqlite`)}`),
+      SQLite: ['with', 'without'].map((name) => `sqlite:${join(directory, `${name} ${feature}.sqlite`)}`),
       PostgreSQL: [await server.createDatabase('kept'), await server.createDatabase('unkept')],
     }
     const rows: Row[] = []
-    for (const [dialect, [kept = '', unkept = '']] of Object.entries(urls)) {
-      const sandboxes = [await openSandbox(kept), await openWithout(unkept)]
+    for (const [dialect, [withUrl = '', withoutUrl = '']] of Object.entries(urls)) {
+      const sandboxes = [await openSandbox(withUrl), await openWithout(withoutUrl)]
       for (const [name, { work, atLeast }] of Object.entries(works)) {
         const rates: (() => Promise<number>)[] = []
-        for (const sandbox of sandboxes) rates.push(await rateAt(sandbox, work))
+        for (const sandbox of sandboxes) rates.push(await prepareRounds(sandbox, work))
         const [ours, other] = await inTurns(rounds, rates)
-        const measurement = `${name}, ${dialect}, 64 in flight: with ${what} against without`
+        const measurement = `${name}, ${dialect}, 64 in flight: with ${feature} against without`
         rows.push(compare({ measurement, unit: '/s', ours, other, goal: { atLeast } }))
       }
       for (const sandbox of sandboxes) await sandbox.close()
@@ -62,7 +62,7 @@ async function measureBeside(directory: string, { what, openWithout, works }: Be
 }
 
 /** Measures a round, including all of its writes. */
-async function rateAt(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
+async function prepareRounds(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
   const cards = await makeCards(sandbox, (rounds + 1) * maxPerRound)
   return async () => {
     await sandbox.service.runLog.flush()

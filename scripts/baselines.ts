@@ -15,10 +15,10 @@ const names = process.argv.slice(2)
 const scenarios = await loadScenarios(names)
 const agents = Object.keys(baselines) as Baseline[]
 const { signal } = new AbortController()
-const found: BaselineResults = names.length === 0 ? {} : readBaselines()
+const results: BaselineResults = names.length === 0 ? {} : readBaselines()
 const reports: string[] = []
 
-await workOn([...scenarios.entries()], { concurrency: availableParallelism(), signal }, async ([at, scenario]) => {
+await workOn([...scenarios.entries()], { concurrency: availableParallelism(), signal }, async ([index, scenario]) => {
   const passed: string[] = []
   const lines: string[] = []
   for (const agent of agents) {
@@ -28,16 +28,16 @@ await workOn([...scenarios.entries()], { concurrency: availableParallelism(), si
       elapsed: () => realSystem.elapsed(),
     })
     if (trial.passed) passed.push(agent)
-    const why = trial.verdicts.filter(({ failed }) => failed).map(({ says }) => `      ${says}`)
-    lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...why)
+    const failures = trial.verdicts.filter(({ failed }) => failed).map(({ says }) => `      ${says}`)
+    lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...failures)
     if (trial.trouble !== null) lines.push(`      ${trial.trouble}`)
   }
-  reports[at] = [scenario.id, ...lines].join('\n')
-  found[scenario.id] = passed as Baseline[]
+  reports[index] = [scenario.id, ...lines].join('\n')
+  results[scenario.id] = passed as Baseline[]
 })
 console.log(reports.join('\n'))
-const order = await loadScenarios()
-const ordered = order.flatMap(({ id }) =>
-  found[id] === undefined ? [] : [`${JSON.stringify(id)}: ${JSON.stringify(found[id]).replaceAll(',', ', ')}`],
+const allScenarios = await loadScenarios()
+const entries = allScenarios.flatMap(({ id }) =>
+  results[id] === undefined ? [] : [`${JSON.stringify(id)}: ${JSON.stringify(results[id]).replaceAll(',', ', ')}`],
 )
-writeFileSync(new URL(`../${baselinesFile}`, import.meta.url), `{\n  ${ordered.join(',\n  ')}\n}\n`)
+writeFileSync(new URL(`../${baselinesFile}`, import.meta.url), `{\n  ${entries.join(',\n  ')}\n}\n`)

@@ -37,9 +37,9 @@ export const bundleOptions = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
-const start = join(root, 'src/commands/stdio.ts')
+const stdioFile = join(root, 'src/commands/stdio.ts')
 /** Files that run before it is known whether this Node version can load the others. */
-const before = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
+const earlierFiles = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
  * Puts the code for starting over stdio into one file instead of about twenty. Each file would have to be found, read
@@ -52,12 +52,12 @@ const startInOneFile: Plugin = {
     const imported = new Set<string>()
     onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
       const file = resolve(resolveDir, path)
-      if (kind === 'dynamic-import' && file !== start && !before.includes(file)) imported.add(file)
+      if (kind === 'dynamic-import' && file !== stdioFile && !earlierFiles.includes(file)) imported.add(file)
       return undefined
     })
     onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
       if (!imported.has(path)) return undefined
-      return { contents: `import ${JSON.stringify(start)}\n${readFileSync(path, 'utf8')}`, loader: 'ts' }
+      return { contents: `import ${JSON.stringify(stdioFile)}\n${readFileSync(path, 'utf8')}`, loader: 'ts' }
     })
   },
 }

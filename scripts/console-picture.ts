@@ -72,14 +72,14 @@ async function shoot(url: string): Promise<Buffer> {
     await page.getByRole('button', { name: /Continue as/ }).click()
     await page.getByRole('link', { name: 'book-club-order' }).click()
     await page.locator('.entry summary').first().waitFor()
-    return await small(browser, await page.screenshot({ animations: 'disabled' }))
+    return await toWebp(browser, await page.screenshot({ animations: 'disabled' }))
   } finally {
     await browser.close()
   }
 }
 
 /** Returns the picture as WebP at half its size, encoded by the browser that drew it. */
-async function small(browser: Browser, png: Buffer): Promise<Buffer> {
+async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const encoded = await page.evaluate<string>(`(async () => {
     const answer = await fetch('data:image/png;base64,${png.toString('base64')}')

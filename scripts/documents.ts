@@ -142,8 +142,8 @@ export function registryEntry({ name, mcpName, version, homepage, repository }: 
 
 /** Returns JSON as Biome formats it: an array of strings is on one line if it fits into 120 columns. */
 export function formatJson(value: unknown): string {
-  const arrayOfTexts = /^( *)(.*)\[\n\s+("[^"]*"(?:,\n\s+"[^"]*")*)\n\s+\](,?)$/gm
-  const text = JSON.stringify(value, null, 2).replace(arrayOfTexts, (whole, indent, before, items, comma) => {
+  const arrayOfStrings = /^( *)(.*)\[\n\s+("[^"]*"(?:,\n\s+"[^"]*")*)\n\s+\](,?)$/gm
+  const text = JSON.stringify(value, null, 2).replace(arrayOfStrings, (whole, indent, before, items, comma) => {
     const line = `${indent}${before}[${items.replace(/\n\s+/g, ' ')}]${comma}`
     return line.length <= 120 ? line : whole
   })
@@ -220,7 +220,7 @@ function errorsTable(): string {
 
 function eventsTable(): string {
   const rows = Object.entries(eventKinds).flatMap(([word, { resource, permission, published, extensions }]) => {
-    const of = (steps: object, isPublished: string) =>
+    const rowsOf = (steps: object, isPublished: string) =>
       Object.entries(steps).map(([step, meaning]) => [
         `\`${word}.${step}\``,
         String(meaning),
@@ -228,7 +228,7 @@ function eventsTable(): string {
         `\`${permission}\``,
         isPublished,
       ])
-    return [...of(published, 'yes'), ...of(extensions, '')]
+    return [...rowsOf(published, 'yes'), ...rowsOf(extensions, '')]
   })
   return table(['Type', 'When', '`resourceType`', 'Permission', 'Published'], rows)
 }

@@ -27,7 +27,7 @@ function schemaText(title: string, schema: z.ZodType, hasDraws: boolean): string
   return `${JSON.stringify({ $schema, title, ...whole, $defs }, null, 1)}\n`
 }
 
-interface Place {
+interface Context {
   /** The name of the member that the schema describes. */
   name: string
   /** Whether a `{name}` of `draw` may stand for a value. */
@@ -37,18 +37,18 @@ interface Place {
 }
 
 /** A text with a `{name}` of `draw`, such as `{price}` or `{price + 500}`. */
-const drawn: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
+const placeholder: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
 /** Turns a schema of parsed values into the schema of the file, where a list may also be a map by name. */
-function toFileSchema(schema: JsonSchema, at: Place): JsonSchema {
+function toFileSchema(schema: JsonSchema, context: Context): JsonSchema {
   const { keyField, description, ...others } = schema
   const about = description === undefined ? {} : { description }
   const inner = Object.fromEntries(
-    Object.entries(others).map(([keyword, value]) => [keyword, convertKeyword(keyword, value, at)]),
+    Object.entries(others).map(([keyword, value]) => [keyword, convertKeyword(keyword, value, context)]),
   ) as JsonSchema
   if (keyField !== undefined && inner.items !== undefined) {
     const { required = [], ...item } = inner.items
-    const $ref = addDefinition(at, { ...item, required: required.filter((name) => name !== keyField) })
+    const $ref = addDefinition(context, { ...item, required: required.filter((name) => name !== keyField) })
     const items = required.includes(keyField) ? { allOf: [{ $ref }], required: [keyField] } : { $ref }
     // YAML parses a map entry without fields as null.
     const entry = { anyOf: [{ $ref }, { type: 'null' }] }
@@ -62,11 +62,11 @@ function toFileSchema(schema: JsonSchema, at: Place): JsonSchema {
   }
   const isBounded = Object.keys(inner).some((keyword) => !['type', 'default'].includes(keyword))
   const isValue = ['integer', 'number', 'boolean'].includes(inner.type ?? '') || (inner.type === 'string' && isBounded)
-  return at.hasDraws && isValue ? { ...about, anyOf: [inner, drawn] } : { ...about, ...inner }
+  return context.hasDraws && isValue ? { ...about, anyOf: [inner, placeholder] } : { ...about, ...inner }
 }
 
 /** Adds a definition, and returns the reference to it. */
-function addDefinition({ name, $defs }: Place, schema: JsonSchema): string {
+function addDefinition({ name, $defs }: Context, schema: JsonSchema): string {
   const taken = Object.keys($defs).filter((key) => key.replace(/\d+$/, '') === name).length
   const key = taken === 0 ? name : `${name}${taken + 1}`
   $defs[key] = schema
@@ -74,8 +74,8 @@ function addDefinition({ name, $defs }: Place, schema: JsonSchema): string {
 }
 
 /** Converts the schemas within a keyword of a schema. */
-function convertKeyword(keyword: string, value: unknown, at: Place): unknown {
-  const one = (schema: unknown, name = at.name) => toFileSchema(schema as JsonSchema, { ...at, name })
+function convertKeyword(keyword: string, value: unknown, context: Context): unknown {
+  const one = (schema: unknown, name = context.name) => toFileSchema(schema as JsonSchema, { ...context, name })
   if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)
   if (['anyOf', 'oneOf', 'allOf', 'prefixItems'].includes(keyword)) return (value as unknown[]).map((each) => one(each))
   if (keyword !== 'properties') return value

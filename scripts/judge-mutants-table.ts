@@ -33,9 +33,9 @@ export function readJudgeMutants(): JudgeMutants {
 export function judgeMutantsTables(table: (head: readonly string[], rows: readonly (readonly string[])[]) => string) {
   const { scenarios, mutants: all } = readJudgeMutants()
   const mutants = all.filter(({ tried }) => tried > 0)
-  const idle = all.length - mutants.length
-  const sum = (of: readonly MeasuredMutant[], count: 'tried' | 'caught') =>
-    of.reduce((total, mutant) => total + mutant[count], 0)
+  const inapplicable = all.length - mutants.length
+  const sum = (measured: readonly MeasuredMutant[], count: 'tried' | 'caught') =>
+    measured.reduce((total, mutant) => total + mutant[count], 0)
   const byKind = (Object.keys(kinds) as MutantKind[]).map((kind) => {
     const ofKind = mutants.filter((mutant) => mutant.kind === kind)
     return [kinds[kind], String(ofKind.length), String(sum(ofKind, 'tried')), String(sum(ofKind, 'caught'))]
@@ -47,6 +47,8 @@ export function judgeMutantsTables(table: (head: readonly string[], rows: readon
     '<details><summary>Each mutant</summary>',
     table(['Mutant', 'Mistake', 'Trials', 'Caught'], each),
     '</details>',
-    ...(idle === 0 ? [] : [`${idle} more mutants don't apply to these scenarios, but may apply to yours.`]),
+    ...(inapplicable === 0
+      ? []
+      : [`${inapplicable} more mutants don't apply to these scenarios, but may apply to yours.`]),
   ].join('\n\n')
 }

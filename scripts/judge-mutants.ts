@@ -30,16 +30,16 @@ const byName = Map.groupBy(
   results.flatMap(({ runs }) => runs),
   ({ mutant }) => mutant.name,
 )
-const fresh = [...byName.values()].flatMap((runs: MutantRun[]) => {
+const newResults = [...byName.values()].flatMap((runs: MutantRun[]) => {
   const [caught, tried] = share(runs)
   const [first] = runs
   return first === undefined ? [] : [{ ...pick(first), tried, caught }]
 })
-const known = names.length === 0 ? [] : readJudgeMutants().mutants
+const savedResults = names.length === 0 ? [] : readJudgeMutants().mutants
 const measured: JudgeMutants = {
   scenarios: results.filter(({ leftOut }) => leftOut === null).length,
   mutants: [...mutants.map(({ name }) => name), ...Object.keys(lies)].flatMap(
-    (name) => [...fresh, ...known].find((mutant) => mutant.name === name) ?? [],
+    (name) => [...newResults, ...savedResults].find((mutant) => mutant.name === name) ?? [],
   ),
 }
 writeFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)

@@ -16,10 +16,10 @@ export function worldReference(table: Table): string {
   const sections: string[] = []
   const shownAt = new Map<unknown, string>()
   /** Returns a reference to the earlier place if the same table or long text was already shown. */
-  const once = (what: unknown, place: string): string | undefined => {
-    const before = shownAt.get(what)
-    if (before === undefined) shownAt.set(what, place)
-    return before === undefined ? undefined : `as \`${before}\``
+  const referenceTo = (content: unknown, path: string): string | undefined => {
+    const earlier = shownAt.get(content)
+    if (earlier === undefined) shownAt.set(content, path)
+    return earlier === undefined ? undefined : `as \`${earlier}\``
   }
   const visit = (place: string, layers: Layers): void => {
     // The text above the tables explains `ref`.
@@ -29,10 +29,11 @@ export function worldReference(table: Table): string {
     const rows = fields.map(({ name, under, path }) => {
       const objects = [...under, ...layersUnder(under, 0)].filter((layer) => layer instanceof z.ZodObject)
       const words = acceptsOf(under)
-      const known = objects.length > 0 ? once(objects[0], path) : words.length > 80 ? once(words, path) : undefined
-      const isTable = objects.length > 0 && known === undefined && name !== 'limits'
+      const reference =
+        objects.length > 0 ? referenceTo(objects[0], path) : words.length > 80 ? referenceTo(words, path) : undefined
+      const isTable = objects.length > 0 && reference === undefined && name !== 'limits'
       if (isTable) inner.push(() => visit(`${path}.`, objects))
-      return [`\`${name}\``, meaningOf(name, under), known ?? words]
+      return [`\`${name}\``, meaningOf(name, under), reference ?? words]
     })
     sections.push(
       `### ${place === '' ? 'The file' : place.slice(0, -1)}\n\n${table(['Field', 'Meaning', 'Accepts'], rows)}`,

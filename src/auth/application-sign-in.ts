@@ -40,13 +40,13 @@ export async function requestToken(
   { issuer, resource, clientId, proofFile, company }: ApplicationProof & { issuer: string; resource: string },
   fetch: Fetch,
 ): Promise<{ config: Configuration; tokens: TokenEndpointResponse }> {
-  const config = await openAuthorizationServer(issuer, clientId, fetch, await authenticationBy(proofFile))
+  const config = await openAuthorizationServer(issuer, clientId, fetch, await readClientAuth(proofFile))
   if (company === undefined) return { config, tokens: await clientCredentialsGrant(config, { resource }) }
   const assertion = await requestAssertion(company, { audience: issuer, resource }, fetch)
   return { config, tokens: await genericGrantRequest(config, jwtBearerGrant, { assertion, resource }) }
 }
 
-async function authenticationBy(proofFile: string): Promise<ClientAuth> {
+async function readClientAuth(proofFile: string): Promise<ClientAuth> {
   const text = await secretIn(proofFile)
   if (!text.includes('-----BEGIN')) return secretBasic(text)
   for (const algorithm of algorithms) {
