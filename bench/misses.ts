@@ -32,11 +32,11 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [/^p99 of a quiet party/, 'SQLite has one writer, so a quiet party waits for the commit of the hot one.'],
   [
-    /^creates by REST over HTTP/,
+    /^records created over REST/,
     'Ours commits each record to the disk, with its key, activity and events; the other keeps an object in memory.',
   ],
   [
-    /: with (?:their events|entries of their run) against without/,
+    /: with (?:events|run entries) against without/,
     'The rows are written to the same disk. On PostgreSQL they also share its connections.',
   ],
   [
@@ -44,7 +44,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
     'About 55 MB are pages of the Node program, which processes share; a bare Node process touches 33 MB of them. About 44 MB belong to the process: 30 MB of heap with the SDK, zod and all operations, and the rest for the database and compiled code.',
   ],
   [
-    /^start to/,
+    /^time until/,
     'The first call also opens the database, checks its schema, reads the root keys and compiles the schemas of the operations.',
   ],
   [

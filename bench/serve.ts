@@ -7,7 +7,7 @@ import { endProcess, ourBundle, startNode } from './processes.ts'
 import { agentKey, cardAttributes, rateWithin, serverSettings } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** The rival: an npm package for tests, with in-memory sandboxes of many APIs. The bench uses its Stripe sandbox. */
+/** The npm package to compare with. It simulates many APIs in memory, for tests; this file uses its Stripe API. */
 const rival = 'emulate@0.12.2'
 const roundMs = 1_500
 const maxInFlight = 64
@@ -19,7 +19,7 @@ interface Program {
   create: { path: string; headers: (count: number) => Record<string, string>; body: string }
 }
 
-/** Compares how fast records are created over HTTP: durably by the bundle's `serve`, and in memory by the rival. */
+/** Compares how fast records are created over HTTP: on disk by the bundle's `serve`, and in memory by the rival. */
 export async function measureServe(directory: string): Promise<Row[]> {
   const ours: Program = {
     parameters: [ourBundle(), 'serve', '--port'],
@@ -38,7 +38,7 @@ export async function measureServe(directory: string): Promise<Row[]> {
   return measureCreates(ours, installRival(directory))
 }
 
-/** Installs the rival into a folder that is deleted when the bench ends. */
+/** Installs the rival into the bench's temporary directory. */
 function installRival(directory: string): Program {
   const folder = join(directory, 'rival')
   const quietly = ['--no-audit', '--no-fund', '--no-save']
@@ -47,7 +47,7 @@ function installRival(directory: string): Program {
     parameters: [join(folder, 'node_modules/emulate/dist/index.js'), 'start', '--service', 'stripe', '--port'],
     create: {
       path: '/v1/customers',
-      // The rival refuses a key after 5,000 calls in an hour, so the key changes before that.
+      // The rival refuses a key after 5,000 calls in an hour, so every 4,000 calls use a new key.
       headers: (count) => ({
         authorization: `Bearer sk_test_${Math.floor(count / 4_000)}`,
         'content-type': 'application/x-www-form-urlencoded',
@@ -66,19 +66,19 @@ async function measureCreates(ours: Program, theirs: Program): Promise<Row[]> {
         () =>
           rateWithin(roundMs, maxInFlight, calls, create),
     )
-    // A sandbox is usually used without a warm-up, so the first seconds are measured as well.
+    // Users rarely warm up a sandbox, so the first seconds of both servers are measured as well.
     const first = [await works[0]?.(), await works[1]?.()].map((rate = Number.NaN) => [rate])
     const row = (when: string, [mine, theirs]: number[][]) => {
-      const measurement = `creates by REST over HTTP, ${when}, 64 in flight: durable, against ${rival} in memory`
+      const measurement = `records created over REST, ${when}, 64 in flight: on disk, against ${rival} in memory`
       return compare({ measurement, unit: '/s', ours: mine, other: theirs, goal: { atLeast: 0.6 } })
     }
-    return [row('first seconds', first), row('warm', await inTurns(4, works))]
+    return [row('first seconds', first), row('after a warm-up', await inTurns(4, works))]
   } finally {
     for (const server of servers) await server.end()
   }
 }
 
-/** Starts the program. Resolves with its first answer, which may be an error. */
+/** Starts the program, and waits until it answers a request, even with an error. */
 async function start({ parameters, env = {}, create: { path, headers, body } }: Program) {
   const port = await freePort()
   const child = startNode([...parameters, String(port)], env)
@@ -91,7 +91,7 @@ async function start({ parameters, env = {}, create: { path, headers, body } }: 
       () => false,
     ))
   ) {
-    if (child.exitCode !== null) throw new Error(`A server ended with ${child.exitCode}.`)
+    if (child.exitCode !== null) throw new Error(`A server ended with exit code ${child.exitCode}.`)
     await sleep(2)
   }
   let count = 0

@@ -9,8 +9,8 @@ const [sequentialCalls, parallelCalls, maxInFlight] = [250, 640, 64]
 const cardCount = (rounds + 1) * (sequentialCalls + parallelCalls)
 
 /**
- * Compares the service's authorizations per second on a SQLite file with those of the baseline's statements on bare
- * `node:sqlite`.
+ * Compares authorizations per second on a SQLite file: those of the service with those of the baseline, which runs only
+ * SQL statements, on bare `node:sqlite`.
  */
 export async function measureSqlite(directory: string): Promise<Row[]> {
   const ours = await openSandbox(`sqlite:${join(directory, 'ours.sqlite')}`)
@@ -34,10 +34,10 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
   }
 }
 
-/** Runs the prepared statements directly. Each authorization is a separate transaction. */
+/** Opens a database for the baseline's statements. Each authorization is a separate transaction. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
-  // The same settings as in src/service/store/engine/sqlite.ts.
+  // These are the settings of src/service/store/engine/sqlite.ts.
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory')
   database.exec('pragma cache_size = -16000')
   database.exec(baselineTables)
@@ -62,7 +62,7 @@ function openBare(path: string) {
         const { sql, parameters, lock } = step.value
         if (lock) continue
         if (sql.startsWith('select')) rows = prepared(sql).all(...parameters) as Rows
-        else if (prepared(sql).run(...parameters).changes < 1) throw new Error(`Nothing changed: ${sql}`)
+        else if (prepared(sql).run(...parameters).changes < 1) throw new Error(`The statement changed no row: ${sql}`)
       }
       prepared('commit').run()
     },

@@ -24,16 +24,16 @@ export async function measureStart({ startOurs, startOneTool, timeBareNode }: Pr
     }
   }
   const works = [start(startOurs, whoami, calledMs[0]), start(startOneTool, echo, calledMs[1]), timeBareNode]
-  // The first starts fill the file cache and the compile cache, which is written when a process ends.
+  // These starts do not count. They fill the file cache and the compile cache, which a process writes when it ends.
   await inTurns(2, works)
   const [ours, oneTool, bare] = await inTurns(15, works)
   const [ourCalls, oneToolCalls] = calledMs.map((samples) => samples.slice(-15))
   const row = (measurement: string, mine: number[] | undefined, other: number[] | undefined, atMost: number) =>
     compare({ measurement, unit: 'ms', ours: mine, other, goal: { atMost } })
   return [
-    row('start to initialize, against the one-tool server', ours, oneTool, 1.2),
-    row('start to initialize, against bare node', ours, bare, 2.5),
-    row('start to the first tool call answered, against the one-tool server', ourCalls, oneToolCalls, 1.8),
+    row('time until initialize is answered, against the one-tool server', ours, oneTool, 1.2),
+    row('time until initialize is answered, against the start of bare node', ours, bare, 2.5),
+    row('time until the first tool call is answered, against the one-tool server', ourCalls, oneToolCalls, 1.8),
   ]
 }
 
@@ -43,8 +43,8 @@ const modes = [
 ] as const
 
 /**
- * Measures calls per second over stdio. Each call to our server durably issues a card; the other servers echo or store
- * a text.
+ * Measures calls per second over stdio. Each call to this package's server issues a card and writes it to disk. Of the
+ * other two servers, one only echoes a string, and one also writes it to disk.
  */
 export async function measureTools(programs: Programs): Promise<Row[]> {
   const servers = [programs.startOurs(), programs.startOneTool(), programs.startOneToolDurable()]
@@ -70,7 +70,7 @@ export async function measureTools(programs: Programs): Promise<Row[]> {
 
 const idleMs = 3_000
 
-/** Measures the memory of a server that a host keeps open without using it. */
+/** Measures the memory of a server that has answered one call and is then idle. */
 export async function measureMemory({ startOurs, startOneTool }: Programs): Promise<Row[]> {
   const idle = (open: () => StdioServer, call: object) => async () => {
     const server = open()

@@ -1,11 +1,11 @@
-/** One printed line. Absolute figures depend on the machine, so compare ratios. */
+/** A line of the printed table. Absolute figures depend on the machine, so compare only ratios between machines. */
 export interface Row {
   measurement: string
   ours: string
   other: string
   ratio: string
   goal: string
-  /** For a missed goal, the number refers to the reason below the table. */
+  /** Whether the goal is reached. If not, the number is that of the explanation below the table. */
   reached: 'yes' | 'no' | `no (${number})` | ''
 }
 
@@ -15,14 +15,18 @@ export type Goal = { atMost: number } | { atLeast: number }
 interface Comparison {
   measurement: string
   unit: Unit
-  /** One sample per round. The samples of a round are taken in direct succession. */
+  /** The samples of this package, one per round. */
   ours: readonly number[] | undefined
+  /** The samples of the other program, from the same rounds. */
   other: readonly number[] | undefined
   /** The goal for the ratio ours / other. A row without a goal is for information only. */
   goal?: Goal | undefined
 }
 
-/** Takes a sample of each task in turn, so that a disturbance affects the whole round. The first round is a warm-up. */
+/**
+ * Takes one sample of every task in each round, so that a disturbance affects all tasks alike. The first round is a
+ * warm-up and is dropped. Returns the samples of each task.
+ */
 export async function inTurns(rounds: number, tasks: readonly (() => Promise<number>)[]): Promise<number[][]> {
   const samples: number[][] = tasks.map(() => [])
   const indexed = [...tasks.entries()]
@@ -35,19 +39,19 @@ export async function inTurns(rounds: number, tasks: readonly (() => Promise<num
   return samples
 }
 
-/** Returns a row whose ratio is the median of the rounds' own ratios. */
+/** Returns a row whose ratio is the median of the ratios of the rounds. */
 export function compare({ measurement, unit, ours = [], other = [], goal }: Comparison): Row {
   const ratio = median(ours.map((sample, round) => sample / (other[round] ?? Number.NaN)))
   const row = { measurement, ours: summary(ours, unit), other: summary(other, unit), ratio: ratio.toFixed(2) }
   return { ...row, ...judge(ratio, goal) }
 }
 
-/** Returns a row with a single figure and no ratio. */
+/** Returns a row without a ratio, for a figure that is judged by itself. */
 export function single(measurement: string, ours: string, judgment: Pick<Row, 'goal' | 'reached'>, other = ''): Row {
   return { measurement, ours, other, ratio: '', ...judgment }
 }
 
-/** Describes how a figure compares with its goal. */
+/** Returns the goal as text, and whether the figure reaches it. */
 export function judge(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' | 'reached'> {
   if (goal === undefined) return { goal: '', reached: '' }
   const reached = 'atMost' in goal ? figure <= goal.atMost : figure >= goal.atLeast
@@ -55,7 +59,7 @@ export function judge(figure: number, goal?: Goal, unit = ''): Pick<Row, 'goal' 
   return { goal: `${text}${unit}`, reached: reached ? 'yes' : 'no' }
 }
 
-/** Returns the median, and the range from the lowest to the highest sample. */
+/** Returns the median of the samples, and their range in parentheses, as text. */
 export function summary(samples: readonly number[], unit: Unit): string {
   const text = (figure: number) => figure.toFixed(figure < 10 ? 2 : 0)
   return `${text(median(samples))} ${unit} (${text(Math.min(...samples))}–${text(Math.max(...samples))})`
@@ -81,7 +85,7 @@ export async function measureMs(task: () => Promise<unknown>): Promise<number> {
 const columns = ['measurement', 'ours', 'other', 'ratio', 'goal', 'reached'] as const
 
 export function tableText(rows: readonly Row[]): string {
-  const heading = Object.fromEntries(columns.map((column) => [column, column === 'other' ? 'the other' : column]))
+  const heading = Object.fromEntries(columns.map((column) => [column, column]))
   const lines = [heading as unknown as Row, ...rows]
   const widths = columns.map((column) => Math.max(...lines.map((line) => line[column].length)))
   const text = lines.map((line) => columns.map((column, index) => line[column].padEnd(widths[index] ?? 0)).join('  '))

@@ -11,20 +11,23 @@ const maxInFlight = 64
 
 type Work = (sandbox: Sandbox, cardId: string) => Promise<unknown>
 
-/** Compares authorizations on one wallet with and without their events. The difference is the cost of the outbox. */
+/** Compares the speed of authorizations on one wallet with and without recording events, to show what events cost. */
 export function measureEvents(directory: string): Promise<Row[]> {
   return measureCost(directory, {
-    feature: 'their events',
+    feature: 'events',
     openWithout: (url) => openSandbox(url, withoutEvents),
     works: { authorizations: { work: authorize, atLeast: 0.95 } },
   })
 }
 
-/** Compares requests with and without run entries. The difference is the cost of a console without viewers. */
+/**
+ * Compares the speed of requests with and without run entries, which the console shows. The difference is the cost of
+ * the console while nobody has it open.
+ */
 export function measureRuns(directory: string): Promise<Row[]> {
   const reads: Work = (sandbox, cardId) => send(sandbox, 'GET', `/agent-cards/${cardId}`)
   return measureCost(directory, {
-    feature: 'entries of their run',
+    feature: 'run entries',
     openWithout: (url) => openSandbox(url, undefined, false),
     works: { authorizations: { work: authorize, atLeast: 0.85 }, reads: { work: reads, atLeast: 0.95 } },
   })
@@ -41,7 +44,7 @@ async function measureCost(directory: string, { feature, openWithout, works }: F
   try {
     const urls = {
       SQLite: ['with', 'without'].map((name) => `sqlite:${join(directory, `${name} ${feature}.sqlite`)}`),
-      PostgreSQL: [await server.createDatabase('kept'), await server.createDatabase('unkept')],
+      PostgreSQL: [await server.createDatabase('with'), await server.createDatabase('without')],
     }
     const rows: Row[] = []
     for (const [dialect, [withUrl = '', withoutUrl = '']] of Object.entries(urls)) {
@@ -61,7 +64,7 @@ async function measureCost(directory: string, { feature, openWithout, works }: F
   }
 }
 
-/** Measures a round, including all of its writes. */
+/** Issues cards for all rounds. Returns a function that writes the waiting run entries, then measures one round. */
 async function prepareRounds(sandbox: Sandbox, work: Work): Promise<() => Promise<number>> {
   const cards = await makeCards(sandbox, (rounds + 1) * maxPerRound)
   return async () => {
@@ -70,7 +73,7 @@ async function prepareRounds(sandbox: Sandbox, work: Work): Promise<() => Promis
   }
 }
 
-/** Returns a store whose transactions skip their last part, which writes the events. */
+/** Returns a store that skips the writes deferred to the end of a transaction: the events and the activity's hashes. */
 function withoutEvents(store: Store): Store {
   return {
     dialect: store.dialect,

@@ -5,7 +5,7 @@ import { parseSync } from 'rolldown/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The source files of the package's entry points, by the entry points' names in `exports` of package.json. */
+/** The package's entry points, as users import them, and the source file of each. */
 export const entryPoints = {
   'payments-mcp/testing': 'src/testing/sandbox.ts',
   'payments-mcp/client': 'src/client/client.ts',
@@ -23,15 +23,15 @@ interface DocComment {
 interface Exported {
   name: string
   kind: 'function' | 'type' | 'other'
-  /** Whether the entry point declares it, rather than exporting it from another file. */
+  /** Whether the entry point's own file has the declaration, rather than re-exporting it from another file. */
   isOwn: boolean
   comment: DocComment
-  /** The declaration, without its body if the members are described. */
+  /** The code of the declaration, without the body of a function, a class, or an interface with described members. */
   signature: string
   members: { signature: string; comment: DocComment }[]
 }
 
-/** The fields of the parser's nodes that this file reads. */
+/** A node of the parser's syntax tree, with the fields that this file reads. */
 interface Node {
   type: string
   start: number
@@ -45,8 +45,8 @@ interface Node {
 }
 
 /**
- * Returns the reference of an entry point in Markdown: functions first, then its own types, then those that it exports
- * from other files.
+ * Returns the reference of an entry point in Markdown: functions first, then its own types and values, then those that
+ * it re-exports from other files.
  */
 export function apiReference(entryPoint: keyof typeof entryPoints): string {
   const all = exportsOf(entryPoints[entryPoint])
@@ -57,7 +57,7 @@ export function apiReference(entryPoint: keyof typeof entryPoints): string {
     .join('\n\n')
 }
 
-/** Returns the code of each `@example` of an entry point. */
+/** Returns the code of each `@example` in the comments of an entry point. */
 export function examplesOf(entryPoint: keyof typeof entryPoints): string[] {
   return exportsOf(entryPoints[entryPoint])
     .flatMap(({ comment, members }) => [comment, ...members.map((member) => member.comment)])
@@ -65,7 +65,7 @@ export function examplesOf(entryPoint: keyof typeof entryPoints): string[] {
     .flatMap(({ text }) => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? [])
 }
 
-/** Returns the exported declarations of a file, including those that it exports from other files. */
+/** Returns the declarations that a file exports, including re-exports from other files. */
 function exportsOf(path: string): Exported[] {
   const source = readFileSync(join(root, path), 'utf8')
   const { program, comments } = parseSync(path, source)
@@ -104,7 +104,7 @@ function exportsOf(path: string): Exported[] {
   })
 }
 
-/** Parses the text between the marks of a JSDoc comment. */
+/** Splits the content of a JSDoc comment into its text and its tags. */
 function parseComment(comment: string): DocComment {
   const lines = comment.split('\n').map((line) => line.replace(/^\s*\* ?/, ''))
   const [text = '', ...tags] = lines.join('\n').split(/(?:^|\n| )@(?=(?:param|returns|throws|example)\b)/)
@@ -150,7 +150,7 @@ function membersTable(members: Exported['members']): string {
   return ['| Member | Description |', '| --- | --- |', ...rows].join('\n')
 }
 
-/** Returns a tag as a sentence. Examples are rendered separately. */
+/** Returns the line that describes a tag, in an array. The array is empty for an example, which `sectionOf` renders. */
 function tagLine({ name, text }: DocComment['tags'][number]): string[] {
   const oneLine = withLinks(text).replace(/\s+/g, ' ')
   if (name === 'param') return [oneLine.replace(/^(\w+) /, '`$1`: ')]

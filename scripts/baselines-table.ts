@@ -3,7 +3,7 @@ import type { Baseline } from '../src/rehearse/scripted/baselines.ts'
 
 export const baselinesFile = 'scripts/baselines.json'
 
-/** The baselines that passed each scenario, by the scenario's id. */
+/** The names of the scripted agents (baselines) that passed each scenario, by the scenario's id. */
 export type BaselineResults = Record<string, Baseline[]>
 
 export function readBaselines(): BaselineResults {

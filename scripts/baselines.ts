@@ -8,8 +8,8 @@ import { runTrial } from '../src/rehearse/trial.ts'
 import { workOn } from '../src/rehearse/workers.ts'
 import { type BaselineResults, baselinesFile, readBaselines } from './baselines-table.ts'
 
-// Runs all baselines in the named scenarios, or in all of the package's scenarios. Prints why each trial failed, and
-// saves the results for the documents.
+// Runs every scripted agent (baseline) in the scenarios named on the command line, or else in all of the package's
+// scenarios. Prints the result of each trial, and saves the results, which `npm run generate` shows in docs/.
 
 const names = process.argv.slice(2)
 const scenarios = await loadScenarios(names)
@@ -24,7 +24,7 @@ await workOn([...scenarios.entries()], { concurrency: availableParallelism(), si
   for (const agent of agents) {
     const trial = await runTrial(scenario, baselines[agent], {
       ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal },
-      openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
+      openFolder: () => Promise.reject(new Error('Bug: a scripted agent needs no folder.')),
       elapsed: () => realSystem.elapsed(),
     })
     if (trial.passed) passed.push(agent)

@@ -6,10 +6,7 @@ import { copyPageAssetsBesideCode } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/**
- * Compiles the package into `folder`. It empties the folder first, because leftovers of an earlier build would be
- * published.
- */
+/** Empties `folder`, because files left by an earlier build would be published, and compiles the package into it. */
 export function buildPackage(folder: string, compilerOptions: readonly string[] = []): void {
   rmSync(folder, { recursive: true, force: true })
   const compiler = join(root, 'node_modules/typescript/bin/tsc')

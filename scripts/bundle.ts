@@ -9,7 +9,7 @@ import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The side length, in pixels, that extension stores require. */
+/** The width and height of the icon, in pixels, that extension stores require. */
 const iconSide = 512
 
 /** The esbuild options of the bundle. The bench builds its one-tool server with the same options. */
@@ -18,16 +18,16 @@ export const bundleOptions = {
   format: 'esm',
   platform: 'node',
   target: 'node22',
-  // Each dynamic import becomes a separate file, so that starting over stdio loads little code.
+  // Each dynamic import becomes a separate file, so that the stdio server loads little code when it starts.
   splitting: true,
   chunkNames: '[name]-[hash]',
   minifySyntax: true,
   minifyWhitespace: true,
   minifyIdentifiers: false,
   legalComments: 'external',
-  // Bundlers can't find the parts of jsonc-parser's CommonJS build, so use its ES modules.
+  // esbuild can't follow the imports in jsonc-parser's default build, so its ES modules are used instead.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  // Optional packages, which are loaded on request only: pg's native addon, and the AI SDK of rehearse --model.
+  // Optional packages that users install themselves: pg's native addon, and the AI SDK for rehearse --model.
   external: ['pg-native', 'ai', '@ai-sdk/*'],
   // CommonJS packages (pino, pg) call `require` for Node's built-in modules. ES modules have no `require`, so this
   // banner creates one.
@@ -38,13 +38,13 @@ export const bundleOptions = {
 } as const satisfies BuildOptions
 
 const stdioFile = join(root, 'src/commands/stdio.ts')
-/** Files that run before it is known whether this Node version can load the others. */
+/** The files that run before `stdio.ts` is loaded, so they must not import it. */
 const earlierFiles = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
- * Puts the code for starting over stdio into one file instead of about twenty. Each file would have to be found, read
- * and linked. esbuild groups modules by the dynamic imports that reach them, so every dynamically imported file is made
- * to import the start as well.
+ * Puts all code that the stdio server needs to start into one file, which loads faster than about twenty. esbuild puts
+ * modules into one file if the same dynamic imports reach them. So the plugin adds an import of `stdio.ts` to every
+ * dynamically imported file: then all of them reach the code that `stdio.ts` needs.
  */
 const startInOneFile: Plugin = {
   name: 'the start in one file',
@@ -67,7 +67,7 @@ interface Bundle {
   folder: string
 }
 
-/** Bundles `entry` into `folder`/server/cli.js and the files that it loads. The folder is emptied first. */
+/** Empties `folder`, then bundles `entry` into server/cli.js there, with the other files of an MCPB bundle. */
 export async function bundle({ entry, folder }: Bundle): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -85,10 +85,10 @@ export async function bundle({ entry, folder }: Bundle): Promise<void> {
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 
-/** Packs a bundle's folder into one file for AI hosts (MCPB). @throws Error if its manifest is invalid. */
+/** Packs a bundle's folder into one MCPB file, for AI hosts. @throws Error if the folder's manifest.json is invalid. */
 export async function packBundle({ folder, file }: { folder: string; file: string }): Promise<void> {
   const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
-  if (!isPacked) throw new Error(`${folder} could not be packed: mcpb pack ${folder} shows the reason.`)
+  if (!isPacked) throw new Error(`${folder} could not be packed. To see the reason, run: mcpb pack ${folder}`)
 }
 
 if (import.meta.main) {
@@ -96,5 +96,5 @@ if (import.meta.main) {
   const file = join(root, 'payments-mcp.mcpb')
   await bundle({ entry: join(root, 'src/cli.ts'), folder })
   await packBundle({ folder, file })
-  console.log(`${folder} and ${file} (${(statSync(file).size / 1e6).toFixed(1)} MB) are built.`)
+  console.log(`Built ${folder} and ${file} (${(statSync(file).size / 1e6).toFixed(1)} MB).`)
 }

@@ -1,6 +1,6 @@
 /**
- * Draws the picture at the top of the README: an agent buys at two merchants over MCP in a new sandbox, and a browser
- * shows the console. Run it again when the console looks different: `npm run picture`.
+ * Takes the screenshot of the console at the top of the README. For this, an agent buys at two merchants over MCP in a
+ * new sandbox. After changing how the console looks, take a new one with `npm run picture`.
  */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ try {
   await sandbox.close()
 }
 
-/** Makes calls with different outcomes: purchases, a stopped repeat, a decline, a pending payment and a mistake. */
+/** Makes calls with various outcomes: purchases, declines, a repeated call, a pending payment and an unknown payee. */
 async function shop({ mcpUrl, keys, fetch }: Sandbox): Promise<void> {
   const client = new Client({ name: 'Claude Code', version: '2.1' })
   const headers = { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'book-club-order' }
@@ -78,7 +78,7 @@ async function shoot(url: string): Promise<Buffer> {
   }
 }
 
-/** Returns the picture as WebP at half its size, encoded by the browser that drew it. */
+/** Converts a PNG to WebP in the browser, which halves the size of the file. */
 async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const encoded = await page.evaluate<string>(`(async () => {

@@ -11,7 +11,7 @@ import { judgeMutantsTables } from './judge-mutants-table.ts'
 import { baselinesTable, familiesTable, scenariosTables } from './scenarios-table.ts'
 import { worldReference } from './world-reference.ts'
 
-/** The fields of package.json that other files repeat. */
+/** The fields of package.json that the generated files repeat. */
 export interface PackageFacts {
   name: string
   /** The package's name in the registry of MCP servers. */
@@ -26,7 +26,7 @@ export interface PackageFacts {
   repository: { type: string; url: string }
 }
 
-/** The generated parts of each document. */
+/** The functions that generate parts of a document, by the document's path and the part's name. */
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/api.md': {
     testing: () => apiReference('payments-mcp/testing'),
@@ -48,17 +48,17 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
 
 export const documentsWithTables = Object.keys(tables)
 
-/** Returns the document with new tables between `<!-- name:start -->` and `<!-- name:end -->`. */
+/** Returns a document's text with new content between each `<!-- name:start -->` and `<!-- name:end -->`. */
 export function withTables(path: string, text: string): string {
   return Object.entries(tables[path] ?? {}).reduce((whole, [name, rows]) => {
     const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
     const [from, to] = [whole.indexOf(start), whole.indexOf(end)]
-    if (from < 0 || to < from) throw new Error(`${path} has no ${start} … ${end}`)
+    if (from < 0 || to < from) throw new Error(`${path} has no ${start} followed by ${end}.`)
     return `${whole.slice(0, from + start.length)}\n\n${rows()}\n\n${whole.slice(to)}`
   }, text)
 }
 
-/** Returns manifest.json of the bundle: MCPB manifest 0.3. */
+/** Returns the text of the bundle's manifest.json (MCPB manifest version 0.3). */
 export function manifest(facts: PackageFacts): string {
   const { name, version, description, license, engines, keywords, homepage, bugs, repository } = facts
   return formatJson({
@@ -79,7 +79,7 @@ export function manifest(facts: PackageFacts): string {
       entry_point: 'server/cli.js',
       mcp_config: {
         command: 'node',
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: the host fills it in
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the host replaces the placeholder
         args: ['${__dirname}/server/cli.js'],
         env: Object.fromEntries(manifestSettings.map(({ variable, field }) => [variable, `\${user_config.${field}}`])),
       },
@@ -98,21 +98,21 @@ export function manifest(facts: PackageFacts): string {
         },
       ]),
     ),
-    // The default tools for the sandbox's agent. With other settings a host asks the server for its tools.
+    // The default tools that an agent may use. A host asks the running server for the tools of other settings.
     tools: operations
       .filter(({ toolsets, permission }) => toolsets.includes('default') && permissions[permission].agent)
       .map(({ name, description }) => ({ name, description })),
     tools_generated: true,
-    // The texts of prompts depend on the settings, so the host asks for them.
+    // The prompts depend on the settings, so this file lists none, and the host asks the running server for them.
     prompts_generated: true,
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
   })
 }
 
-/** The icon's path in the bundle, next to the manifest. */
+/** The icon's path in the bundle. */
 export const iconFile = 'icon.png'
 
-/** Returns server.json for the registry of MCP servers, in the registry's schema of 2025-12-11. */
+/** Returns the text of server.json for the registry of MCP servers, by the registry's schema of 2025-12-11. */
 export function registryEntry({ name, mcpName, version, homepage, repository }: PackageFacts): string {
   return formatJson({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -152,15 +152,15 @@ export function formatJson(value: unknown): string {
 
 const operations = Object.values(catalogue) as OperationDefinition[]
 
-/** The titles of the settings that an AI host asks its user for. */
+/** The settings that an AI host asks its user for, with the titles that it shows. */
 const titles: { readonly [K in SettingKey]?: string } = {
   key: 'Key',
   baseUrl: 'Address of the API',
   environment: 'Environment',
   toolsets: 'Tools',
   readOnly: 'Read only',
-  confirm: 'When a person confirms',
-  confirmAbove: 'Amount above which a person confirms',
+  confirm: 'When to ask a person to confirm',
+  confirmAbove: 'Ask a person to confirm above this many cents',
   cardDetails: 'Card numbers',
 }
 
@@ -174,7 +174,7 @@ const manifestSettings = settings.flatMap(({ key, variable, secret, ...setting }
 })
 
 function describe({ meaning, accepts, shown }: Pick<(typeof settings)[number], 'meaning' | 'accepts' | 'shown'>) {
-  return `${meaning}: ${accepts}. Empty: ${shown}.`
+  return `${meaning}: ${accepts}. Default: ${shown}.`
 }
 
 function toolsTable(): string {
@@ -206,7 +206,7 @@ function scopesTable(): string {
     includes.map((included) => `\`${included}\``).join(', '),
     (defaultOAuthScopes as readonly string[]).includes(scope) ? 'yes' : '',
   ])
-  return table(['Scope', 'Text on the page', 'Includes', 'Requested by default'], rows)
+  return table(['Scope', 'Text on the consent page', 'Includes', 'Requested by default'], rows)
 }
 
 function errorsTable(): string {

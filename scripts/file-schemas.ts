@@ -11,10 +11,7 @@ interface JsonSchema {
   required?: string[]
 }
 
-/**
- * The JSON Schemas of the files that people write, by the schemas' paths in the package. Editors check files against
- * them.
- */
+/** The JSON Schemas with which editors check world files and scenario files, by the schemas' paths in the package. */
 export const fileSchemas: Readonly<Record<string, () => string>> = {
   'schemas/world.schema.json': () => schemaText('A world file of payments-mcp', worldShape, false),
   'schemas/scenarios.schema.json': () => schemaText('A scenario file of payments-mcp', listOf(Scenario, 'id'), true),
@@ -27,19 +24,20 @@ function schemaText(title: string, schema: z.ZodType, hasDraws: boolean): string
   return `${JSON.stringify({ $schema, title, ...whole, $defs }, null, 1)}\n`
 }
 
+/** The context in which a schema is converted. */
 interface Context {
-  /** The name of the member that the schema describes. */
+  /** The name of the field that the schema describes. */
   name: string
-  /** Whether a `{name}` of `draw` may stand for a value. */
+  /** Whether the file may have a placeholder such as `{price}`, defined under `draw`, in place of a value. */
   hasDraws: boolean
-  /** The definitions that were made so far. */
+  /** The definitions added so far. */
   $defs: Record<string, JsonSchema>
 }
 
-/** A text with a `{name}` of `draw`, such as `{price}` or `{price + 500}`. */
+/** The schema of a string with a placeholder defined under `draw`, such as `{price}` or `{price + 500}`. */
 const placeholder: JsonSchema = { type: 'string', pattern: '\\{[^{}]+\\}' }
 
-/** Turns a schema of parsed values into the schema of the file, where a list may also be a map by name. */
+/** Turns a schema of parsed values into the schema of the file, where a list of named items may also be a map. */
 function toFileSchema(schema: JsonSchema, context: Context): JsonSchema {
   const { keyField, description, ...others } = schema
   const about = description === undefined ? {} : { description }
@@ -65,7 +63,7 @@ function toFileSchema(schema: JsonSchema, context: Context): JsonSchema {
   return context.hasDraws && isValue ? { ...about, anyOf: [inner, placeholder] } : { ...about, ...inner }
 }
 
-/** Adds a definition, and returns the reference to it. */
+/** Adds a definition under a new key. Returns the reference to it. */
 function addDefinition({ name, $defs }: Context, schema: JsonSchema): string {
   const taken = Object.keys($defs).filter((key) => key.replace(/\d+$/, '') === name).length
   const key = taken === 0 ? name : `${name}${taken + 1}`
@@ -73,7 +71,7 @@ function addDefinition({ name, $defs }: Context, schema: JsonSchema): string {
   return `#/$defs/${key}`
 }
 
-/** Converts the schemas within a keyword of a schema. */
+/** Converts the schemas in the value of a keyword. Returns any other value unchanged. */
 function convertKeyword(keyword: string, value: unknown, context: Context): unknown {
   const one = (schema: unknown, name = context.name) => toFileSchema(schema as JsonSchema, { ...context, name })
   if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)

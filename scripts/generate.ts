@@ -3,8 +3,8 @@ import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTa
 import { fileSchemas } from './file-schemas.ts'
 import { ownWorldFile, ownWorldModule } from './own-world.ts'
 
-// Writes the files derived from the catalogue and the settings: the tables of the documents, manifest.json, server.json,
-// the schemas of world and scenario files, and the package's own world.
+// Writes all generated files: the tables of the documents, manifest.json, server.json, the schemas of world and
+// scenario files, and the module with the package's own world (worlds/sandbox.yaml).
 
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Installs Debian's Chromium, which the tests of the pages run in, where /usr/bin/chromium is missing.
+# Installs Debian's Chromium for the tests that use a browser, unless /usr/bin/chromium exists.
 set -eu
 [ -x /usr/bin/chromium ] && exit 0
 command -v apt-get >/dev/null || {
-  echo 'The tests of the pages need /usr/bin/chromium; without apt-get, install it by hand.' >&2
+  echo 'The browser tests need /usr/bin/chromium. There is no apt-get here, so install Chromium by hand.' >&2
   exit 1
 }
 as_root=''
 [ "$(id -u)" -eq 0 ] || as_root='sudo -n'
-# With this lock, test files that start at the same time install it only once.
+# Test files may run this script at the same time. With the lock, only one of them installs Chromium.
 exec 9>/tmp/payments-mcp-install-browser.lock
 flock 9
 [ -x /usr/bin/chromium ] && exit 0

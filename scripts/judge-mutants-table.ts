@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { MutantKind } from '../src/rehearse/mutants/mutant.ts'
 
-/** The results of `npm run judge:mutants:write`, which runs all mutants in all scenarios of the package. */
+/** The file with the results of `npm run judge:mutants:write`, which runs all mutants in the package's scenarios. */
 export const judgeMutantsFile = 'scripts/judge-mutants.json'
 
 export interface JudgeMutants {
@@ -13,8 +13,9 @@ export interface MeasuredMutant {
   name: string
   kind: MutantKind
   does: string
-  /** The number of scenarios to which it applies. */
+  /** The number of scenarios to which the mutant's mistake applies. */
   tried: number
+  /** The number of these scenarios in which the judge detected the mistake. */
   caught: number
 }
 
@@ -29,7 +30,7 @@ export function readJudgeMutants(): JudgeMutants {
   return JSON.parse(readFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), 'utf8')) as JudgeMutants
 }
 
-/** Returns the tables of the mutants: by kind, and one by one. */
+/** Returns two tables of the results: one with a row for each kind of mistake, and one with a row for each mutant. */
 export function judgeMutantsTables(table: (head: readonly string[], rows: readonly (readonly string[])[]) => string) {
   const { scenarios, mutants: all } = readJudgeMutants()
   const mutants = all.filter(({ tried }) => tried > 0)

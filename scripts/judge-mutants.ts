@@ -8,8 +8,9 @@ import { type MutantRun, runMutants, share } from '../src/rehearse/mutants/run.t
 import { mutantsTable } from '../src/rehearse/mutants/table.ts'
 import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
-// Runs the named mutants, or all of them, in all scenarios of the package. Prints how many were caught, and saves the
-// results for the document.
+// Runs the mutants named on the command line, or else all mutants, in all scenarios of the package. A mutant is a
+// careful agent with one mistake. Prints how many mistakes the judge detected, and saves the results for
+// docs/rehearse.md.
 
 const names = process.argv.slice(2)
 const isChosen = (name: string) => names.length === 0 || names.includes(name)
@@ -21,7 +22,7 @@ const scenarios = await loadScenarios()
 const results = await runMutants({
   ...{ scenarios, ...chosen, seed: '1', concurrency: 2, signal: new AbortController().signal },
   openStage: openRehearsalStage,
-  openFolder: () => Promise.reject(new Error('A mutant has no folder.')),
+  openFolder: () => Promise.reject(new Error('Bug: a mutant needs no folder.')),
   elapsed: () => realSystem.elapsed(),
 })
 console.log(mutantsTable(results, '1'))
@@ -43,7 +44,7 @@ const measured: JudgeMutants = {
   ),
 }
 writeFileSync(new URL(`../${judgeMutantsFile}`, import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)
-console.log(`${judgeMutantsFile} is written; npm run generate copies it into docs/rehearse.md.`)
+console.log(`Wrote ${judgeMutantsFile}. To update docs/rehearse.md, run: npm run generate`)
 
 function pick({ mutant: { name, kind, does } }: MutantRun) {
   return { name, kind, does }

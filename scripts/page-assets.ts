@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The folders whose files are read at run time, by paths relative to the code next to them. */
+/** The folders of files that the code next to them reads at run time. */
 const folders = [
   'src/display/styles',
   'src/service/pages/frame/assets',
@@ -13,12 +13,12 @@ const folders = [
   'src/rehearse/scenarios',
 ] as const
 
-/** Copies these folders into `folder`, which holds the bundled code. */
+/** Copies the folders into `folder`, next to the bundled code. */
 export function copyPageAssets(folder: string): void {
   for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }
 
-/** Copies the folders into `dist` at their source paths, for code that was compiled file by file. */
+/** Copies the folders into `dist` under their source paths, next to code that was compiled file by file. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
 }

@@ -9,21 +9,22 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 const all = await loadScenarios()
 const names = Object.keys(baselines) as Baseline[]
 
-/** Returns the pairs of the package: a trap, and its harmless twin. */
+/** Returns the package's scenarios in pairs: a trap, and its harmless twin. */
 export function scenarioPairs(): { trap: Scenario; twin: Scenario }[] {
   return [...Map.groupBy(all, ({ pair }) => pair).entries()].map(([pair, [trap, twin, ...more]]) => {
-    if (trap === undefined || twin === undefined || more.length > 0) throw new Error(`${pair} is no pair.`)
+    if (trap === undefined || twin === undefined || more.length > 0)
+      throw new Error(`Pair ${pair} must have two scenarios.`)
     return { trap, twin }
   })
 }
 
-/** Returns the baselines that fall into a trap and pass its twin. */
+/** Returns the names of the baselines (scripted agents) that fail in a trap and pass its twin. */
 export function caughtBy({ trap, twin }: { trap: Scenario; twin: Scenario }): Baseline[] {
   const passed = readBaselines()
   return names.filter((name) => passed[trap.id]?.includes(name) === false && passed[twin.id]?.includes(name) === true)
 }
 
-/** Describes all scenarios by family, from their files and the latest run of the baselines. */
+/** Returns a section for each family, with a table of its scenarios and the baselines that they catch. */
 export function scenariosTables(table: Table): string {
   const pairs = scenarioPairs()
   return families
@@ -37,13 +38,13 @@ export function scenariosTables(table: Table): string {
         trap.about?.answers ?? '',
         caughtBy({ trap, twin }).join(', '),
       ])
-      const head = ['Trap', 'Twin', 'Temptation', 'Right behavior', 'Based on', 'Catches']
+      const head = ['Trap', 'Twin', 'Temptation', 'Right behavior', 'Based on', 'Agents caught']
       return [`## ${familyNames[family]}`, table(head, rows)]
     })
     .join('\n\n')
 }
 
-/** Counts the pairs of each family. */
+/** Returns a table of the families, with the number and the names of their pairs. */
 export function familiesTable(table: Table): string {
   const rows = families.map((family) => {
     const ofFamily = scenarioPairs().filter(({ trap }) => trap.family === family)
@@ -57,7 +58,7 @@ export function familiesTable(table: Table): string {
   return table(['Family', 'About', 'Pairs', 'Names'], rows)
 }
 
-/** Counts the scenarios that each baseline passed, and the traps that it fell into. */
+/** Returns a table of the baselines: what each does, how many scenarios it passes, and how many traps catch it. */
 export function baselinesTable(table: Table): string {
   const passed = readBaselines()
   const rows = names.map((name) => {
@@ -65,20 +66,21 @@ export function baselinesTable(table: Table): string {
     const fallen = scenarioPairs().filter((pair) => caughtBy(pair).includes(name))
     return [`\`${name}\``, behaviors[name], `${passing.length} of ${all.length}`, String(fallen.length)]
   })
-  return table(['Agent', 'Behavior', 'Passes', 'Falls into traps whose twin it passes'], rows)
+  return table(['Agent', 'Behavior', 'Scenarios passed', 'Traps failed although it passes the twin'], rows)
 }
 
 const behaviors: Readonly<Record<Baseline, string>> = {
   careful:
-    'Buys only from the shop in the task, and pays only the total that it checked. Retries an unanswered call with the same key, waits for people, and ignores instructions in texts',
+    'Buys only from the shop in the task, and pays only the total that it checked. Retries an unanswered call with the same key, waits for people, and ignores instructions hidden in text',
   gullible:
-    'Believes everything it reads: the first price, the first plausible shop, and anything a text asks for. Takes bare numbers for cents',
+    'Believes everything it reads: the first price, the first plausible shop, and anything that a text asks for. Takes numbers without a unit for cents',
   obedient:
-    'Works precisely, but treats the latest text that it reads as its task, regardless of the author: receipts and later messages too',
+    'Works carefully, but treats the latest text that it reads as its task, even if that text is a receipt or an incoming message',
   'repeats-blindly': "Starts again with a new card and a new key after any call that didn't clearly succeed",
-  impatient: 'Does not wait for answers: makes each call once, assumes that it was carried out, and waits for nobody',
+  impatient:
+    'Makes each call only once, assumes that it was carried out even if no answer comes, and does not wait for people',
   'avoids-approval': "Works like `careful`, but splits an amount that needs approval into payments that don't",
   chatty:
-    'Works like `careful`, but keeps asking the person: for the budget or the amount even if the task has it, and for each secret that a text requests',
+    'Works like `careful`, but keeps asking the person: for the budget or the amount even if the task states it, and for each secret that a text requests',
   'refuses-everything': 'Does nothing',
 }

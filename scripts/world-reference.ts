@@ -3,7 +3,7 @@ import { fieldsOf, layersOf, layersUnder } from '../src/core/schema-fields.ts'
 import { acceptedOf } from '../src/worlds/schema-mistakes.ts'
 import { worldShape } from '../src/worlds/shape.ts'
 
-/** Formats a table of a document from its head and its rows. */
+/** A function that formats a Markdown table from its head and its rows. */
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
 
 type Layers = readonly z.ZodType[]
@@ -15,14 +15,14 @@ type Layers = readonly z.ZodType[]
 export function worldReference(table: Table): string {
   const sections: string[] = []
   const shownAt = new Map<unknown, string>()
-  /** Returns a reference to the earlier place if the same table or long text was already shown. */
+  /** Returns a reference to the earlier path if the same table or long text was already shown there. */
   const referenceTo = (content: unknown, path: string): string | undefined => {
     const earlier = shownAt.get(content)
     if (earlier === undefined) shownAt.set(content, path)
-    return earlier === undefined ? undefined : `as \`${earlier}\``
+    return earlier === undefined ? undefined : `the same as \`${earlier}\``
   }
   const visit = (place: string, layers: Layers): void => {
-    // The text above the tables explains `ref`.
+    // The tables omit `ref`, which docs/worlds.md explains above them.
     const names = fieldsOf(layers).filter((name) => name !== 'ref')
     const fields = names.map((name) => ({ name, under: layersUnder(layers, name), path: `${place}${name}` }))
     const inner: (() => void)[] = []
@@ -48,7 +48,7 @@ function meaningOf(name: string, layers: Layers): string {
   const words = layers.filter((layer) => layer instanceof z.ZodLiteral)
   if (words.length > 1) return words.map(({ value, description }) => `\`${value}\`: ${description}`).join('; ')
   const meaning = layers.map(({ description }) => description).find((text) => text !== undefined) ?? ''
-  return name === 'id' ? 'Its id' : meaning
+  return name === 'id' ? 'The id of the record' : meaning
 }
 
 function acceptsOf(layers: Layers): string {
@@ -57,7 +57,7 @@ function acceptsOf(layers: Layers): string {
     return `an object: ${fields.map((field) => fieldOf(field, layersUnder(layers, field))).join('; ')}`
   const elements = layersUnder(layers, 0)
   const isPlainList = layers.some((layer) => layer instanceof z.ZodArray) && fieldsOf(elements).length === 0
-  return isPlainList ? `a list, each of which is ${acceptedOf(elements)}` : (acceptedOf(layers) ?? '')
+  return isPlainList ? `a list; each item is ${acceptedOf(elements)}` : (acceptedOf(layers) ?? '')
 }
 
 const fieldOf = (name: string, layers: Layers) =>

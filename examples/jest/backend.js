@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 
-/** A backend that buys tickets: POST {id, price, budget} answers 201, or 402 if the card is declined. */
+/**
+ * Creates a backend that buys a ticket for each POST of {id, price, budget}, in cents. It answers 201 if it has paid,
+ * 402 if the card is declined, and 502 if the purchase fails for any other reason.
+ */
 export function createBackend(payments) {
   return createServer(async (request, response) => {
     const answer = (status, body) =>
@@ -19,14 +22,14 @@ export function createBackend(payments) {
 async function buy(payments, { id, price, budget }) {
   const ticket = { currency: 'USD', merchant: { name: 'Example Theatre' } }
   const card = await post(payments, '/agent-cards', `${id} card`, { ...ticket, maximumAmount: budget })
-  // In the sandbox the buyer also acts as the merchant.
+  // In the sandbox, this program also simulates the merchant's charge.
   const charge = `/simulations/agent-cards/${card.id}/authorize`
   return (await post(payments, charge, `${id} payment`, { ...ticket, amount: price })).attributes
 }
 
 /**
- * Sends a request, and retries it with the same idempotency key if no answer comes. If the first try was carried out,
- * the retry gets its answer, and nothing is done twice.
+ * Sends a request, and retries it with the same idempotency key if no answer comes or the API fails. A request that was
+ * already carried out is not carried out again: the retry gets the first answer.
  */
 async function post({ url, key }, path, idempotencyKey, attributes) {
   const headers = {
@@ -43,5 +46,5 @@ async function post({ url, key }, path, idempotencyKey, attributes) {
     if (answer !== undefined && answer.status < 300) return answer.json.data
     if (answer !== undefined && answer.status < 500) throw new Error(answer.json.errors[0].detail)
   }
-  throw new Error('The payments API does not answer.')
+  throw new Error('The payments API is unavailable.')
 }

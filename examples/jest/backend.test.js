@@ -20,16 +20,16 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-test('buys a ticket', async () => {
+test('the backend buys a ticket', async () => {
   expect(await order({ price: 4250 })).toEqual([201, { status: 'authorized' }])
 })
 
-test('answers 402 if the card is declined', async () => {
+test('the backend answers 402 if the card is declined', async () => {
   const reason = 'single_use_amount_over_maximum'
   expect(await order({ price: 5001 })).toEqual([402, { status: 'declined', reason }])
 })
 
-test('buys only one ticket even if an answer is lost', async () => {
+test('the backend buys only one ticket even if an answer of the payments API is lost', async () => {
   await sandbox.faults.set({
     operation: 'simulate_card_authorization',
     fault: 'effect_then_lost',
@@ -42,9 +42,9 @@ test('buys only one ticket even if an answer is lost', async () => {
   expect((await answer.json()).data).toHaveLength(1)
 })
 
-test('answers 502 if the payments API does not answer', async () => {
+test('the backend answers 502 if the payments API is unavailable', async () => {
   await sandbox.faults.set({ operation: '*', fault: 'reset' })
-  expect(await order({ price: 4250 })).toEqual([502, { reason: 'The payments API does not answer.' }])
+  expect(await order({ price: 4250 })).toEqual([502, { reason: 'The payments API is unavailable.' }])
 })
 
 async function order({ price }) {

@@ -20,23 +20,23 @@ after(async () => {
 
 const order = { merchant: 'Example Store', price: 4250, budget: 5000 }
 
-test('pays', async () => {
-  assert.equal(await agent.buy(order), 'Paid 42.5 dollars at Example Store.')
+test('the agent pays', async () => {
+  assert.equal(await agent.buy(order), 'Paid $42.50 at Example Store.')
   assert.equal((await list('/card-transactions')).length, 1)
 })
 
-test('reports why a card is declined', async () => {
+test('the agent reports why the card is declined', async () => {
   assert.match(await agent.buy({ ...order, price: 5001 }), /^Declined: /)
 })
 
-test('issues only one card even if an answer is lost', async () => {
+test('the agent gets only one card even if an answer of the server is lost', async () => {
   await sandbox.faults.set({
     operation: 'issue_agent_card',
     path: '/mcp',
     fault: 'effect_then_lost',
     when: { times: 1 },
   })
-  assert.equal(await agent.buy(order), 'Paid 42.5 dollars at Example Store.')
+  assert.equal(await agent.buy(order), 'Paid $42.50 at Example Store.')
   assert.equal((await list('/agent-cards')).length, 1)
 })
 

@@ -11,15 +11,15 @@ class Buyer:
         self.key = key
 
     def buy(self, order_id, merchant, price, budget):
-        """Takes amounts in cents. Returns the purchase with its status, and the decline if it was declined."""
+        """Buys for `price`, with a card for at most `budget` (both in cents). Returns the purchase's attributes."""
         order = {"currency": "USD", "merchant": {"name": merchant}}
         card = self._post("/agent-cards", f"{order_id} card", {**order, "maximumAmount": budget})
-        # In the sandbox the buyer also acts as the merchant.
+        # In the sandbox, this program also simulates the merchant's charge.
         charge = f"/simulations/agent-cards/{card['id']}/authorize"
         return self._post(charge, f"{order_id} payment", {**order, "amount": price})["attributes"]
 
     def _post(self, path, idempotency_key, attributes):
-        """Sends an unanswered request again with the same key, so that nothing is done twice."""
+        """Sends a request, and retries it with the same key if no answer comes, so that nothing is done twice."""
         headers = {
             "Authorization": f"Bearer {self.key}",
             "Content-Type": "application/json",
@@ -36,4 +36,4 @@ class Buyer:
                     raise RuntimeError(json.load(error)["errors"][0]["detail"]) from error
             except OSError:
                 pass
-        raise RuntimeError("The payments API does not answer.")
+        raise RuntimeError("The payments API is unavailable.")

@@ -1,4 +1,4 @@
-"""The payments sandbox as a process started by the tests."""
+"""A payments sandbox that runs as a child process of the tests."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ FLAGS = ["--json", "--port", "0", "--database-url", "sqlite::memory:", "--log-le
 class Sandbox:
     def __init__(self):
         self._process = subprocess.Popen(COMMAND + FLAGS, stdout=subprocess.PIPE, text=True)
-        # The sandbox prints a single line, once it is ready.
+        # When the sandbox is ready, it prints one line of JSON.
         line = self._process.stdout.readline()
         if line == "":
             self.close()
@@ -22,7 +22,7 @@ class Sandbox:
         self.keys = ready["keys"]
 
     def call(self, method, path, attributes=None):
-        """Calls the API with the key of the sandbox's first party, which manages the sandbox."""
+        """Calls the API with the API key of the sandbox's first party, which may also control the sandbox."""
         headers = {"Authorization": f"Bearer {self.keys['api']}", "Content-Type": "application/json"}
         body = None if attributes is None else json.dumps({"data": {"attributes": attributes}}).encode()
         with urlopen(Request(self.url + path, body, headers, method=method)) as response:

@@ -20,17 +20,17 @@ class BuyerTest(unittest.TestCase):
     def available(self):
         return self.sandbox.call("GET", "/wallets")[0]["attributes"]["balance"]["available"]
 
-    def test_pays(self):
+    def test_buyer_pays(self):
         self.assertEqual(self.buy(4250)["status"], "authorized")
         self.assertEqual(self.available(), 245_750)
 
-    def test_begins_with_its_full_balance(self):
+    def test_each_test_begins_with_the_full_balance(self):
         self.assertEqual(self.available(), 250_000)
 
-    def test_reports_why_a_card_is_declined(self):
+    def test_buyer_reports_why_the_card_is_declined(self):
         self.assertEqual(self.buy(5001)["decline"]["code"], "single_use_amount_over_maximum")
 
-    def test_pays_once_even_if_an_answer_is_lost(self):
+    def test_buyer_pays_only_once_even_if_an_answer_is_lost(self):
         lost = {"operation": "simulate_card_authorization", "fault": "effect_then_lost", "when": {"times": 1}}
         self.sandbox.call("POST", "/simulations/faults", lost)
         self.assertEqual(self.buy(4250)["status"], "authorized")

@@ -1,4 +1,4 @@
-/** The address of the payments API, its key, and the `fetch` to use. */
+/** The address of the payments API, an agent key, and the `fetch` to use. */
 export interface Payments {
   url: string
   key: string
@@ -15,7 +15,7 @@ export interface Order {
 
 export interface Purchase {
   status: 'authorized' | 'declined'
-  /** The reason for the decline. */
+  /** The code of the decline; undefined if the purchase is authorized. */
   reason: string | undefined
 }
 
@@ -23,15 +23,15 @@ export interface Purchase {
 export async function buy(payments: Payments, { id, merchant, price, budget }: Order): Promise<Purchase> {
   const order = { currency: 'USD', merchant: { name: merchant } }
   const card = await post(payments, '/agent-cards', `${id} card`, { ...order, maximumAmount: budget })
-  // In the sandbox the buyer also acts as the merchant.
+  // In the sandbox, this program also simulates the merchant's charge.
   const charge = `/simulations/agent-cards/${card.id}/authorize`
   const { attributes } = await post(payments, charge, `${id} payment`, { ...order, amount: price })
   return { status: attributes.status, reason: attributes.decline?.code }
 }
 
 /**
- * Sends a request, and retries it with the same idempotency key if no answer comes. If the first try was carried out,
- * the retry gets its answer, and nothing is done twice.
+ * Sends a request, and retries it with the same idempotency key if no answer comes or the API fails. A request that was
+ * already carried out is not carried out again: the retry gets the first answer.
  */
 async function post({ url, key, fetch }: Payments, path: string, idempotencyKey: string, attributes: object) {
   const headers = {
@@ -48,5 +48,5 @@ async function post({ url, key, fetch }: Payments, path: string, idempotencyKey:
     if (answer !== undefined && answer.status < 300) return answer.json.data
     if (answer !== undefined && answer.status < 500) throw new Error(answer.json.errors[0].detail)
   }
-  throw new Error('The payments API does not answer.')
+  throw new Error('The payments API is unavailable.')
 }

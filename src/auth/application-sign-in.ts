@@ -13,18 +13,18 @@ import { type Company, requestAssertion, secretIn } from './company-sign-in.ts'
 import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
 import { keepLogin, type SignInOptions } from './sign-in.ts'
 
-/** An application that a party registered to sign in by itself, without a person. */
+/** The credentials of an application that signs in without a browser. */
 export interface ApplicationProof {
   clientId: string
-  /** A file with the secret, or with a private key in PEM (PKCS #8). */
+  /** The path of a file with the application's secret, or with its private key (PEM, PKCS #8). */
   proofFile: string
-  /** The identity provider that vouches for the person; undefined if the application signs in by itself. */
+  /** The company whose identity provider vouches for a person; undefined if the application signs in for itself. */
   company?: Company | undefined
 }
 
 /**
- * Signs in as an application (RFC 6749 section 4.4), or as an application for a company's person (RFC 7523). Stores the
- * login with the path of its secret or key.
+ * Signs in as an application (RFC 6749 section 4.4), or on behalf of a person in a company (RFC 7523). Stores the login
+ * with the path of the application's secret or key.
  */
 export async function signInAsApplication(options: SignInOptions, proof: ApplicationProof): Promise<void> {
   const { resource, issuer } = await readResourceMetadata(options.baseUrl, options.fetch)
@@ -32,7 +32,7 @@ export async function signInAsApplication(options: SignInOptions, proof: Applica
   await keepLogin(options, { config, issuer, resource, scope: tokens.scope ?? '' }, tokens, proof)
 }
 
-/** RFC 7523 section 2.1. */
+/** The grant type for requesting a token with a JWT assertion (RFC 7523 section 2.1). */
 const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** Requests an access token. There is no refresh token: the application authenticates again each time it needs a token. */
@@ -54,9 +54,9 @@ async function readClientAuth(proofFile: string): Promise<ClientAuth> {
     if (key !== undefined) return PrivateKeyJwt(key)
   }
   throw new Failure('unauthenticated', {
-    detail: `${proofFile} holds no key that can sign: use an EC key of P-256, an Ed25519 key or an RSA key, in PEM as PKCS #8.`,
+    detail: `${proofFile} has no usable private key: use an EC key (P-256), an Ed25519 key or an RSA key, in PEM (PKCS #8).`,
   })
 }
 
-/** One algorithm for each kind of key. The right one is the first that can import the key. */
+/** One algorithm for each kind of key. Importing a key succeeds only with the algorithm for its kind. */
 const algorithms = ['ES256', 'Ed25519', 'PS256']

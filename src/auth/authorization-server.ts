@@ -16,7 +16,7 @@ import type { Fetch } from './resource-metadata.ts'
 
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Reads and checks the authorization server's metadata (RFC 8414). Returns the configuration for using the server. */
+/** Reads and checks the authorization server's metadata (RFC 8414). Returns a configuration for requests to it. */
 export async function openAuthorizationServer(
   issuer: string,
   clientId: string,
@@ -27,7 +27,7 @@ export async function openAuthorizationServer(
     const config = await discovery(new URL(issuer), clientId, undefined, authentication, requestOptions(issuer, fetch))
     refuseUnsafe(config, issuer)
     if (config.serverMetadata().supportsPKCE('S256')) return config
-    const detail = `${new URL(issuer).host} does not announce PKCE with S256, which is required.`
+    const detail = `${new URL(issuer).host} must support PKCE with S256, but its metadata does not list it.`
     throw new Failure('bad_gateway', { detail })
   })
 }
@@ -35,7 +35,7 @@ export async function openAuthorizationServer(
 /** Returns the token endpoint of a company's identity provider (OpenID Connect Discovery 1.0). */
 export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fetch): Promise<string> {
   if (parseBaseUrl(idp) === undefined) {
-    const detail = `The identity provider is ${show(idp)}; only https is used, or http on a loopback host.`
+    const detail = `The identity provider ${show(idp)} must use https, or http on a loopback host.`
     throw new Failure('bad_gateway', { detail })
   }
   return await reachServer(idp, async () => {
@@ -44,13 +44,13 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
     refuseUnsafe(config, idp)
     const { token_endpoint: endpoint } = config.serverMetadata()
     if (endpoint !== undefined) return endpoint
-    throw new Failure('bad_gateway', { detail: `${new URL(idp).host} announces no token_endpoint.` })
+    throw new Failure('bad_gateway', { detail: `The metadata of ${new URL(idp).host} has no token_endpoint.` })
   })
 }
 
 /**
- * Authenticates with a secret in the header (RFC 6749 section 2.3.1). Unlike the library's function, it encodes only
- * the characters that must be encoded, because some servers do not decode the header.
+ * Returns authentication with a secret in the Authorization header (RFC 6749 section 2.3.1). Unlike the library's
+ * function, it encodes only the characters that must be encoded, because some servers do not decode the header.
  */
 export function secretBasic(secret: string): ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ text }).toString().slice('text='.length)
@@ -59,8 +59,8 @@ export function secretBasic(secret: string): ClientAuth {
 }
 
 /**
- * Registers this program at the server (RFC 7591), as a client that cannot keep a secret. Returns the configuration for
- * using the server.
+ * Registers this program at the server (RFC 7591), as a client without a secret. Returns a configuration for requests
+ * to the server.
  */
 export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
   const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
@@ -73,7 +73,7 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
   const metadata = {
     client_name: 'payments-mcp',
     application_type: 'native',
-    // RFC 8252 section 7.3: the port is chosen at sign-in.
+    // The port is left out: servers accept any port here (RFC 8252 section 7.3), and each sign-in chooses one.
     redirect_uris: ['http://127.0.0.1/callback'],
     grant_types: grants,
     response_types: ['code'],
@@ -88,8 +88,8 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
 }
 
 /**
- * Returns whether the server still knows the client. If a known client revokes a token that never existed, a server
- * answers 200 (RFC 7009 section 2.2). Check this before opening a browser, where an unknown client gets an error page.
+ * Returns whether the server still knows the client. To find out, revokes a token that does not exist, which succeeds
+ * for a known client (RFC 7009 section 2.2). Without this check, the person could get an error page in the browser.
  */
 export async function knowsClient(config: Configuration): Promise<boolean> {
   const { issuer, revocation_endpoint } = config.serverMetadata()
@@ -103,7 +103,7 @@ export async function knowsClient(config: Configuration): Promise<boolean> {
   }
 }
 
-/** Runs requests to the server; turns a failure into one line for a person. */
+/** Runs requests to the server. Turns an error into a `Failure` with a message of one line. */
 export async function reachServer<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -113,7 +113,7 @@ export async function reachServer<T>(issuer: string, work: () => Promise<T>): Pr
 }
 
 function requestOptions(issuer: string, fetch: Fetch) {
-  // `readResourceMetadata` allows http on a loopback host only.
+  // Callers have already refused http issuers that are not on a loopback host.
   const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : []
   const throughFetch: CustomFetch = async (url, options) => {
     try {
@@ -133,12 +133,12 @@ function networkReason(error: unknown): string {
   return 'the connection failed'
 }
 
-/** Refuses endpoints that are not https: they would expose the code or the tokens to the network. */
+/** Refuses metadata of another issuer. Also refuses endpoints without https, which would expose codes and tokens. */
 function refuseUnsafe(config: Configuration, issuer: string): void {
   const metadata = config.serverMetadata()
   const { host } = new URL(issuer)
   if (metadata.issuer !== issuer) {
-    const detail = `The authorization server ${show(issuer)} calls itself ${show(metadata.issuer)}; nothing was sent to it.`
+    const detail = `The metadata of ${show(issuer)} states a different issuer, ${show(metadata.issuer)}. Sign-in was stopped.`
     throw new Failure('bad_gateway', { detail })
   }
   for (const [name, address] of Object.entries(metadata)) {

@@ -97,7 +97,7 @@ onEachDatabase('a company’s host', (database) => {
     const signedIn = { idp: 'http://idp.example', idpClientId: 'chat', idTokenFile }
     await expect(
       signInAsApplication(options, { clientId: 'oap_1', proofFile: idTokenFile, company: signedIn }),
-    ).rejects.toMatchObject({ message: expect.stringContaining('only https is used, or http on a loopback host') })
+    ).rejects.toMatchObject({ message: expect.stringContaining('must use https, or http on a loopback host') })
     expect(new Set(asked)).toEqual(new Set([served.url]))
   })
 })
