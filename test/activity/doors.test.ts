@@ -32,14 +32,14 @@ async function activityAddedBy({ store }: World, act: () => Promise<unknown>) {
 
 /** Returns the tables that a change touched, except those that every request writes to. */
 async function tablesChangedBy(world: World, act: () => Promise<unknown>) {
-  const { made, gone } = await tracesOf(world, undefined, act)
-  const tables = new Set([...made, ...gone].map((row) => row.slice(0, row.indexOf(':'))))
+  const { added, removed } = await tracesOf(world, undefined, act)
+  const tables = new Set([...added, ...removed].map((row) => row.slice(0, row.indexOf(':'))))
   return [...tables].filter((table) => !/^(activity\w*|idempotencyRecords)$/.test(table))
 }
 
 const operationAndActor = ({ operation, actorType, userId, agentId, keyId }: ActivityRow) => ({
   operation,
-  by: `${actorType} ${userId ?? agentId ?? keyId}`,
+  actor: `${actorType} ${userId ?? agentId ?? keyId}`,
 })
 
 describe('every operation that changes something', () => {
@@ -57,27 +57,27 @@ describe('every operation that changes something', () => {
     const asAgent = sample.who === 'agents'
     const credential = on.credentials[asAgent ? 'agent key' : 'party key with all scopes']
     const { keyId } = await on.world.whoami(credential)
-    const listed = await activityAddedBy(on.world, async () => {
+    const added = await activityAddedBy(on.world, async () => {
       const answer = await send(on, operation, sample, { key: credential, ids })
       expect(answer.status, answer.text).toBe(permittedStatus(operation, sample))
     })
-    expect(
-      listed.map(({ operation, actorType, agentId, keyId }) => ({ operation, actorType, agentId, keyId })),
-    ).toEqual([
-      {
-        operation: operation.name,
-        actorType: asAgent ? 'agent' : 'party',
-        agentId: asAgent ? own.agentId : null,
-        keyId,
-      },
-    ])
+    expect(added.map(({ operation, actorType, agentId, keyId }) => ({ operation, actorType, agentId, keyId }))).toEqual(
+      [
+        {
+          operation: operation.name,
+          actorType: asAgent ? 'agent' : 'party',
+          agentId: asAgent ? own.agentId : null,
+          keyId,
+        },
+      ],
+    )
   })
 })
 
 /** Makes one change. Returns the operation and the actor that each activity entry must show. */
 type Change = (
   on: Grounds,
-) => Promise<{ act: () => Promise<unknown>; listed: readonly [operation: string, by: string][] }>
+) => Promise<{ act: () => Promise<unknown>; entries: readonly [operation: string, actor: string][] }>
 
 const idIn = (path: string) => path.split('/')[2] ?? ''
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
@@ -92,21 +92,21 @@ const json = ({ site }: Grounds, path: string, attributes: object) =>
   )
 
 /** Returns a function that sends a page's form, as the owner or, if no sign-in is needed, as a visitor. */
-const formOf =
+const formChange =
   (
     path: (on: Grounds) => string,
     fields: Record<string, string>,
     operation: string,
-    by?: (row: string) => string,
+    visitorActor?: (recordId: string) => string,
   ): Change =>
   async (on) => {
-    const visitor = await on.site.visitor(by === undefined ? on.site.owner : undefined)
+    const visitor = await on.site.visitor(visitorActor === undefined ? on.site.owner : undefined)
     await visitor.open(path(on))
-    const who = by === undefined ? `user ${on.site.owner.id}` : by(await recordAt(on, path(on)))
-    return { act: () => visitor.send(path(on), fields), listed: [[operation, who]] }
+    const actor = visitorActor === undefined ? `user ${on.site.owner.id}` : visitorActor(await recordAt(on, path(on)))
+    return { act: () => visitor.send(path(on), fields), entries: [[operation, actor]] }
   }
 
-const tables: Record<string, 'paymentRequests' | 'partyInvitations'> = {
+const tableByPath: Record<string, 'paymentRequests' | 'partyInvitations'> = {
   request: 'paymentRequests',
   join: 'partyInvitations',
 }
@@ -120,8 +120,8 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
     )
     return (await payment).id
   }
-  const [, , of] = path.split('/')
-  const table = of === 'links' ? 'invitationLinks' : (tables[path.split('/')[1] ?? ''] ?? 'customerInvitations')
+  const [, first = '', second] = path.split('/')
+  const table = second === 'links' ? 'invitationLinks' : (tableByPath[first] ?? 'customerInvitations')
   return world.store.transaction(async ({ db }) => {
     const row = db.selectFrom(table).select('id').where('tokenHash', '=', tokenHash)
     return (await row.executeTakeFirstOrThrow()).id
@@ -137,18 +137,18 @@ const changes: Record<string, Record<string, Change>> = {
   'POST /checkout/pay': {
     'a payer pays': async (on) => ({
       act: () => json(on, '/checkout/pay', { clientSecret: on.clientSecret, ...card }),
-      listed: [['pay_checkout', visitor(idIn(on.links.checkout))]],
+      entries: [['pay_checkout', visitor(idIn(on.links.checkout))]],
     }),
   },
   'POST /checkout/stop': {
     'a payer stops': async (on) => {
       const manageToken = on.links.manage.split('/').at(-1) ?? ''
       const id = manageToken.split('_manage_')[0] ?? ''
-      return { act: () => json(on, '/checkout/stop', { manageToken }), listed: [['stop_subscription', visitor(id)]] }
+      return { act: () => json(on, '/checkout/stop', { manageToken }), entries: [['stop_subscription', visitor(id)]] }
     },
   },
   'POST /connect/:token': {
-    'an invited person accepts': formOf(
+    'an invited person accepts': formChange(
       ({ links }) => links.invitation,
       { decision: 'accept' },
       'accept_customer_invitation',
@@ -156,7 +156,7 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /connect/links/:token': {
-    'a visitor joins through a link': formOf(
+    'a visitor joins through a link': formChange(
       ({ links }) => links.invitationLink,
       { decision: 'accept' },
       'join_invitation_link',
@@ -164,10 +164,15 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /claim/:token': {
-    'a recipient claims a payment': formOf(({ links }) => links.claim, { decision: 'claim' }, 'claim_payment', visitor),
+    'a recipient claims a payment': formChange(
+      ({ links }) => links.claim,
+      { decision: 'claim' },
+      'claim_payment',
+      visitor,
+    ),
   },
   'POST /request/:token': {
-    'a visitor pays a payment request by card': formOf(
+    'a visitor pays a payment request by card': formChange(
       ({ links }) => links.paymentRequest,
       { decision: 'card', ...card },
       'pay_payment_request',
@@ -175,7 +180,7 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /join/:token': {
-    'an invited person declines': formOf(
+    'an invited person declines': formChange(
       ({ links }) => links.partyInvitation,
       { decision: 'decline' },
       'decline_party_invitation',
@@ -183,20 +188,20 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /cards/:token': {
-    'a person looks at a card’s number': formOf(({ links }) => links.card, {}, 'show_agent_card'),
+    'a person looks at a card’s number': formChange(({ links }) => links.card, {}, 'show_agent_card'),
   },
   'POST /approvals/:approvalId/review': {
-    'a person denies': formOf(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
+    'a person denies': formChange(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
   },
   'POST /decide/:decisionId': {
-    'a person agrees to a call': formOf(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
+    'a person agrees to a call': formChange(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
   },
   'POST /console/sandbox/:action': {
     'a person saves the sandbox': async (on) => {
       const visitor = await on.site.visitor(on.site.owner)
       await visitor.open('/console/sandbox')
       const act = () => visitor.send('/console/sandbox/save', { name: 'by-a-form' })
-      return { act, listed: [['save_sandbox', `user ${on.site.owner.id}`]] }
+      return { act, entries: [['save_sandbox', `user ${on.site.owner.id}`]] }
     },
   },
   'POST /connections/:grantId': {
@@ -204,7 +209,7 @@ const changes: Record<string, Record<string, Change>> = {
       const visitor = await on.site.visitor(on.site.owner)
       await visitor.open('/connections')
       const act = () => visitor.send(on.paths.connection, { action: 'revoke' })
-      return { act, listed: [['end_connection', `user ${on.site.owner.id}`]] }
+      return { act, entries: [['end_connection', `user ${on.site.owner.id}`]] }
     },
     'a person narrows a connection': async (on) => {
       const { world, owner } = on.site
@@ -214,21 +219,21 @@ const changes: Record<string, Record<string, Change>> = {
       const page = await visitor.open('/connections')
       const action = /action="(\/connections\/ogr_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
       const act = () => visitor.send(action, { action: 'narrow', scope: 'payments:read' })
-      return { act, listed: [['narrow_connection', `user ${owner.id}`]] }
+      return { act, entries: [['narrow_connection', `user ${owner.id}`]] }
     },
   },
   'POST /connections/new/application': {
     'a person registers an application': async (on) => {
       const agentId = String((await on.site.world.whoami()).agentId)
       const fields = { name: 'Worker', agentId, scope: 'payments:read' }
-      return formOf(() => '/connections/new/application', fields, 'create_application')(on)
+      return formChange(() => '/connections/new/application', fields, 'create_application')(on)
     },
   },
   'POST /connections/new/identity-provider': {
     'a person trusts an identity provider': async (on) => {
       const agentId = String((await on.site.world.whoami()).agentId)
       const fields = { ...trust, claim: 'sub', value: 'clerk', agentId, scope: 'payments:read' }
-      return formOf(() => '/connections/new/identity-provider', fields, 'create_trusted_issuer')(on)
+      return formChange(() => '/connections/new/identity-provider', fields, 'create_trusted_issuer')(on)
     },
   },
   'POST /second-factor': {
@@ -236,7 +241,7 @@ const changes: Record<string, Record<string, Change>> = {
       const visitor = await site.visitor(site.owner)
       await visitor.open('/second-factor')
       const act = () => visitor.send('/second-factor', { step: 'begin' })
-      return { act, listed: [['begin_second_factor', `user ${site.owner.id}`]] }
+      return { act, entries: [['begin_second_factor', `user ${site.owner.id}`]] }
     },
     'a person finishes setting up an authenticator app': async ({ site }) => {
       const visitor = await site.visitor(site.owner)
@@ -245,7 +250,7 @@ const changes: Record<string, Record<string, Change>> = {
       authenticator.secret = secret
       const code = codeAt(secret, site.world.system.now() - 30_000)
       const act = () => visitor.send('/second-factor', { code })
-      return { act, listed: [['enrol_second_factor', `user ${site.owner.id}`]] }
+      return { act, entries: [['enrol_second_factor', `user ${site.owner.id}`]] }
     },
   },
   'POST /verify/:challenge': {
@@ -254,7 +259,7 @@ const changes: Record<string, Record<string, Change>> = {
       const visitor = await site.visitor(user)
       await visitor.open(links.challenge)
       const act = () => visitor.send(links.challenge, { code: codeAt(authenticator.secret, site.world.system.now()) })
-      return { act, listed: [['verify_second_factor', `user ${user.id}`]] }
+      return { act, entries: [['verify_second_factor', `user ${user.id}`]] }
     },
   },
   'POST /sign-in': {
@@ -262,7 +267,7 @@ const changes: Record<string, Record<string, Change>> = {
       const visitor = await site.visitor()
       await visitor.open('/sign-in')
       const act = () => visitor.send('/sign-in', { as: 'owner' })
-      return { act, listed: [['sign_in', `user ${site.owner.id}`]] }
+      return { act, entries: [['sign_in', `user ${site.owner.id}`]] }
     },
   },
   'POST /sign-in/once/:code': {
@@ -270,32 +275,32 @@ const changes: Record<string, Record<string, Change>> = {
       const { pathname } = new URL(String(await site.world.service.signInLink('/console')))
       const visitor = await site.visitor()
       const act = () => visitor.post(pathname, { next: '/console' })
-      return { act, listed: [['sign_in', `user ${site.owner.id}`]] }
+      return { act, entries: [['sign_in', `user ${site.owner.id}`]] }
     },
   },
   'POST /sign-out': {
     'a person signs out': async ({ site }) => {
       const visitor = await site.visitor(site.owner)
       await visitor.open('/connections')
-      return { act: () => visitor.send('/sign-out'), listed: [['sign_out', `user ${site.owner.id}`]] }
+      return { act: () => visitor.send('/sign-out'), entries: [['sign_out', `user ${site.owner.id}`]] }
     },
   },
   'POST /oauth/consent/:uid': {
     'a person connects an application that acts as an agent': async ({ site: { world, owner } }) => {
       const browser = openBrowser(world)
       await connect(world, { browser })
-      return { act: () => connect(world, { browser }), listed: [['connect_application', `user ${owner.id}`]] }
+      return { act: () => connect(world, { browser }), entries: [['connect_application', `user ${owner.id}`]] }
     },
     'a person connects an application that acts as a new agent': async ({ site: { world, owner } }) => {
       const browser = openBrowser(world)
       await connect(world, { browser })
-      const by = `user ${owner.id}`
+      const actor = `user ${owner.id}`
       const act = () => connect(world, { browser, choice: { agent: 'new', name: 'Made here' } })
       return {
         act,
-        listed: [
-          ['create_agent', by],
-          ['connect_application', by],
+        entries: [
+          ['create_agent', actor],
+          ['connect_application', actor],
         ],
       }
     },
@@ -306,7 +311,7 @@ const changes: Record<string, Record<string, Change>> = {
       const { agentId } = await world.whoami(tokens.access_token)
       const act = () =>
         form(world, '/oauth/revoke', { token: tokens.refresh_token, client_id: application.client.client_id })
-      return { act, listed: [['end_connection', `agent ${agentId}`]] }
+      return { act, entries: [['end_connection', `agent ${agentId}`]] }
     },
   },
   'POST /oauth/token': {
@@ -321,7 +326,7 @@ const changes: Record<string, Record<string, Change>> = {
           client_id: application.client.client_id,
         })
       expect((await refresh()).status).toBe(200)
-      return { act: refresh, listed: [['end_connection', `agent ${agentId}`]] }
+      return { act: refresh, entries: [['end_connection', `agent ${agentId}`]] }
     },
   },
   'POST /shops/checkouts/:token': {
@@ -330,10 +335,10 @@ const changes: Record<string, Record<string, Change>> = {
       const typed = { number: '4242424242424242', cvv: '123', expirationMonth: `${month}`, expirationYear: `${year}` }
       const fields = { action: 'pay', key: formKey(1), amount: '1800', ...typed }
       const { agentId } = await on.site.world.whoami()
-      const { path } = await shopCart(on)
+      const { path } = await createShopCheckout(on)
       return {
-        act: () => ownForm(on.site.world, path, fields),
-        listed: [['pay_shop_checkout', `agent ${agentId}`]],
+        act: () => sameOriginForm(on.site.world, path, fields),
+        entries: [['pay_shop_checkout', `agent ${agentId}`]],
       }
     },
   },
@@ -341,12 +346,12 @@ const changes: Record<string, Record<string, Change>> = {
     'a visitor with the address of an order returns it': async (on) => {
       const { world } = on.site
       const { agentId } = await world.whoami()
-      const { id, path } = await shopCart(on)
+      const { id, path } = await createShopCheckout(on)
       const { typed } = await cardFor(world, 'Plain Goods')
       expect((await pay(world, id, typed, 1800)).status).toBe(200)
       return {
-        act: () => ownForm(world, path.replace('checkouts', 'orders'), { key: formKey(2), reason: 'Too small' }),
-        listed: [['return_shop_order', `agent ${agentId}`]],
+        act: () => sameOriginForm(world, path.replace('checkouts', 'orders'), { key: formKey(2), reason: 'Too small' }),
+        entries: [['return_shop_order', `agent ${agentId}`]],
       }
     },
   },
@@ -358,8 +363,8 @@ const changes: Record<string, Record<string, Change>> = {
       )
       const fields = { key: formKey(3), 'quantity.stoneware-mug': '1' }
       return {
-        act: () => ownForm(world, '/shops/plain-goods', fields),
-        listed: [['start_shop_checkout', `party ${partyId}`]],
+        act: () => sameOriginForm(world, '/shops/plain-goods', fields),
+        entries: [['start_shop_checkout', `party ${partyId}`]],
       }
     },
   },
@@ -371,7 +376,7 @@ const form = ({ service }: World, path: string, fields: Record<string, string>) 
 const formKey = (number: number) => `idk_${String(number).repeat(32)}`
 
 /** Sends a form of our own page, as a browser does. */
-const ownForm = ({ service }: World, path: string, fields: Record<string, string>) =>
+const sameOriginForm = ({ service }: World, path: string, fields: Record<string, string>) =>
   service.fetch(
     new Request(`http://127.0.0.1:4010${path}`, {
       method: 'POST',
@@ -381,7 +386,7 @@ const ownForm = ({ service }: World, path: string, fields: Record<string, string
   )
 
 /** Fills a cart as the agent, and issues a card to pay with. Returns the cart's id and the path of its page. */
-async function shopCart({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
+async function createShopCheckout({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
   const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
   await cardFor(world, 'Plain Goods')
   return { id, path: new URL(attributes.url).pathname }
@@ -422,12 +427,12 @@ describe('every entry point that changes something and is not an operation', () 
     Object.entries(each).map(([name, change]) => [door, name, change] as const),
   )
   test.each(cases)('%s: %s', async (_door, _name, change) => {
-    const { act, listed: expected } = await change(on)
+    const { act, entries: expected } = await change(on)
     let changed: string[] = []
-    const listed = await activityAddedBy(on.site.world, async () => {
+    const added = await activityAddedBy(on.site.world, async () => {
       changed = await tablesChangedBy(on.site.world, act)
     })
-    expect(listed.map(operationAndActor)).toEqual(expected.map(([operation, by]) => ({ operation, by })))
+    expect(added.map(operationAndActor)).toEqual(expected.map(([operation, actor]) => ({ operation, actor })))
     expect(changed).not.toEqual([])
   })
 })

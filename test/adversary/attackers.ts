@@ -11,34 +11,34 @@ export interface Attacker {
   /** Its credential; `null` if it sends none. */
   credential: string | null
   /** The cookie that it sends with every request. */
-  cookie?: string
+  session?: string
   /** The party whose activity records its requests; `undefined` if the service cannot identify a party. */
   partyId?: string
   /** The customer named in requests that can act for one. */
   customerPartyId?: string
   /** Returns the refusal statuses that the permissions table allows; `undefined` if the request is allowed. */
-  refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
+  refusalStatuses(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
 /** Returns whether the request names a private record. Shops are public, and a request without an id names no record. */
-const namesRecord = ({ params }: OperationDefinition) =>
+const hasPrivateId = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 
-const refusalsOfStranger: Attacker['refusedWith'] = (operation, sample) =>
-  namesRecord(operation) || sample.reach === 'connected' ? [403, 404] : undefined
+const refusalsForStranger: Attacker['refusalStatuses'] = (operation, sample) =>
+  hasPrivateId(operation) || sample.reach === 'connected' ? [403, 404] : undefined
 
-const refusalsByPolicy: Attacker['refusedWith'] = (operation, { who }) =>
+const refusalsByPolicy: Attacker['refusalStatuses'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
 /** Returns the refusals for an agent whose permissions cover only another wallet. */
 const refusalsOnOtherWallet = (operation: OperationDefinition) => {
   // An agent may read all wallets and bank accounts of its party, even those that it cannot spend from
   // (docs/service.md#agent-policy).
-  const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
-  const heldOnWallet = heldByAgent(operation.permission) !== null && !isRead
-  return namesRecord(operation) && heldOnWallet ? [403, 404] : undefined
+  const isAllowedRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
+  const needsWallet = heldByAgent(operation.permission) !== null && !isAllowedRead
+  return hasPrivateId(operation) && needsWallet ? [403, 404] : undefined
 }
 
 export async function attackersOf(on: Grounds): Promise<Attacker[]> {
@@ -54,10 +54,10 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
       .executeTakeFirstOrThrow(),
   )
   const colleague = await addAgent(world, partyId, other.id, delegable)
-  const withdrawn = await addParty(world)
-  await addDelegation(world, { customerPartyId: withdrawn.partyId, agentPartyId: partyId, agentId })
-  const ended = await world.send('DELETE', `/customers/${withdrawn.partyId}`, { key: places.own.apiKey })
-  if (ended.status !== 200) throw new Error(ended.text)
+  const removed = await addParty(world)
+  await addDelegation(world, { customerPartyId: removed.partyId, agentPartyId: partyId, agentId })
+  const removal = await world.send('DELETE', `/customers/${removed.partyId}`, { key: places.own.apiKey })
+  if (removal.status !== 200) throw new Error(removal.text)
   const { token: userToken, userId } = await addUserToken(world, places.stranger.partyId)
   const grantOf = async (actor: string | null) => {
     const scopes = Object.keys(oauthScopes)
@@ -65,43 +65,43 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   }
   const [userGrant, agentGrant] = [await grantOf(null), await grantOf(places.stranger.agentId)]
   const session = await startOwnerSession(world)
-  const singles = scopes.map(
+  const singleScopeKeys = scopes.map(
     async (scope): Promise<Attacker> => ({
       name: `a key with only ${scope}`,
       credential: await keyWith(scope),
       partyId,
-      refusedWith: (operation, { who }) => {
+      refusalStatuses: (operation, { who }) => {
         const { apiKey } = ruleOf(operation)
         return who !== 'agents' && (apiKey === scope || apiKey === 'any') ? undefined : [403]
       },
     }),
   )
   return [
-    { name: 'nobody', credential: null, refusedWith: () => [401] },
-    { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusedWith: () => [401] },
-    { name: 'an ended grant', credential: credentials['ended grant'], refusedWith: () => [401] },
-    { name: "the owner's browser, by its session alone", credential: null, cookie: session, refusedWith: () => [401] },
-    { name: "a session of the owner's browser as a key", credential: session, refusedWith: () => [401] },
-    { name: 'a revoked key', credential: credentials['revoked key'], refusedWith: () => [401] },
-    ...(await Promise.all(singles)),
+    { name: 'nobody', credential: null, refusalStatuses: () => [401] },
+    { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusalStatuses: () => [401] },
+    { name: 'an ended grant', credential: credentials['ended grant'], refusalStatuses: () => [401] },
+    { name: "the owner's browser, by its session alone", credential: null, session, refusalStatuses: () => [401] },
+    { name: "a session of the owner's browser as a key", credential: session, refusalStatuses: () => [401] },
+    { name: 'a revoked key', credential: credentials['revoked key'], refusalStatuses: () => [401] },
+    ...(await Promise.all(singleScopeKeys)),
     {
       name: 'an agent that acts for a customer who withdrew',
       credential: places.own.agentKey,
       partyId,
-      customerPartyId: withdrawn.partyId,
-      refusedWith: (operation, sample) => (sample.reach === 'acting' ? [403] : refusalsByPolicy(operation, sample)),
+      customerPartyId: removed.partyId,
+      refusalStatuses: (operation, sample) => (sample.reach === 'acting' ? [403] : refusalsByPolicy(operation, sample)),
     },
     {
       name: 'an exchanged token of the agent',
       credential: credentials['exchanged token'],
       partyId,
-      refusedWith: refusalsByPolicy,
+      refusalStatuses: refusalsByPolicy,
     },
     {
       name: 'another agent of the party, with only its own wallet',
       credential: colleague.agentKey,
       partyId,
-      refusedWith: (operation, sample) => refusalsByPolicy(operation, sample) ?? refusalsOnOtherWallet(operation),
+      refusalStatuses: (operation, sample) => refusalsByPolicy(operation, sample) ?? refusalsOnOtherWallet(operation),
     },
     ...[
       { name: "another party's key", credential: places.stranger.apiKey },
@@ -109,7 +109,7 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
       { name: "another party's user", credential: userToken },
       { name: "an application of another party's user", credential: userGrant },
       { name: "an application that another party's user connected as an agent", credential: agentGrant },
-    ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusedWith: refusalsOfStranger })),
+    ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusalStatuses: refusalsForStranger })),
   ]
 }
 

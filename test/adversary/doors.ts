@@ -38,12 +38,12 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const site = await createPersonSite(database)
   const { world, owner } = site
   const key = world.apiKey
-  const done = (answer: Answer) => {
+  const dataOf = (answer: Answer) => {
     if (answer.status >= 300) throw new Error(answer.text)
     return answer.json.data
   }
   const post = async (path: string, attributes: unknown, sent: Sent = {}) =>
-    done(await world.post(path, attributes, { key, ...sent }))
+    dataOf(await world.post(path, attributes, { key, ...sent }))
   const { agentId } = await world.whoami()
   const terms = { description: 'A private gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
   const pending = await post('/subscriptions', terms)
@@ -97,7 +97,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const other = await addParty(world)
   const counterparty = { type: 'party_id', value: other.partyId }
   const payment = await post('/payments', { amount: largeCents, currency: 'USD', counterparty })
-  const approvals = done(await world.get('/approvals?limit=100', { key }))
+  const approvals = dataOf(await world.get('/approvals?limit=100', { key }))
   const approval = approvals.find(
     (one: { attributes: { target: { id: string } } }) => one.attributes.target.id === payment.id,
   )

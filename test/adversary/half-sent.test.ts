@@ -100,7 +100,7 @@ async function sendWholeBody(url: URL): Promise<string | undefined> {
   return answers[0]
 }
 
-describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodies of one key at $path', (one) => {
+describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodies of one key at $path', (burst) => {
   test('take little memory in a fresh process, and free their share afterwards', async () => {
     const served = await serveOn('sqlite::memory:')
     const url = new URL(served.url)
@@ -109,12 +109,12 @@ describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodi
       await warmUp(url)
       resetPeak(pid)
       const before = memoryOf(pid).now
-      const answers = await sendBurst(url, one)
+      const answers = await sendBurst(url, burst)
       const { peak } = memoryOf(pid)
-      console.info(`${one.count} × ${one.sent} bytes at ${one.path}: ${before} MB before, ${peak} MB at most`)
+      console.info(`${burst.count} × ${burst.sent} bytes at ${burst.path}: ${before} MB before, ${peak} MB at most`)
       expect(answers.filter((answer) => !['429', '503', 'lost'].includes(answer))).toEqual([])
       // A refusal reaches the client even though the service did not read the body.
-      expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(one.count * 0.05)
+      expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(burst.count * 0.05)
       expect(peak - before).toBeLessThanOrEqual(maxMegabytes)
       await expect.poll(() => sendWholeBody(url)).toBe('400')
     } finally {

@@ -15,39 +15,39 @@ beforeAll(async () => {
 afterAll(() => world.drop())
 
 /** Returns a 900-character text that differs for each number. */
-const textOf = (count: number) => `${count}`.padStart(6, '0').repeat(150)
+const longString = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
 /** Requests from strangers that the service refuses. Each contains the given text. */
-const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
-  'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
-  'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],
-  'an unknown operation': (text) => [`/${text}`],
-  'a command without a credential': (text) => [
+const requests: Record<string, (value: string) => [path: string, init?: RequestInit]> = {
+  'a made-up key': (value) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${value}` } }],
+  'a made-up token': (value) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${value}.x` } }],
+  'an unknown operation': (value) => [`/${value}`],
+  'a command without a credential': (value) => [
     '/payments',
-    { method: 'POST', headers: { ...json, 'Idempotency-Key': text.slice(0, 255) }, body: JSON.stringify({ text }) },
+    { method: 'POST', headers: { ...json, 'Idempotency-Key': value.slice(0, 255) }, body: JSON.stringify({ value }) },
   ],
-  'a made-up link': (text) => [`/claim/${text}`],
-  'a made-up card page': (text) => [`/cards/${text}`, { method: 'POST', headers: form, body: `token=${text}` }],
-  'a made-up checkout': (text) => [
+  'a made-up link': (value) => [`/claim/${value}`],
+  'a made-up card page': (value) => [`/cards/${value}`, { method: 'POST', headers: form, body: `token=${value}` }],
+  'a made-up checkout': (value) => [
     '/checkout/session',
-    { method: 'POST', headers: json, body: JSON.stringify({ clientSecret: text }) },
+    { method: 'POST', headers: json, body: JSON.stringify({ clientSecret: value }) },
   ],
-  'an unknown application': (text) => [`/oauth/authorize?client_id=${text}&response_type=code`],
-  'a made-up code': (text) => [
+  'an unknown application': (value) => [`/oauth/authorize?client_id=${value}&response_type=code`],
+  'a made-up code': (value) => [
     '/oauth/token',
-    { method: 'POST', headers: form, body: `grant_type=authorization_code&client_id=${text}&code=${text}` },
+    { method: 'POST', headers: form, body: `grant_type=authorization_code&client_id=${value}&code=${value}` },
   ],
-  'a made-up cookie': (text) => ['/connections', { headers: { Cookie: `payments_session=${text}` } }],
+  'a made-up cookie': (value) => ['/connections', { headers: { Cookie: `payments_session=${value}` } }],
 }
 
-const rounds = 500
+const requestsPerRound = 500
 
-async function sendAll(request: (text: string) => [string, RequestInit?], from: number): Promise<void> {
-  for (let count = from; count < from + rounds; count++) {
-    const [path, init] = request(textOf(count))
+async function sendAll(request: (value: string) => [string, RequestInit?], from: number): Promise<void> {
+  for (let count = from; count < from + requestsPerRound; count++) {
+    const [path, init] = request(longString(count))
     const answer = await world.service.fetch(new Request(`http://127.0.0.1:4010${path}`, init))
     await answer.arrayBuffer()
     world.logged.length = 0
@@ -67,6 +67,6 @@ test.each(Object.entries(requests))('%s leaves nothing in memory', async (_, req
   // Bounded caches are full after the first round. An unbounded one would keep the 450 kB of text of each round.
   await sendAll(request, 0)
   const before = await heapBytes()
-  await sendAll(request, rounds)
-  expect((await heapBytes()) - before).toBeLessThan(rounds * 900 * 0.5)
+  await sendAll(request, requestsPerRound)
+  expect((await heapBytes()) - before).toBeLessThan(requestsPerRound * 900 * 0.5)
 })

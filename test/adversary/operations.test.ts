@@ -15,8 +15,8 @@ const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Num
 
 /** The attackers to run on each database: all on SQLite; on the slower PostgreSQL, only those that differ most. */
 const tables = [
-  { database: sqlite, of: /./ },
-  { database: postgres, of: /nobody|withdrew|another/ },
+  { database: sqlite, attackerNames: /./ },
+  { database: postgres, attackerNames: /without a credential|removed customer|another/ },
 ] as const
 
 /** Returns the party whose activity has the refusal: the attacker's if the record was looked up first, else none. */
@@ -24,19 +24,19 @@ const recordingParty = ({ partyId }: Attacker, expected: readonly number[]) =>
   expected.includes(404) ? partyId : undefined
 
 /** Returns whether every agent of a party may read its records (docs/service.md#agent-policy). */
-const isReadByAllAgents = ({ permission }: OperationDefinition) =>
+const isReadableByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
   'every operation against every attacker on $database.name',
-  ({ database, of }) => {
+  ({ database, attackerNames }) => {
     let on: Grounds
     let attackers: Attacker[]
     let attempts = 0
 
     beforeAll(async () => {
       on = await grounds(database)
-      attackers = (await attackersOf(on)).filter(({ name }) => of.test(name))
+      attackers = (await attackersOf(on)).filter(({ name }) => attackerNames.test(name))
     }, 60_000)
     afterAll(async () => {
       console.info(`adversary on ${database.name}: ${attempts} attempts by ${attackers.length} attackers`)
@@ -46,9 +46,9 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
       const sample = samples[key]
       const ids = await sample.make(on, on.places.own)
-      const requestOf = ({ credential, customerPartyId, cookie }: Attacker): ProbeRequest => ({
+      const requestOf = ({ credential, customerPartyId, session }: Attacker): ProbeRequest => ({
         key: credential,
-        ...(cookie === undefined ? {} : { headers: { Cookie: `payments_session=${cookie}` } }),
+        ...(session === undefined ? {} : { headers: { Cookie: `payments_session=${session}` } }),
         ids,
         acting: sample.reach === 'acting' ? customerPartyId : undefined,
       })
@@ -56,23 +56,23 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         attempts += 1
         return send(on, operation, sample, requestOf(attacker))
       }
-      const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
+      const refused = attackers.filter((attacker) => attacker.refusalStatuses(operation, sample) !== undefined)
       const wrong: string[] = []
       for (const [ownPartyId, group] of Map.groupBy(refused, (attacker) =>
-        recordingParty(attacker, attacker.refusedWith(operation, sample) ?? []),
+        recordingParty(attacker, attacker.refusalStatuses(operation, sample) ?? []),
       )) {
-        const left = await tracesOf(on.world, ownPartyId, async () => {
+        const traces = await tracesOf(on.world, ownPartyId, async () => {
           for (const attacker of group) {
             const answer = await attack(attacker)
-            const expected = attacker.refusedWith(operation, sample) ?? []
+            const expected = attacker.refusalStatuses(operation, sample) ?? []
             if (!expected.includes(answer.status)) wrong.push(`${attacker.name}: ${answer.status} ${answer.text}`)
           }
         })
-        expect(left, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
+        expect(traces, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
       // Every key of the first party may call the lists that need `sandbox.manage`.
-      const isShared = operation.permission === 'sandbox.manage' || isReadByAllAgents(operation)
+      const isShared = operation.permission === 'sandbox.manage' || isReadableByAllAgents(operation)
       if (operation.result !== 'page' || operation.params !== undefined || isShared) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
         const { text } = await attack(attacker)

@@ -14,7 +14,10 @@ type Attempt = [path: string, init?: RequestInit]
  * The protection of a route. A `public` route shows nobody's data. The address of a `guessed` route contains a secret,
  * and a made-up secret opens nothing. A `signedIn` route is useless without its user's session.
  */
-type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
+type Protection =
+  | { public: string }
+  | { guessed: (on: Grounds) => Attempt[] }
+  | { signedIn: (on: Grounds) => Attempt[] }
 
 const sameOriginHeaders = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
 const form = (fields: Record<string, string>): RequestInit => ({
@@ -38,7 +41,7 @@ const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', exp
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
 /** Every route that is not an operation. The test fails for a new route until it has an entry here. */
-const doors: Record<string, Door> = {
+const protections: Record<string, Protection> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },
   'GET /openapi.json': { public: 'the document' },
@@ -215,35 +218,37 @@ onEachDatabase('pages requested without access', (database) => {
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
     const pages = new Set(routes.filter((route) => !operations.has(route)))
-    expect([...pages].sort()).toEqual(Object.keys(doors).sort())
+    expect([...pages].sort()).toEqual(Object.keys(protections).sort())
   })
 
   test('pageNeeds lists every route for people except public reads, and requires a session where only users may open it', () => {
     // Applications use these routes, not people.
-    const ofOAuth = /^\w+ \/oauth\/(?!consent\/)/
-    const absent = Object.entries(doors).filter(([route]) => !Object.hasOwn(pageNeeds, route) && !ofOAuth.test(route))
-    const wrong = absent.filter(([route, door]) => !/^(?:GET|OPTIONS) /.test(route) || !('public' in door))
+    const applicationRoutes = /^\w+ \/oauth\/(?!consent\/)/
+    const absent = Object.entries(protections).filter(
+      ([route]) => !Object.hasOwn(pageNeeds, route) && !applicationRoutes.test(route),
+    )
+    const wrong = absent.filter(([route, protection]) => !/^(?:GET|OPTIONS) /.test(route) || !('public' in protection))
     expect(wrong).toEqual([])
     const rows = Object.entries<Level | ByAnswer>(pageNeeds)
     const levelsOf = (need: Level | ByAnswer) =>
       typeof need === 'string' ? [need] : [...Object.values(need.answers), need.otherwise]
     for (const [route, need] of rows) {
-      const door = doors[route]
-      expect(door, route).toBeDefined()
-      if (door === undefined || 'public' in door || route.includes('/oauth/')) continue
+      const protection = protections[route]
+      expect(protection, route).toBeDefined()
+      if (protection === undefined || 'public' in protection || route.includes('/oauth/')) continue
       const needsSession = levelsOf(need).every((level) => level === 'session' || level === 'proven')
-      expect([route, needsSession]).toEqual([route, 'signedIn' in door])
+      expect([route, needsSession]).toEqual([route, 'signedIn' in protection])
     }
   })
 
-  test.each(Object.entries(doors))('%s', async (route, door) => {
+  test.each(Object.entries(protections))('%s', async (route, protection) => {
     const { world, sessionOf } = on.site
     const attempts: Attempt[] =
-      'public' in door
+      'public' in protection
         ? [[route.split(' ')[1]?.replace(/[*:]\w*$/, 'mcp') ?? '', { method: route.split(' ')[0] ?? '' }]]
-        : 'guessed' in door
-          ? door.guessed(on)
-          : door.signedIn(on)
+        : 'guessed' in protection
+          ? protection.guessed(on)
+          : protection.signedIn(on)
     const endedSession = await sessionOf(on.site.owner)
     const removed = await on.site.addUser({ partyId: on.site.owner.partyId, role: 'OWNER' })
     const removedSession = await sessionOf(removed)
@@ -259,10 +264,10 @@ onEachDatabase('pages requested without access', (database) => {
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
       // proof.test.ts covers the owner's own pages and their need for proof.
-      ...('guessed' in door ? { 'the owner, by one click': await signInByOneClick(on) } : {}),
+      ...('guessed' in protection ? { 'the owner, by one click': await signInByOneClick(on) } : {}),
     }
     const wrong: string[] = []
-    const left = await tracesOf(world, undefined, async () => {
+    const traces = await tracesOf(world, undefined, async () => {
       for (const [browser, Cookie] of Object.entries(browsers)) {
         for (const [path, init = {}] of attempts) {
           const headers = { ...init.headers, ...(Cookie === '' ? {} : { Cookie }) }
@@ -276,14 +281,14 @@ onEachDatabase('pages requested without access', (database) => {
             (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
           )
           if (shown.length > 0) wrong.push(`${where} shows ${shown.join(', ')}`)
-          const leads = answer.status === 303 && /^\/sign-in\?/.test(answer.headers.get('location') ?? '')
-          if ('public' in door || answer.status >= 400 || leads || isHarmless(route, text)) continue
+          const leadsToSignIn = answer.status === 303 && /^\/sign-in\?/.test(answer.headers.get('location') ?? '')
+          if ('public' in protection || answer.status >= 400 || leadsToSignIn || isHarmless(route, text)) continue
           wrong.push(`${where} ${text.slice(0, 300)}`)
         }
       }
     })
     expect(wrong).toEqual([])
-    expect({ ...left, made: left.made.filter((row) => !isBounded(row)) }).toEqual(noTraces)
+    expect({ ...traces, added: traces.added.filter((row) => !isLimitedRow(row)) }).toEqual(noTraces)
   })
 })
 
@@ -297,7 +302,7 @@ async function signInByOneClick({ site: { world } }: Grounds): Promise<string> {
  * Returns whether strangers may create the row because the number of such rows is limited: wrong passwords are counted,
  * and the form for a device's code creates one of a limited number of sessions (src/service/oauth/clients.ts).
  */
-const isBounded = (row: string) =>
+const isLimitedRow = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 

@@ -13,12 +13,12 @@ import { doorGrounds, type Grounds } from './doors.ts'
 import { noTraces, tracesOf } from './traces.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
-type RoutesAt<One extends Level> = {
-  [Route in PageRoute]: One extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
+type RoutesAt<Wanted extends Level> = {
+  [Route in PageRoute]: Wanted extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
 }[PageRoute]
 
 /** A request to a page, with the hidden fields that the page's form has in this session. */
-interface Act {
+interface PageRequest {
   path: string
   /** The form's fields; undefined opens the page. */
   fields?: Record<string, string>
@@ -28,16 +28,16 @@ interface Act {
   tokenField?: string
 }
 
-type Prepare = (on: Proving, visitor: Visitor) => Act | Promise<Act>
+type Prepare = (on: Fixture, visitor: Visitor) => PageRequest | Promise<PageRequest>
 
-interface Proving {
+interface Fixture {
   grounds: Grounds
   /** A payment request to the owner's party, with the token of its form. */
   paymentRequest: { id: string; path: string; formToken: string; walletId: string }
 }
 
 /** A request for each route that needs proof. A new route does not compile without an entry. */
-const actsWithProof: Record<RoutesAt<'proven'>, Prepare> = {
+const requestsThatNeedProof: Record<RoutesAt<'proven'>, Prepare> = {
   'GET /second-factor': () => ({ path: '/second-factor' }),
   'POST /second-factor': () => ({ path: '/second-factor', fields: { step: 'begin' }, purpose: '/second-factor' }),
   'GET /cards/:token': ({ grounds }) => ({ path: grounds.links.card }),
@@ -135,19 +135,19 @@ const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds)
 }
 
 /** Returns the path of the page that asks this visitor to allow an application. */
-async function consentPage({ grounds }: Proving, visitor: Visitor): Promise<string> {
-  const known = pages.get(visitor)
+async function consentPage({ grounds }: Fixture, visitor: Visitor): Promise<string> {
+  const known = consentPages.get(visitor)
   if (known !== undefined) return known
   const { url } = await authorizationUrl(await createApplication(grounds.site.world))
   const { pathname, search } = new URL(url)
   const { location } = await visitor.open(pathname + search)
   const path = new URL(String(location), 'http://127.0.0.1:4010').pathname
-  pages.set(visitor, path)
+  consentPages.set(visitor, path)
   return path
 }
-const pages = new WeakMap<Visitor, string>()
+const consentPages = new WeakMap<Visitor, string>()
 
-async function createProving(database: TestDatabase): Promise<Proving> {
+async function createFixture(database: TestDatabase): Promise<Fixture> {
   const grounds = await doorGrounds(database)
   const { world, owner, visitor } = grounds.site
   const other = await addParty(world)
@@ -170,7 +170,7 @@ interface Person {
 let sessions = 0
 
 /** Signs the owner in, by one click or with proof. Returns the browser and a function for its form tokens. */
-async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Proving): Promise<Person> {
+async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Fixture): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`
   const nowMs = world.system.now()
@@ -181,16 +181,16 @@ async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Pr
   return { visitor: createVisitor(app, { session }), formToken: (purpose) => String(signedIn?.formToken(purpose)) }
 }
 
-async function perform(on: Proving, prepare: Prepare, { visitor, formToken }: Person) {
+async function perform(on: Fixture, prepare: Prepare, { visitor, formToken }: Person) {
   const { path, fields, purpose = '', tokenField = 'formToken' } = await prepare(on, visitor)
   if (fields === undefined) return visitor.open(path)
   return visitor.post(path, { ...fields, [tokenField]: formToken(purpose) })
 }
 
 onEachDatabase("an action on a person's page", (database) => {
-  let on: Proving
+  let on: Fixture
   beforeAll(async () => {
-    on = await createProving(database)
+    on = await createFixture(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
@@ -206,26 +206,26 @@ onEachDatabase("an action on a person's page", (database) => {
     },
   )
 
-  test.each(Object.entries(actsWithProof))('needs proof: %s', async (_, prepare) => {
+  test.each(Object.entries(requestsThatNeedProof))('needs proof: %s', async (_, prepare) => {
     const { site } = on.grounds
-    const clicked = await signInOwner('one click', on)
+    const oneClick = await signInOwner('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
     // The application's request must begin before the attempt is measured.
-    for (const { visitor } of [clicked, unknown]) await prepare(on, visitor)
-    const left = await tracesOf(site.world, undefined, async () => {
-      const lead = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }
-      expect(await perform(on, prepare, unknown)).toMatchObject(lead)
-      const refused = await perform(on, prepare, clicked)
-      if (refused.status === 303) return expect(refused).toMatchObject(lead)
+    for (const { visitor } of [oneClick, unknown]) await prepare(on, visitor)
+    const traces = await tracesOf(site.world, undefined, async () => {
+      const signInRedirect = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }
+      expect(await perform(on, prepare, unknown)).toMatchObject(signInRedirect)
+      const refused = await perform(on, prepare, oneClick)
+      if (refused.status === 303) return expect(refused).toMatchObject(signInRedirect)
       expect(refused.status).toBe(403)
       for (const words of ['Nothing was changed', 'payments-mcp console', 'name="password"']) {
         expect(refused.text).toContain(words)
       }
     })
-    expect(left).toEqual(noTraces)
+    expect(traces).toEqual(noTraces)
   })
 
-  test.each(Object.entries(actsWithProof))('succeeds with proof: %s', async (_, prepare) => {
+  test.each(Object.entries(requestsThatNeedProof))('succeeds with proof: %s', async (_, prepare) => {
     const done = await perform(on, prepare, await signInOwner('proof', on))
     expect([200, 201, 303]).toContain(done.status)
     expect(String(done.location)).not.toMatch(/^\/sign-in/)
@@ -234,19 +234,19 @@ onEachDatabase("an action on a person's page", (database) => {
 })
 
 onEachDatabase('a refusal', (database) => {
-  let on: Proving
+  let on: Fixture
   beforeAll(async () => {
-    on = await createProving(database)
+    on = await createFixture(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
   test.each(Object.entries(refusals))('needs no proof: %s', async (_, prepare) => {
-    const clicked = await signInOwner('one click', on)
-    await prepare(on, clicked.visitor)
-    const left = await tracesOf(on.grounds.site.world, undefined, async () => {
-      const done = await perform(on, prepare, clicked)
+    const oneClick = await signInOwner('one click', on)
+    await prepare(on, oneClick.visitor)
+    const traces = await tracesOf(on.grounds.site.world, undefined, async () => {
+      const done = await perform(on, prepare, oneClick)
       expect(done).toMatchObject({ status: 303, location: expect.not.stringMatching(/^\/sign-in/) })
     })
-    expect(left.made).not.toEqual([])
+    expect(traces.added).not.toEqual([])
   })
 })

@@ -15,24 +15,24 @@ const recordTables = ['rateLimits', 'runs', 'runEntries', 'runMinutes']
 
 interface Row {
   table: string
-  text: string
+  json: string
 }
 
 /** The traces of an attack: new and removed database rows as `table: row`, and lines logged above info. */
 export interface Traces {
-  made: string[]
-  gone: string[]
+  added: string[]
+  removed: string[]
   alarms: string[]
 }
 
-export const noTraces: Traces = { made: [], gone: [], alarms: [] }
+export const noTraces: Traces = { added: [], removed: [], alarms: [] }
 
 /** Splits a row of `partyHeads`. An attacker's requests extend its own party's activity, but must not add events. */
-function partsOf(table: string, row: Record<string, unknown>): [part: string, row: object][] {
+function splitRow(table: string, row: Record<string, unknown>): [part: string, row: object][] {
   if (table !== 'partyHeads') return [[table, row]]
-  const { partyId, eventSequence, ...end } = row
+  const { partyId, eventSequence, ...activityColumns } = row
   return [
-    ['activityHead', { partyId, ...end }],
+    ['activityHead', { partyId, ...activityColumns }],
     ['eventHead', { partyId, eventSequence }],
   ]
 }
@@ -41,9 +41,9 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>()
   for (const [table, all] of await readAllTables(store)) {
     if (recordTables.includes(table)) continue
-    for (const [part, row] of all.flatMap((row) => partsOf(table, row))) {
-      const text = JSON.stringify(row, (name, value) => (lastUseColumns.includes(name) ? undefined : value))
-      rows.set(`${part}: ${text}`, { table: part, text })
+    for (const [part, row] of all.flatMap((row) => splitRow(table, row))) {
+      const json = JSON.stringify(row, (name, value) => (lastUseColumns.includes(name) ? undefined : value))
+      rows.set(`${part}: ${json}`, { table: part, json })
     }
   }
   return rows
@@ -62,9 +62,13 @@ export async function tracesOf(
   const alarmsBefore = world.alarms.length
   await attack()
   const after = await rowsOf(world)
-  const isOwn = ({ table, text }: Row) =>
-    ownPartyId !== undefined && requestTables.test(table) && text.includes(ownPartyId)
-  const added = (from: Map<string, Row>, to: Map<string, Row>) =>
+  const isOwn = ({ table, json }: Row) =>
+    ownPartyId !== undefined && requestTables.test(table) && json.includes(ownPartyId)
+  const rowsOnlyIn = (to: Map<string, Row>, from: Map<string, Row>) =>
     [...to].filter(([key, row]) => !from.has(key) && !isOwn(row)).map(([key]) => key)
-  return { made: added(before, after), gone: added(after, before), alarms: world.alarms.slice(alarmsBefore) }
+  return {
+    added: rowsOnlyIn(after, before),
+    removed: rowsOnlyIn(before, after),
+    alarms: world.alarms.slice(alarmsBefore),
+  }
 }

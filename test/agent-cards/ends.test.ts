@@ -22,12 +22,12 @@ onEachDatabase("cards end with their agent's permission", (database) => {
   })
 
   const owner = () => ({ key: world.apiKey })
-  const customersKey = () => addKey(world, { partyId: customerId, agentId: null, scopes })
+  const customerKey = () => addKey(world, { partyId: customerId, agentId: null, scopes })
   const sendOk = async (method: string, path: string, attributes?: object) => {
     const answer = await world.send(method, path, { ...owner(), attributes })
     expect(answer.status, answer.text).toBe(200)
   }
-  const expectEnded = async (cardId: string, key: string) => {
+  const expectExpired = async (cardId: string, key: string) => {
     expect((await world.get(`/agent-cards/${cardId}`, { key })).json.data.attributes.status).toBe('expired')
     const { attributes } = (await world.authorize(cardId, 100, { key })).json.data
     expect(attributes).toMatchObject({ status: 'declined', decline: { code: 'single_use_card_expired' } })
@@ -41,7 +41,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     const other = await addAgent(world, partyId, wallet, ['cards.read'])
     const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]
     await sendOk('DELETE', way === 'deleted' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
-    await expectEnded(mine, world.apiKey)
+    await expectExpired(mine, world.apiKey)
     await expectUsable(others, world.apiKey)
   })
 
@@ -49,7 +49,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     const [wallet, card] = [await walletId(), await world.issueCard()]
     await sendOk('DELETE', `/wallets/${wallet}/agents/${agentId}`)
     await sendOk('POST', `/wallets/${wallet}/agents`, { agentId })
-    await expectEnded(card, world.apiKey)
+    await expectExpired(card, world.apiKey)
     await expectUsable(await world.issueCard(), world.apiKey)
   })
 
@@ -75,8 +75,8 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     const [otherCard, ownCard] = [await world.issueCard({ customerPartyId: second.partyId }), await world.issueCard()]
     const [method = '', path = ''] = request()
     await sendOk(method, path)
-    await expectEnded(card, await customersKey())
-    const expectState = path === `/agents/${agentId}` ? expectEnded : expectUsable
+    await expectExpired(card, await customerKey())
+    const expectState = path === `/agents/${agentId}` ? expectExpired : expectUsable
     await expectState(otherCard, second.apiKey)
     await expectState(ownCard, world.apiKey)
   })

@@ -11,14 +11,14 @@ type Operation = (typeof operations)[number]
 type Status = (typeof agentCardStatuses)[number]
 
 /** The next status for each status and operation; null if the operation is refused. */
-const table: Record<Status, Record<Operation, Status | null>> = {
+const nextStatus: Record<Status, Record<Operation, Status | null>> = {
   active: { freeze: 'frozen', unfreeze: null },
   frozen: { freeze: null, unfreeze: 'active' },
   used: { freeze: null, unfreeze: null },
   expired: { freeze: null, unfreeze: null },
 }
 const cases = agentCardStatuses.flatMap((status) =>
-  operations.map((operation) => [operation, status, table[status][operation]] as const),
+  operations.map((operation) => [operation, status, nextStatus[status][operation]] as const),
 )
 
 onEachDatabase('freezing a card:', (database) => {
