@@ -16,7 +16,7 @@ import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { sqlite } from '../support/databases.ts'
 import type { World } from '../support/world.ts'
 
-/** Checks that every entry point that changes something adds one activity entry with the right actor. */
+/** Checks that every route that makes a change records it in the activity with the right actor. */
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')
@@ -30,7 +30,7 @@ async function activityAddedBy({ store }: World, act: () => Promise<unknown>) {
   return (await activity()).filter(({ id }) => !before.has(id))
 }
 
-/** Returns the tables that a change touched, except those that every request writes to. */
+/** Returns the names of the tables that `act` changed, except the tables of activity and idempotency records. */
 async function tablesChangedBy(world: World, act: () => Promise<unknown>) {
   const { added, removed } = await tracesOf(world, undefined, act)
   const tables = new Set([...added, ...removed].map((row) => row.slice(0, row.indexOf(':'))))
@@ -42,7 +42,7 @@ const operationAndActor = ({ operation, actorType, userId, agentId, keyId }: Act
   actor: `${actorType} ${userId ?? agentId ?? keyId}`,
 })
 
-describe('every operation that changes something', () => {
+describe('the activity of operations', () => {
   let on: OperationGrounds
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('every operation that changes something', () => {
   }, 60_000)
   afterAll(() => on.world.drop())
 
-  test.each(changing)('%s adds one activity entry', async (key, operation) => {
+  test.each(changing)('the operation %s adds one activity entry, which shows who called it', async (key, operation) => {
     const { own, granted } = on.places
     const sample = samples[key]
     const ids = await sample.make(on, sample.reach === 'connected' ? granted : own)
@@ -74,7 +74,7 @@ describe('every operation that changes something', () => {
   })
 })
 
-/** Makes one change. Returns the operation and the actor that each activity entry must show. */
+/** A function that prepares a change. `act` makes the change; `entries` are the activity entries that it must add. */
 type Change = (
   on: Grounds,
 ) => Promise<{ act: () => Promise<unknown>; entries: readonly [operation: string, actor: string][] }>
@@ -91,7 +91,10 @@ const json = ({ site }: Grounds, path: string, attributes: object) =>
     }),
   )
 
-/** Returns a function that sends a page's form, as the owner or, if no sign-in is needed, as a visitor. */
+/**
+ * Returns a change that submits a page's form, as the signed-in owner or, with `visitorActor`, without signing in.
+ * `visitorActor` returns the expected actor for the id of the record to which the page's link belongs.
+ */
 const formChange =
   (
     path: (on: Grounds) => string,
@@ -111,7 +114,7 @@ const tableByPath: Record<string, 'paymentRequests' | 'partyInvitations'> = {
   join: 'partyInvitations',
 }
 
-/** Returns the id of the record that a link opens. */
+/** Returns the id of the record to which the path of a secret link belongs. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
   if (path.startsWith('/claim')) {
@@ -128,27 +131,27 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
   })
 }
 
-/** The person's authenticator app; its secret is empty until the app is enrolled. */
+/** The owner's authenticator app. Its secret is empty until a test below enrolls the app. */
 const authenticator = { secret: '' }
 
 const visitor = (id: string) => `visitor ${id}`
 
 const changes: Record<string, Record<string, Change>> = {
   'POST /checkout/pay': {
-    'a payer pays': async (on) => ({
+    'a payer pays at a checkout': async (on) => ({
       act: () => json(on, '/checkout/pay', { clientSecret: on.clientSecret, ...card }),
       entries: [['pay_checkout', visitor(idIn(on.links.checkout))]],
     }),
   },
   'POST /checkout/stop': {
-    'a payer stops': async (on) => {
+    'a payer stops a subscription': async (on) => {
       const manageToken = on.links.manage.split('/').at(-1) ?? ''
       const id = manageToken.split('_manage_')[0] ?? ''
       return { act: () => json(on, '/checkout/stop', { manageToken }), entries: [['stop_subscription', visitor(id)]] }
     },
   },
   'POST /connect/:token': {
-    'an invited person accepts': formChange(
+    'an invited customer accepts': formChange(
       ({ links }) => links.invitation,
       { decision: 'accept' },
       'accept_customer_invitation',
@@ -156,7 +159,7 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /connect/links/:token': {
-    'a visitor joins through a link': formChange(
+    'a visitor becomes a customer through an invitation link': formChange(
       ({ links }) => links.invitationLink,
       { decision: 'accept' },
       'join_invitation_link',
@@ -180,7 +183,7 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /join/:token': {
-    'an invited person declines': formChange(
+    'an invited member declines': formChange(
       ({ links }) => links.partyInvitation,
       { decision: 'decline' },
       'decline_party_invitation',
@@ -188,13 +191,13 @@ const changes: Record<string, Record<string, Change>> = {
     ),
   },
   'POST /cards/:token': {
-    'a person looks at a card’s number': formChange(({ links }) => links.card, {}, 'show_agent_card'),
+    'a person views a card number': formChange(({ links }) => links.card, {}, 'show_agent_card'),
   },
   'POST /approvals/:approvalId/review': {
-    'a person denies': formChange(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
+    'a person denies a payment': formChange(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
   },
   'POST /decide/:decisionId': {
-    'a person agrees to a call': formChange(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
+    'a person approves a tool call': formChange(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
   },
   'POST /console/sandbox/:action': {
     'a person saves the sandbox': async (on) => {
@@ -211,7 +214,7 @@ const changes: Record<string, Record<string, Change>> = {
       const act = () => visitor.send(on.paths.connection, { action: 'revoke' })
       return { act, entries: [['end_connection', `user ${on.site.owner.id}`]] }
     },
-    'a person narrows a connection': async (on) => {
+    'a person removes permissions from a connection': async (on) => {
       const { world, owner } = on.site
       const scope = 'payments:read cards:agent offline_access'
       await connect(world, { scope })
@@ -230,14 +233,14 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /connections/new/identity-provider': {
-    'a person trusts an identity provider': async (on) => {
+    'a person adds a trusted identity provider': async (on) => {
       const agentId = String((await on.site.world.whoami()).agentId)
       const fields = { ...trust, claim: 'sub', value: 'clerk', agentId, scope: 'payments:read' }
       return formChange(() => '/connections/new/identity-provider', fields, 'create_trusted_issuer')(on)
     },
   },
   'POST /second-factor': {
-    'a person begins to set up an authenticator app': async ({ site }) => {
+    'a person starts to set up an authenticator app': async ({ site }) => {
       const visitor = await site.visitor(site.owner)
       await visitor.open('/second-factor')
       const act = () => visitor.send('/second-factor', { step: 'begin' })
@@ -254,7 +257,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /verify/:challenge': {
-    'a person verifies': async ({ site, links }) => {
+    'a person enters a code from an authenticator app': async ({ site, links }) => {
       const user = site.owner
       const visitor = await site.visitor(user)
       await visitor.open(links.challenge)
@@ -330,7 +333,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/checkouts/:token': {
-    'a visitor with the address of a checkout pays': async (on) => {
+    'a visitor who has the address of a shop checkout pays': async (on) => {
       const { month, year } = monthAndYear(on.site.world.system.now() + 60 * 60_000)
       const typed = { number: '4242424242424242', cvv: '123', expirationMonth: `${month}`, expirationYear: `${year}` }
       const fields = { action: 'pay', key: formKey(1), amount: '1800', ...typed }
@@ -343,7 +346,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/orders/:token': {
-    'a visitor with the address of an order returns it': async (on) => {
+    'a visitor who has the address of a shop order returns the order': async (on) => {
       const { world } = on.site
       const { agentId } = await world.whoami()
       const { id, path } = await createShopCheckout(on)
@@ -356,7 +359,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/:shopId': {
-    'a visitor on this machine starts a checkout for the only party with agents': async ({ site: { world } }) => {
+    'a local visitor starts a shop checkout for the only party with agents': async ({ site: { world } }) => {
       const { partyId } = await world.whoami()
       await world.store.transaction(({ db }) =>
         db.updateTable('agents').set({ status: 'REVOKED' }).where('partyId', '<>', partyId).execute(),
@@ -375,7 +378,7 @@ const form = ({ service }: World, path: string, fields: Record<string, string>) 
 
 const formKey = (number: number) => `idk_${String(number).repeat(32)}`
 
-/** Sends a form of our own page, as a browser does. */
+/** Submits a form as a browser does on a page of this service. */
 const sameOriginForm = ({ service }: World, path: string, fields: Record<string, string>) =>
   service.fetch(
     new Request(`http://127.0.0.1:4010${path}`, {
@@ -385,48 +388,49 @@ const sameOriginForm = ({ service }: World, path: string, fields: Record<string,
     }),
   )
 
-/** Fills a cart as the agent, and issues a card to pay with. Returns the cart's id and the path of its page. */
+/** Starts a shop checkout as the agent, and issues a card for it. Returns the checkout's id and its page's path. */
 async function createShopCheckout({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
   const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
   await cardFor(world, 'Plain Goods')
   return { id, path: new URL(attributes.url).pathname }
 }
 
-/** The other entry points, which change nothing that belongs to a party. */
+/** The routes that are neither operations nor GET requests and change no party's data. Each value says why. */
 const harmless: Record<string, string> = {
   'POST /checkout/session': 'reads a checkout',
   'POST /oauth/register': 'stores the description of a client that belongs to no party yet',
   'POST /oauth/introspect': 'reads a token',
-  'POST /oauth/device/authorize': 'begins a device sign-in that nobody has approved yet',
-  'POST /oauth/device': 'finds that sign-in by its code',
+  'POST /oauth/device/authorize': 'starts a device sign-in that nobody has approved yet',
+  'POST /oauth/device': 'finds a device sign-in by its code',
 }
 
-describe('every entry point that changes something and is not an operation', () => {
+describe('the activity of routes that are not operations', () => {
   let on: Grounds
 
   beforeAll(async () => {
     on = await doorGrounds(sqlite)
-    // One-click sign-in uses the first owner. Owners created in the same millisecond have no order.
+    // One-click sign-in uses the owner with the lowest id. Ids created in the same millisecond have no fixed order, so
+    // the stranger must not be an owner.
     await on.site.world.store.transaction(({ db }) =>
       db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', on.stranger.id).execute(),
     )
   }, 60_000)
   afterAll(() => on.site.world.drop())
 
-  test('is in the table', () => {
+  test('every route that is neither an operation nor a GET request has an entry in this file', () => {
     const asOperations = new Set(
       operations.map(([, { method, path }]) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
     )
-    const doors = on.site.world.service.routes
+    const routes = on.site.world.service.routes
       .map(({ method, path }) => `${method} ${path}`)
-      .filter((door) => !asOperations.has(door) && !/^(GET|OPTIONS|ALL) /.test(door))
-    expect(new Set([...Object.keys(changes), ...Object.keys(harmless)])).toEqual(new Set(doors))
+      .filter((route) => !asOperations.has(route) && !/^(GET|OPTIONS|ALL) /.test(route))
+    expect(new Set([...Object.keys(changes), ...Object.keys(harmless)])).toEqual(new Set(routes))
   })
 
-  const cases = Object.entries(changes).flatMap(([door, each]) =>
-    Object.entries(each).map(([name, change]) => [door, name, change] as const),
+  const cases = Object.entries(changes).flatMap(([route, changesOfRoute]) =>
+    Object.entries(changesOfRoute).map(([name, change]) => [route, name, change] as const),
   )
-  test.each(cases)('%s: %s', async (_door, _name, change) => {
+  test.each(cases)('the activity shows who sent %s when %s', async (_route, _name, change) => {
     const { act, entries: expected } = await change(on)
     let changed: string[] = []
     const added = await activityAddedBy(on.site.world, async () => {

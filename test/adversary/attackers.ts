@@ -5,24 +5,24 @@ import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
 import { addAgent, addDelegation, addKey, addParty, addUserToken, type World } from '../support/world.ts'
 
-/** An attacker that tries every operation on records of a party and its agent. */
+/** A caller that lacks some permissions, and requests every operation on the records of a party and its agent. */
 export interface Attacker {
   name: string
-  /** Its credential; `null` if it sends none. */
+  /** The credential that it sends; `null` if it sends none. */
   credential: string | null
-  /** The cookie that it sends with every request. */
+  /** The secret of a browser session, which it sends in a cookie. */
   session?: string
   /** The party whose activity records its requests; `undefined` if the service cannot identify a party. */
   partyId?: string
-  /** The customer named in requests that can act for one. */
+  /** The customer for whom it acts in requests that allow this. */
   customerPartyId?: string
-  /** Returns the refusal statuses that the permissions table allows; `undefined` if the request is allowed. */
+  /** Returns the statuses with which the request may be refused; `undefined` if the attacker may make the request. */
   refusalStatuses(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
 }
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Returns whether the request names a private record. Shops are public, and a request without an id names no record. */
+/** Returns whether the path contains the id of a private record. Shops are public, so their ids do not count. */
 const hasPrivateId = ({ params }: OperationDefinition) =>
   Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 
@@ -32,9 +32,9 @@ const refusalsForStranger: Attacker['refusalStatuses'] = (operation, sample) =>
 const refusalsByPolicy: Attacker['refusalStatuses'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
-/** Returns the refusals for an agent whose permissions cover only another wallet. */
+/** Returns the refusal statuses for an agent that has permissions only on another wallet of the party. */
 const refusalsOnOtherWallet = (operation: OperationDefinition) => {
-  // An agent may read all wallets and bank accounts of its party, even those that it cannot spend from
+  // Even such an agent may read its party, and all of the party's wallets and bank accounts
   // (docs/service.md#agent-policy).
   const isAllowedRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
   const needsWallet = heldByAgent(operation.permission) !== null && !isAllowedRead
@@ -77,28 +77,28 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
     }),
   )
   return [
-    { name: 'nobody', credential: null, refusalStatuses: () => [401] },
+    { name: 'a caller without a credential', credential: null, refusalStatuses: () => [401] },
     { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusalStatuses: () => [401] },
-    { name: 'an ended grant', credential: credentials['ended grant'], refusalStatuses: () => [401] },
-    { name: "the owner's browser, by its session alone", credential: null, session, refusalStatuses: () => [401] },
-    { name: "a session of the owner's browser as a key", credential: session, refusalStatuses: () => [401] },
+    { name: 'a token of an ended grant', credential: credentials['ended grant'], refusalStatuses: () => [401] },
+    { name: "the owner's browser with only its cookie", credential: null, session, refusalStatuses: () => [401] },
+    { name: "the owner's session secret, sent as a key", credential: session, refusalStatuses: () => [401] },
     { name: 'a revoked key', credential: credentials['revoked key'], refusalStatuses: () => [401] },
     ...(await Promise.all(singleScopeKeys)),
     {
-      name: 'an agent that acts for a customer who withdrew',
+      name: 'an agent that acts for a removed customer',
       credential: places.own.agentKey,
       partyId,
       customerPartyId: removed.partyId,
       refusalStatuses: (operation, sample) => (sample.reach === 'acting' ? [403] : refusalsByPolicy(operation, sample)),
     },
     {
-      name: 'an exchanged token of the agent',
+      name: "a token exchanged for the agent's key",
       credential: credentials['exchanged token'],
       partyId,
       refusalStatuses: refusalsByPolicy,
     },
     {
-      name: 'another agent of the party, with only its own wallet',
+      name: 'another agent of the party, with permissions on another wallet only',
       credential: colleague.agentKey,
       partyId,
       refusalStatuses: (operation, sample) => refusalsByPolicy(operation, sample) ?? refusalsOnOtherWallet(operation),
@@ -113,9 +113,9 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   ]
 }
 
-/** Returns the secret of a session in which the sandbox's owner is signed in by one click. */
+/** Signs the sandbox's owner in by one click, and returns the secret of the session. */
 async function startOwnerSession({ store, system }: World): Promise<string> {
   const begun = await new SignIn({ store, system }).asOwner({ address: undefined, browser: undefined })
-  if (begun === undefined) throw new Error('The seed has an owner.')
+  if (begun === undefined) throw new Error('The sandbox has no owner.')
   return begun.session
 }

@@ -18,20 +18,20 @@ type Link =
   | 'paymentRequest'
   | 'partyInvitation'
 
-/** The records of the sandbox's owner and its agent, with the secrets that open them. */
+/** A sandbox with private records of its owner, and the links that open them. */
 export interface Grounds {
   site: PersonSite
-  /** The links that open a page without signing in, by page. Each ends with its secret. */
+  /** The paths of pages, each of which ends with a secret. */
   links: Record<Link, string>
-  /** The addresses of pages for signed-in users. */
+  /** The paths of other pages, which only signed-in users can open. */
   paths: Record<'approval' | 'connection' | 'decision', string>
   clientSecret: string
-  /** Ids, names and addresses that only the owner may see. */
+  /** Strings on these pages that only the owner may see, such as ids, names and email addresses. */
   private: string[]
   stranger: Awaited<ReturnType<PersonSite['addUser']>>
 }
 
-/** An amount above which a user needs a second factor to approve. */
+/** The amount of a payment that users can approve only with a second factor. */
 const largeCents = 60_000
 
 export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
@@ -123,7 +123,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
   const decision = await decisions.keep({ ...held, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
-  // The first request for metadata creates the keys that sign tokens.
+  // The first request for the public keys creates them. It is sent here, so that they are no trace of an attack.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
   const path = (url: string) => new URL(url, 'http://127.0.0.1:4010').pathname
   return {
@@ -156,7 +156,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   }
 }
 
-/** Starts two checkouts at a shop as the agent, and pays one. Returns the addresses of both. */
+/** Starts two checkouts at a shop as the agent, and pays the second one. Returns the addresses of both. */
 async function startShopCheckouts({ post, issueCard, get }: World) {
   const shopId = 'plain-goods'
   const start = async (productId: string) => {
@@ -175,7 +175,7 @@ async function startShopCheckouts({ post, issueCard, get }: World) {
   return { shopCheckout: open.attributes.url as string, shopOrder: paid.attributes.url as string }
 }
 
-/** Returns the link with its secret replaced by a wrong one in the same format. */
+/** Replaces the secret at the end of a link with a wrong secret in the same format. */
 export function replaceSecret(link: string): string {
   const end = link.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'
   return /[0-9a-f]{8}$/.test(link) ? `${link.slice(0, -4)}${end === 'AAAA' ? '0000' : '1111'}` : link.slice(0, -4) + end

@@ -7,15 +7,19 @@ import { serveOn } from '../resilience/processes.ts'
 const mebibyte = 1024 * 1024
 const key = `ak_ntl_sandbox_${agentSecret}`
 
-/** A request on its own connection that sends only part of its body. */
+/** A request of which only the first part of the body is sent. */
 interface HalfSent {
   path: string
-  /** The body length that its header announces. */
+  /** The length of the body according to the request's header, in bytes. */
   length: number
+  /** The number of bytes of the body that are sent. */
   sent: number
 }
 
-/** Sends `count` requests at once. `answers` has each status, or `lost` if the connection was cut before an answer. */
+/**
+ * Sends `count` requests at once, each on its own connection. `answers` collects the statuses, and `lost` for each
+ * connection that closes without an answer.
+ */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
   const head = [
@@ -47,21 +51,21 @@ function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   return { answers, end }
 }
 
-/** Returns the process's memory according to the operating system, now and at its peak, in MB. */
+/** Returns the current and the peak memory of a process in MB, as the operating system reports them. */
 function memoryOf(pid: number | undefined): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const megabytes = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') }
 }
 
-/** Resets the peak of the process's memory. */
+/** Resets the peak memory of a process to its current memory. */
 function resetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
 
 /**
- * The most that memory may grow. 16 MiB of it are one key's share. The rest is for connections, and for the code and
- * heap that the first burst needs.
+ * The maximum growth of the memory. 16 MiB of it is for the request bodies of one key
+ * (docs/service.md#limits-of-request-bodies). The rest is for connections, code and heap.
  */
 const maxMegabytes = 60
 
@@ -70,7 +74,7 @@ const bursts = [
   { count: 300, path: '/mcp', length: 3_100_000, sent: 3_000_000 },
 ]
 
-/** Sends a few ordinary requests, because the first requests make a process use more memory. */
+/** Sends a few ordinary requests, because a process needs extra memory for its first requests. */
 async function warmUp(url: URL): Promise<void> {
   for (let count = 0; count < 5; count++) expect(await whoami(url)).toBe(200)
 }
@@ -81,7 +85,7 @@ async function whoami({ origin }: URL): Promise<number> {
   return response.status
 }
 
-/** Sends a burst, waits until every request beyond the share is refused, and disconnects. Returns the answers. */
+/** Sends a burst, waits until the requests beyond the key's share are refused, and disconnects. Returns the answers. */
 async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
   const { answers, end } = sendAll(url, count, half)
@@ -92,7 +96,7 @@ async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]):
   return refused
 }
 
-/** Sends the largest body that the service accepts. Returns the status. */
+/** Sends a complete body of the largest size that the service accepts. Returns the status. */
 async function sendWholeBody(url: URL): Promise<string | undefined> {
   const { answers, end } = sendAll(url, 1, { path: '/mcp', length: 4 * mebibyte, sent: 4 * mebibyte })
   await expect.poll(() => answers.length).toBe(1)
@@ -100,8 +104,8 @@ async function sendWholeBody(url: URL): Promise<string | undefined> {
   return answers[0]
 }
 
-describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodies of one key at $path', (burst) => {
-  test('take little memory in a fresh process, and free their share afterwards', async () => {
+describe.runIf(process.platform === 'linux').each(bursts)('$count requests with one key to $path', (burst) => {
+  test("incomplete request bodies take little memory, and count toward the key's share only until the disconnect", async () => {
     const served = await serveOn('sqlite::memory:')
     const url = new URL(served.url)
     const { pid } = served.process
@@ -113,7 +117,7 @@ describe.runIf(process.platform === 'linux').each(bursts)('$count half-sent bodi
       const { peak } = memoryOf(pid)
       console.info(`${burst.count} × ${burst.sent} bytes at ${burst.path}: ${before} MB before, ${peak} MB at most`)
       expect(answers.filter((answer) => !['429', '503', 'lost'].includes(answer))).toEqual([])
-      // A refusal reaches the client even though the service did not read the body.
+      // Nearly all refusals reach the client, even though the service does not read the bodies.
       expect(answers.filter((answer) => answer === 'lost').length).toBeLessThan(burst.count * 0.05)
       expect(peak - before).toBeLessThanOrEqual(maxMegabytes)
       await expect.poll(() => sendWholeBody(url)).toBe('400')

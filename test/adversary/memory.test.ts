@@ -14,33 +14,33 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns a 900-character text that differs for each number. */
+/** Returns a string of 900 characters that is different for each number. */
 const longString = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 const json = { 'Content-Type': 'application/json' }
 
-/** Requests from strangers that the service refuses. Each contains the given text. */
+/** Requests that the service refuses. Each contains the given string. */
 const requests: Record<string, (value: string) => [path: string, init?: RequestInit]> = {
   'a made-up key': (value) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${value}` } }],
   'a made-up token': (value) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${value}.x` } }],
-  'an unknown operation': (value) => [`/${value}`],
-  'a command without a credential': (value) => [
+  'an unknown path': (value) => [`/${value}`],
+  'no credential': (value) => [
     '/payments',
     { method: 'POST', headers: { ...json, 'Idempotency-Key': value.slice(0, 255) }, body: JSON.stringify({ value }) },
   ],
   'a made-up link': (value) => [`/claim/${value}`],
-  'a made-up card page': (value) => [`/cards/${value}`, { method: 'POST', headers: form, body: `token=${value}` }],
-  'a made-up checkout': (value) => [
+  'a made-up card link': (value) => [`/cards/${value}`, { method: 'POST', headers: form, body: `token=${value}` }],
+  'a made-up client secret of a checkout': (value) => [
     '/checkout/session',
     { method: 'POST', headers: json, body: JSON.stringify({ clientSecret: value }) },
   ],
-  'an unknown application': (value) => [`/oauth/authorize?client_id=${value}&response_type=code`],
-  'a made-up code': (value) => [
+  'an unknown client id': (value) => [`/oauth/authorize?client_id=${value}&response_type=code`],
+  'a made-up authorization code': (value) => [
     '/oauth/token',
     { method: 'POST', headers: form, body: `grant_type=authorization_code&client_id=${value}&code=${value}` },
   ],
-  'a made-up cookie': (value) => ['/connections', { headers: { Cookie: `payments_session=${value}` } }],
+  'a made-up session cookie': (value) => ['/connections', { headers: { Cookie: `payments_session=${value}` } }],
 }
 
 const requestsPerRound = 500
@@ -57,14 +57,15 @@ async function sendAll(request: (value: string) => [string, RequestInit?], from:
 async function heapBytes(): Promise<number> {
   for (let count = 0; count < 4; count++) {
     collectGarbage()
-    // The garbage collector frees some objects only in a later turn.
+    // The garbage collector frees some objects only in a later turn of the event loop.
     await setImmediate()
   }
   return process.memoryUsage().heapUsed
 }
 
-test.each(Object.entries(requests))('%s leaves nothing in memory', async (_, request) => {
-  // Bounded caches are full after the first round. An unbounded one would keep the 450 kB of text of each round.
+test.each(Object.entries(requests))('refused requests with %s leave nothing in memory', async (_, request) => {
+  // After the first round, every cache with a size limit is full. A cache without a limit would also keep the 450 kB
+  // of strings of the second round.
   await sendAll(request, 0)
   const before = await heapBytes()
   await sendAll(request, requestsPerRound)

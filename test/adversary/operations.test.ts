@@ -10,25 +10,25 @@ import { type Attacker, attackersOf } from './attackers.ts'
 import { noTraces, tracesOf } from './traces.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** `listActivity` runs first. Later, the attackers' own activity would contain their failed requests. */
+/** `listActivity` runs first. Later, the attackers' own activity contains their failed requests and the ids in them. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
-/** The attackers to run on each database: all on SQLite; on the slower PostgreSQL, only those that differ most. */
+/** All attackers run on SQLite. PostgreSQL is slower, so only the most distinctive ones run on it. */
 const tables = [
   { database: sqlite, attackerNames: /./ },
   { database: postgres, attackerNames: /without a credential|removed customer|another/ },
 ] as const
 
-/** Returns the party whose activity has the refusal: the attacker's if the record was looked up first, else none. */
+/** Returns the party whose activity may record the refusal: the attacker's own if a 404 is expected, else none. */
 const recordingParty = ({ partyId }: Attacker, expected: readonly number[]) =>
   expected.includes(404) ? partyId : undefined
 
-/** Returns whether every agent of a party may read its records (docs/service.md#agent-policy). */
+/** Returns whether the operation reads records that every agent of the party may read. */
 const isReadableByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
-  'every operation against every attacker on $database.name',
+  'REST requests of attackers on $database.name',
   ({ database, attackerNames }) => {
     let on: Grounds
     let attackers: Attacker[]
@@ -43,7 +43,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       await on.world.drop()
     })
 
-    test.each(sampleOf(operations, 12))('%s', async (key, operation) => {
+    test.each(sampleOf(operations, 12))('%s refuses attackers and changes nothing', async (key, operation) => {
       const sample = samples[key]
       const ids = await sample.make(on, on.places.own)
       const requestOf = ({ credential, customerPartyId, session }: Attacker): ProbeRequest => ({
@@ -71,7 +71,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         expect(traces, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
-      // Every key of the first party may call the lists that need `sandbox.manage`.
+      // Some lists are the same for all agents or keys of a party, so they may contain the ids.
       const isShared = operation.permission === 'sandbox.manage' || isReadableByAllAgents(operation)
       if (operation.result !== 'page' || operation.params !== undefined || isShared) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {

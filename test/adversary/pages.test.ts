@@ -11,8 +11,9 @@ import { noTraces, tracesOf } from './traces.ts'
 type Attempt = [path: string, init?: RequestInit]
 
 /**
- * The protection of a route. A `public` route shows nobody's data. The address of a `guessed` route contains a secret,
- * and a made-up secret opens nothing. A `signedIn` route is useless without its user's session.
+ * The protection of a route, with requests that must not get past it. A `public` route has no private data; the string
+ * describes what it serves. A `guessed` route needs a secret, and the requests contain a wrong or insufficient one. A
+ * `signedIn` route needs the session of the right user, which the requests lack.
  */
 type Protection =
   | { public: string }
@@ -40,18 +41,18 @@ const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
-/** Every route that is not an operation. The test fails for a new route until it has an entry here. */
+/** Every route that is not an operation. A test fails for a new route until it has an entry here. */
 const protections: Record<string, Protection> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },
-  'GET /openapi.json': { public: 'the document' },
-  'GET /': { public: 'the description of the service, and how a host connects' },
-  'GET /mcp/server-card': { public: 'how a host connects' },
+  'GET /openapi.json': { public: 'the OpenAPI document' },
+  'GET /': { public: 'a description of the service, and how a host connects to it' },
+  'GET /mcp/server-card': { public: 'how a host connects to the service' },
   'OPTIONS /mcp/server-card': { public: 'says what other sites may send' },
-  'GET /.well-known/ai-catalog.json': { public: 'what this site has' },
-  'GET /llms.txt': { public: 'what this site has' },
-  'GET /docs': { public: 'the document to read' },
-  'GET /docs/:operationId': { public: 'an operation to read' },
+  'GET /.well-known/ai-catalog.json': { public: 'a catalog of this site' },
+  'GET /llms.txt': { public: 'an overview of this site' },
+  'GET /docs': { public: 'the API reference' },
+  'GET /docs/:operationId': { public: 'the reference of one operation' },
   'GET /styles/bar.css': { public: 'an asset' },
   'GET /scripts/copy.js': { public: 'an asset' },
   'GET /styles/pages.css': { public: 'an asset' },
@@ -64,7 +65,7 @@ const protections: Record<string, Protection> = {
   'GET /checkout/form.js': { public: 'an asset' },
   'GET /checkout/requests.js': { public: 'an asset' },
   'GET /checkout/library.js': { public: 'an asset' },
-  'GET /checkout/form': { public: 'an empty form' },
+  'GET /checkout/form': { public: 'an empty card form' },
   'POST /checkout/session': {
     guessed: ({ clientSecret }) => [['/checkout/session', json({ clientSecret: replaceSecret(clientSecret) })]],
   },
@@ -76,7 +77,7 @@ const protections: Record<string, Protection> = {
   'POST /checkout/stop': {
     guessed: ({ clientSecret, links }) => [
       ['/checkout/stop', json({ manageToken: replaceSecret(links.manage).split('/').at(-1) })],
-      // The client secret does not stop a subscription that somebody else paid for.
+      // The client secret of a checkout is not enough to stop the subscription.
       ['/checkout/stop', json({ clientSecret })],
     ],
   },
@@ -94,7 +95,7 @@ const protections: Record<string, Protection> = {
     guessed: (on) => [
       ...sendWithWrongSecret('paymentRequest', { decision: 'card', ...card })(on),
       ...sendWithWrongSecret('paymentRequest', { decision: 'decline' })(on),
-      // Neither the link alone, nor a form that the page never showed, opens a wallet of the payer.
+      // The right link is not enough: these forms lack the page's form token or contain a made-up one.
       [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
       [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
       [on.links.paymentRequest, form({ decision: 'decline' })],
@@ -145,7 +146,7 @@ const protections: Record<string, Protection> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // The sandbox has several parties, so the page cannot tell which party is buying.
+  // Several parties of the sandbox have agents, so the service cannot tell which party is buying, and refuses.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
@@ -170,7 +171,7 @@ const protections: Record<string, Protection> = {
   'POST /connections/new/identity-provider': {
     signedIn: () => [['/connections/new/identity-provider', form({ name: 'Chat', scope: 'payments:read' })]],
   },
-  'GET /sign-in': { public: 'a form' },
+  'GET /sign-in': { public: 'the sign-in form' },
   'GET /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA?next=/console']] },
   'POST /sign-in/once/:code': { guessed: () => [['/sign-in/once/AAAAAAAAAAAAAAAAAAAAAA', form({ next: '/console' })]] },
   'POST /sign-in': {
@@ -193,7 +194,7 @@ const protections: Record<string, Protection> = {
   'POST /oauth/introspect': { guessed: oauth('/oauth/introspect', { token: 'made-up' }) },
   'POST /oauth/revoke': { guessed: oauth('/oauth/revoke', { token: 'made-up', client_id: 'nobody' }) },
   'POST /oauth/device/authorize': { guessed: oauth('/oauth/device/authorize', { client_id: 'nobody' }) },
-  'GET /oauth/device': { public: 'a form for a code' },
+  'GET /oauth/device': { public: 'a form for a device code' },
   'POST /oauth/device': { guessed: oauth('/oauth/device', { user_code: 'AAAA-AAAA' }) },
   'GET /oauth/device/:uid': { guessed: () => [['/oauth/device/made-up']] },
   'GET /oauth/consent/:uid': { guessed: () => [['/oauth/consent/made-up']] },
@@ -206,14 +207,14 @@ const operations = new Set(
   ),
 )
 
-onEachDatabase('pages requested without access', (database) => {
+onEachDatabase('routes requested without access', (database) => {
   let on: Grounds
   beforeAll(async () => {
     on = await doorGrounds(database)
   })
   afterAll(() => on.site.world.drop())
 
-  test('every route has an entry', () => {
+  test('every route that is not an operation has an entry in this file', () => {
     // Routes for every method are middleware.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
@@ -221,8 +222,8 @@ onEachDatabase('pages requested without access', (database) => {
     expect([...pages].sort()).toEqual(Object.keys(protections).sort())
   })
 
-  test('pageNeeds lists every route for people except public reads, and requires a session where only users may open it', () => {
-    // Applications use these routes, not people.
+  test('pageNeeds lists every route for people except public reads, and requires a session for every page of a user', () => {
+    // Applications, not people, send requests to these routes.
     const applicationRoutes = /^\w+ \/oauth\/(?!consent\/)/
     const absent = Object.entries(protections).filter(
       ([route]) => !Object.hasOwn(pageNeeds, route) && !applicationRoutes.test(route),
@@ -241,7 +242,7 @@ onEachDatabase('pages requested without access', (database) => {
     }
   })
 
-  test.each(Object.entries(protections))('%s', async (route, protection) => {
+  test.each(Object.entries(protections))('%s reveals nothing without access', async (route, protection) => {
     const { world, sessionOf } = on.site
     const attempts: Attempt[] =
       'public' in protection
@@ -258,13 +259,13 @@ onEachDatabase('pages requested without access', (database) => {
       await db.updateTable('users').set({ status: 'REVOKED' }).where('id', '=', removed.id).execute()
     })
     const browsers: Record<string, string> = {
-      "the owner's browser, whose session ended": `payments_session=${endedSession}`,
-      'the browser of a member who was removed': `payments_session=${removedSession}`,
-      'a made-up session': `payments_session=${'A'.repeat(43)}`,
+      "the owner's browser after its session expired": `payments_session=${endedSession}`,
+      'the browser of a removed user': `payments_session=${removedSession}`,
+      'a browser with a made-up session': `payments_session=${'A'.repeat(43)}`,
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
-      // proof.test.ts covers the owner's own pages and their need for proof.
-      ...('guessed' in protection ? { 'the owner, by one click': await signInByOneClick(on) } : {}),
+      // proof.test.ts tests one-click sign-in for the pages of signed-in users.
+      ...('guessed' in protection ? { 'the owner after a one-click sign-in': await signInByOneClick(on) } : {}),
     }
     const wrong: string[] = []
     const traces = await tracesOf(world, undefined, async () => {
@@ -276,7 +277,7 @@ onEachDatabase('pages requested without access', (database) => {
           )
           const text = await answer.text()
           const where = `${browser}: ${answer.status} ${answer.headers.get('location') ?? ''}`
-          // A page may show people their own input again.
+          // A page may show a visitor's own input again.
           const shown = on.private.filter(
             (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
           )
@@ -292,21 +293,21 @@ onEachDatabase('pages requested without access', (database) => {
   })
 })
 
-/** Begins a session by one click, as any program on the sandbox's machine can. Returns its cookie. */
+/** Signs the owner in by one click, as any program on the sandbox's machine can. Returns the session's cookie. */
 async function signInByOneClick({ site: { world } }: Grounds): Promise<string> {
   const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/sign-in', form({ as: 'owner' })))
   return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 }
 
 /**
- * Returns whether strangers may create the row because the number of such rows is limited: wrong passwords are counted,
- * and the form for a device's code creates one of a limited number of sessions (src/service/oauth/clients.ts).
+ * Returns whether strangers may cause the service to add the row, because it limits how many such rows they can add:
+ * counts of wrong passwords, and sessions for the form that takes a device code (src/service/oauth/clients.ts).
  */
 const isLimitedRow = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages that show or search only the caller's own records, at the same address for everyone. */
+/** Pages that have the same address for everyone, and show or search only the caller's own records. */
 const ownPages: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /connections/new/application',
@@ -321,8 +322,8 @@ const ownPages: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns whether the answer reveals nothing about a record. RFC 7009 (revocation) and RFC 7662 (introspection) require
- * such answers.
+ * Returns whether a successful answer reveals nothing about other people's records. RFC 7009 (revocation) and RFC 7662
+ * (introspection) require a successful answer even for an unknown token.
  */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''

@@ -17,14 +17,14 @@ type RoutesAt<Wanted extends Level> = {
   [Route in PageRoute]: Wanted extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
 }[PageRoute]
 
-/** A request to a page, with the hidden fields that the page's form has in this session. */
+/** A request to a page. `perform` adds the form token of the visitor's session. */
 interface PageRequest {
   path: string
-  /** The form's fields; undefined opens the page. */
+  /** The fields of the form to submit; `undefined` opens the page instead. */
   fields?: Record<string, string>
-  /** The purpose of the form's token. */
+  /** The purpose for which the form token is issued. */
   purpose?: string
-  /** The field that contains the token. */
+  /** The name of the field for the token; by default `formToken`. */
   tokenField?: string
 }
 
@@ -32,11 +32,11 @@ type Prepare = (on: Fixture, visitor: Visitor) => PageRequest | Promise<PageRequ
 
 interface Fixture {
   grounds: Grounds
-  /** A payment request to the owner's party, with the token of its form. */
+  /** A payment request to the owner's party, with the form token of its page and a wallet that can pay it. */
   paymentRequest: { id: string; path: string; formToken: string; walletId: string }
 }
 
-/** A request for each route that needs proof. A new route does not compile without an entry. */
+/** A request for each route that needs proof of identity. The file does not compile if an entry is missing. */
 const requestsThatNeedProof: Record<RoutesAt<'proven'>, Prepare> = {
   'GET /second-factor': () => ({ path: '/second-factor' }),
   'POST /second-factor': () => ({ path: '/second-factor', fields: { step: 'begin' }, purpose: '/second-factor' }),
@@ -82,19 +82,19 @@ const requestsThatNeedProof: Record<RoutesAt<'proven'>, Prepare> = {
   }),
 }
 
-/** Requests with which a person refuses something. A session without proof may send them. */
+/** Requests with which a person refuses something. A session without proof of identity may send them. */
 const refusals: Record<string, Prepare> = {
   'denying a payment': ({ grounds: { paths } }) => ({
     path: paths.approval,
     fields: { decision: 'deny' },
     purpose: `approval ${paths.approval.split('/')[2]}`,
   }),
-  'refusing a call': ({ grounds: { paths } }) => ({
+  'refusing a tool call': ({ grounds: { paths } }) => ({
     path: paths.decision,
     fields: { decision: 'no' },
     purpose: `decision ${paths.decision.split('/')[2]}`,
   }),
-  'denying an application': async (on, visitor) => {
+  'denying access to an application': async (on, visitor) => {
     const path = await consentPage(on, visitor)
     return { path, fields: { decision: 'deny' }, purpose: `consent ${path.split('/').at(-1)}` }
   },
@@ -111,7 +111,7 @@ const refusals: Record<string, Prepare> = {
   }),
 }
 
-/** Pages that a session without proof may look at. */
+/** Pages that a session without proof of identity may open. */
 const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
   'GET /verify/:challenge': ({ links }) => links.challenge,
   'GET /approvals/:approvalId/review': ({ paths }) => paths.approval,
@@ -134,7 +134,7 @@ const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds)
   'GET /console/*': () => '/console/nothing',
 }
 
-/** Returns the path of the page that asks this visitor to allow an application. */
+/** Returns the path of a page that asks the visitor to allow an application. Each visitor has one such page. */
 async function consentPage({ grounds }: Fixture, visitor: Visitor): Promise<string> {
   const known = consentPages.get(visitor)
   if (known !== undefined) return known
@@ -169,7 +169,7 @@ interface Person {
 
 let sessions = 0
 
-/** Signs the owner in, by one click or with proof. Returns the browser and a function for its form tokens. */
+/** Signs the owner in. Returns the browser, and a function that creates form tokens for the session. */
 async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Fixture): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`
@@ -187,7 +187,7 @@ async function perform(on: Fixture, prepare: Prepare, { visitor, formToken }: Pe
   return visitor.post(path, { ...fields, [tokenField]: formToken(purpose) })
 }
 
-onEachDatabase("an action on a person's page", (database) => {
+onEachDatabase("actions on a person's pages", (database) => {
   let on: Fixture
   beforeAll(async () => {
     on = await createFixture(database)
@@ -195,7 +195,7 @@ onEachDatabase("an action on a person's page", (database) => {
   afterAll(() => on.grounds.site.world.drop())
 
   test.each(Object.entries(viewablePages))(
-    'can be viewed, but not taken, after a one-click sign-in: %s',
+    '%s opens after a one-click sign-in, but has no button for approving or paying',
     async (_, at) => {
       const path = at(on.grounds)
       const seen = await (await signInOwner('one click', on)).visitor.open(path)
@@ -206,11 +206,11 @@ onEachDatabase("an action on a person's page", (database) => {
     },
   )
 
-  test.each(Object.entries(requestsThatNeedProof))('needs proof: %s', async (_, prepare) => {
+  test.each(Object.entries(requestsThatNeedProof))('%s is refused without proof of identity', async (_, prepare) => {
     const { site } = on.grounds
     const oneClick = await signInOwner('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
-    // The application's request must begin before the attempt is measured.
+    // An OAuth authorization request must start before the attempt, because it adds rows that are not traces.
     for (const { visitor } of [oneClick, unknown]) await prepare(on, visitor)
     const traces = await tracesOf(site.world, undefined, async () => {
       const signInRedirect = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }
@@ -225,7 +225,7 @@ onEachDatabase("an action on a person's page", (database) => {
     expect(traces).toEqual(noTraces)
   })
 
-  test.each(Object.entries(requestsThatNeedProof))('succeeds with proof: %s', async (_, prepare) => {
+  test.each(Object.entries(requestsThatNeedProof))('%s succeeds with proof of identity', async (_, prepare) => {
     const done = await perform(on, prepare, await signInOwner('proof', on))
     expect([200, 201, 303]).toContain(done.status)
     expect(String(done.location)).not.toMatch(/^\/sign-in/)
@@ -233,14 +233,14 @@ onEachDatabase("an action on a person's page", (database) => {
   })
 })
 
-onEachDatabase('a refusal', (database) => {
+onEachDatabase('refusals on pages', (database) => {
   let on: Fixture
   beforeAll(async () => {
     on = await createFixture(database)
   })
   afterAll(() => on.grounds.site.world.drop())
 
-  test.each(Object.entries(refusals))('needs no proof: %s', async (_, prepare) => {
+  test.each(Object.entries(refusals))('a one-click sign-in suffices for %s', async (_, prepare) => {
     const oneClick = await signInOwner('one click', on)
     await prepare(on, oneClick.visitor)
     const traces = await tracesOf(on.grounds.site.world, undefined, async () => {

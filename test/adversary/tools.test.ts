@@ -15,21 +15,21 @@ const operations = Object.entries(catalogue) as [OperationKey, OperationDefiniti
 
 const codes: Record<number, string> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found' }
 
-/** Returns the tool arguments that are equivalent to a request. */
+/** Returns the arguments of a tool call that is equivalent to the sample's REST request. */
 function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample, ids: Record<string, string>) {
   const named = Object.keys(operation.params?.shape ?? {}).map((name) => [name, ids[name] ?? sample.named?.[name]])
   const related = relationshipsFor(operation, ids) && { agentId: ids.agentId }
   return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
 }
 
-/** The attackers to run on each database: all on SQLite; on the slower PostgreSQL, only those that differ most. */
+/** All attackers run on SQLite. PostgreSQL is slower, so only the most distinctive ones run on it. */
 const tables = [
   { database: sqlite, attackerNames: /./ },
   { database: postgres, attackerNames: /removed customer|another/ },
 ] as const
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
-  'every tool against every attacker on $database.name',
+  'tool calls of attackers on $database.name',
   ({ database, attackerNames }) => {
     let on: Grounds
     const mcp = new Map<Attacker, Connected>()
@@ -48,7 +48,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       await on.world.drop()
     })
 
-    test.each(sampleOf(operations, 24))('%s', async (key, operation) => {
+    test.each(sampleOf(operations, 24))('the tool %s refuses attackers and changes nothing', async (key, operation) => {
       const sample = samples[key]
       const ids = (await sample.make(on, on.places.own)) as Record<string, string>
       const input = argumentsOf(on, operation, sample, ids)

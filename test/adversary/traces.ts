@@ -1,7 +1,7 @@
 import { readAllTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
-/** Columns with the time at which a key was last used. Every authenticated request sets them, even a refused one. */
+/** Columns with the time of the last use of a key or agent. Every authenticated request sets them, even if refused. */
 const lastUseColumns = ['lastUsedAtMs', 'lastActiveAtMs']
 
 /**
@@ -10,7 +10,7 @@ const lastUseColumns = ['lastUsedAtMs', 'lastActiveAtMs']
  */
 const requestTables = /^(idempotencyRecords|activity\w*)$/
 
-/** Tables that record every authenticated call shortly after its answer. test/runs checks the owners of these rows. */
+/** Tables that every authenticated call writes to, some of them after its answer. test/runs tests them. */
 const recordTables = ['rateLimits', 'runs', 'runEntries', 'runMinutes']
 
 interface Row {
@@ -18,7 +18,7 @@ interface Row {
   json: string
 }
 
-/** The traces of an attack: new and removed database rows as `table: row`, and lines logged above info. */
+/** The traces of an attack: added and removed database rows as `table: row`, and log lines above the level info. */
 export interface Traces {
   added: string[]
   removed: string[]
@@ -27,7 +27,10 @@ export interface Traces {
 
 export const noTraces: Traces = { added: [], removed: [], alarms: [] }
 
-/** Splits a row of `partyHeads`. An attacker's requests extend its own party's activity, but must not add events. */
+/**
+ * Splits a row of `partyHeads` in two: the attacker's requests may extend the activity of the attacker's own party, but
+ * must not add events.
+ */
 function splitRow(table: string, row: Record<string, unknown>): [part: string, row: object][] {
   if (table !== 'partyHeads') return [[table, row]]
   const { partyId, eventSequence, ...activityColumns } = row
@@ -50,8 +53,8 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 }
 
 /**
- * Returns the changes that `attack` made in the database, and its log lines above info.
- * @param ownPartyId The party to whose activity and recorded requests the attacker may add; `undefined` for none.
+ * Returns the changes that `attack` made in the database, and the log lines above the level info that it caused.
+ * @param ownPartyId The party to whose activity and idempotency records `attack` may add; `undefined` for none.
  */
 export async function tracesOf(
   world: World,

@@ -4,7 +4,7 @@ import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addKey, addParty, createWorld, type World } from '../support/world.ts'
 
-onEachDatabase("cards end with their agent's permission", (database) => {
+onEachDatabase('cards of an agent that loses a permission', (database) => {
   let world: World
   let partyId: string
   let agentId: string
@@ -36,16 +36,19 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     expect((await world.authorize(cardId, 100, { key })).json.data.attributes.status).toBe('authorized')
   const walletId = async () => (await world.get('/wallets', owner())).json.data[0].id as string
 
-  test.each(['deleted', 'detached'])("an agent's own cards expire when the agent is %s", async (way) => {
-    const wallet = await walletId()
-    const other = await addAgent(world, partyId, wallet, ['cards.read'])
-    const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]
-    await sendOk('DELETE', way === 'deleted' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
-    await expectExpired(mine, world.apiKey)
-    await expectUsable(others, world.apiKey)
-  })
+  test.each(['deleted', 'detached from the wallet'])(
+    "an agent's own cards expire when the agent is %s",
+    async (way) => {
+      const wallet = await walletId()
+      const other = await addAgent(world, partyId, wallet, ['cards.read'])
+      const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]
+      await sendOk('DELETE', way === 'deleted' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
+      await expectExpired(mine, world.apiKey)
+      await expectUsable(others, world.apiKey)
+    },
+  )
 
-  test('attaching the agent again revives no card', async () => {
+  test('expired cards stay expired when the agent is attached to the wallet again', async () => {
     const [wallet, card] = [await walletId(), await world.issueCard()]
     await sendOk('DELETE', `/wallets/${wallet}/agents/${agentId}`)
     await sendOk('POST', `/wallets/${wallet}/agents`, { agentId })
@@ -53,7 +56,7 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     await expectUsable(await world.issueCard(), world.apiKey)
   })
 
-  test('an earlier authorization can still be captured', async () => {
+  test('an authorization can still be captured after the agent is deleted', async () => {
     const card = await world.issueCard()
     const { id } = (await world.authorize(card, 100)).json.data
     await sendOk('DELETE', `/agents/${agentId}`)
@@ -66,9 +69,9 @@ onEachDatabase("cards end with their agent's permission", (database) => {
     ['the customer is removed', () => ['DELETE', `/customers/${customerId}`]],
     ['the agent is removed from the customer', () => ['DELETE', `/customers/${customerId}/agents/${agentId}`]],
     ['the customer is removed from the agent', () => ['DELETE', `/agents/${agentId}/customers/${customerId}`]],
-    ['the customer revokes', () => ['POST', `/simulations/customers/${customerId}/agents/${agentId}/revoke`]],
+    ['the customer revokes the grant', () => ['POST', `/simulations/customers/${customerId}/agents/${agentId}/revoke`]],
     ['the customer disconnects', () => ['POST', `/simulations/customers/${customerId}/disconnect`]],
-  ] as const)("a customer's cards expire when %s, but no other cards do", async (_, request) => {
+  ] as const)("a customer's cards expire when %s; other cards only if the agent is deleted", async (_, request) => {
     const second = await addParty(world)
     await addDelegation(world, { customerPartyId: second.partyId, agentPartyId: partyId, agentId })
     const card = await world.issueCard({ customerPartyId: customerId })

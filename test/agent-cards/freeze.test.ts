@@ -10,7 +10,7 @@ const operations = ['freeze', 'unfreeze'] as const
 type Operation = (typeof operations)[number]
 type Status = (typeof agentCardStatuses)[number]
 
-/** The next status for each status and operation; null if the operation is refused. */
+/** The status of a card after each operation, by its status before; null if the operation is refused. */
 const nextStatus: Record<Status, Record<Operation, Status | null>> = {
   active: { freeze: 'frozen', unfreeze: null },
   frozen: { freeze: null, unfreeze: 'active' },
@@ -18,10 +18,13 @@ const nextStatus: Record<Status, Record<Operation, Status | null>> = {
   expired: { freeze: null, unfreeze: null },
 }
 const cases = agentCardStatuses.flatMap((status) =>
-  operations.map((operation) => [operation, status, nextStatus[status][operation]] as const),
+  operations.map((operation) => {
+    const after = nextStatus[status][operation]
+    return [operation, status, after === null ? 'is refused' : `makes the card ${after}`, after] as const
+  }),
 )
 
-onEachDatabase('freezing a card:', (database) => {
+onEachDatabase('freezing cards', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
@@ -48,7 +51,7 @@ onEachDatabase('freezing a card:', (database) => {
     return cardId
   }
 
-  test.each(cases)('%s a card that is %s', async (operation, status, after) => {
+  test.each(cases)('a request to %s a card in the status %s %s', async (operation, status, _, after) => {
     const cardId = await createCard(status)
     const before = (await world.get(`/agent-cards/${cardId}`)).json.data
     const { transactions } = await readBooks(world.store)
@@ -70,7 +73,7 @@ onEachDatabase('freezing a card:', (database) => {
 
   test('a frozen card refuses authorizations until it is unfrozen', async () => {
     const cardId = await frozenCard()
-    // A frozen card is refused before the amount is checked.
+    // Even an amount above the card's maximum of 5000 is refused because of the frozen card, not declined.
     for (const amount of [100, 5001]) {
       const refused = await world.authorize(cardId, amount)
       expectRefusal(refused, 'conflict')
@@ -94,7 +97,7 @@ onEachDatabase('freezing a card:', (database) => {
     expect(decline.code).toBe('single_use_card_expired')
   })
 
-  test("a repeat gets the recorded answer, whatever the card's current status", async () => {
+  test("a repeated request gets the recorded answer, even if the card's status has changed since", async () => {
     const cardId = await world.issueCard()
     expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
       status: 400,
@@ -108,7 +111,7 @@ onEachDatabase('freezing a card:', (database) => {
     expect(await statusOf(cardId)).toBe('active')
   })
 
-  test("an agent can freeze only its own cards, and an API key its party's cards", async () => {
+  test('an agent can freeze only its own cards, and an API key can freeze all cards of its party', async () => {
     const { partyId } = await world.whoami()
     const walletId = (await world.get('/wallets')).json.data[0].id
     const colleague = await addAgent(world, partyId, walletId, ['cards.read'])
@@ -152,7 +155,7 @@ onEachDatabase('freezing a card:', (database) => {
     expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
   })
 
-  test('works in production too', async () => {
+  test('cards can be frozen in production too', async () => {
     const production = await createWorld(database, { environment: 'production' })
     const cardId = await production.issueCard()
     const frozen = await production.send('POST', `/agent-cards/${cardId}/freeze`)

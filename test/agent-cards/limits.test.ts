@@ -14,7 +14,7 @@ const merchant = { name: 'Books' }
 const usd = { currency: 'USD' }
 const hourMs = 3_600_000
 
-onEachDatabase('limits apply to cards:', (database) => {
+onEachDatabase('spending limits on cards', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -42,7 +42,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     return ok(answer).json.data.attributes.status as string
   }
 
-  test('a card above the transaction limit is refused, and the refusal names the limit', async () => {
+  test('a card whose maximum is above the transaction limit is refused, and the error states the limit', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 500 })
     const refused = await issue(501)
     expectAboveLimit(refused)
@@ -64,30 +64,30 @@ onEachDatabase('limits apply to cards:', (database) => {
     expect(await self.balance({}, `?customerPartyId=${customerPartyId}`)).toMatchObject({ available: 99_200 })
   })
 
-  test("a purchase beyond the day's limit is refused with the reason, and the card stays unused", async () => {
+  test('a purchase beyond the daily limit is refused with the reason, and the card stays active', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 1000 })
     ok(await buy(600))
     const card = created(await issue(500))
     const refused = await authorize(card, 500)
     expectRefusal(refused, 'conflict')
     expect(refused.json.errors[0].detail).toContain('$11.00 of at most $10.00 per day')
-    // The owner simulates a purchase with the agent's card, and the agent's limits still apply.
+    // The agent's limits also apply if the party's API key simulates the purchase with the agent's card.
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
     expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
-    // The card's own maximum is checked before the limits. Exceeding it is a decline, not an error, and moves no money.
+    // The card's own maximum is checked before the limits. An amount above it is declined, which is not an error.
     expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })
 
-  test('a limit lowered after the card was issued applies too', async () => {
+  test('a limit that is lowered after a card is issued applies to purchases with that card', async () => {
     const card = created(await issue(500))
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 300 })
     expectRefusal(await authorize(card, 301), 'conflict')
     ok(await authorize(card, 300))
   })
 
-  test('a captured hold counts once, a partial capture counts its amount, and a released hold does not count', async () => {
+  test('limits count a captured hold once, a partial capture with its amount, and a released hold not at all', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 1000, perMonth: 1500 })
     const [first, second, third] = [created(await buy(400)), created(await buy(300)), created(await buy(300))]
     expect(await pay(1)).toBe('IN_REVIEW')
@@ -100,7 +100,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     expectRefusal(await buy(301), 'conflict')
     ok(await buy(300))
     world.system.pass(12 * hourMs)
-    // A new day begins in the same month, in which 400 + 100 + 200 + 300 were spent.
+    // A new day begins. In this month, 400 + 100 + 200 + 300 cents are already spent.
     const refused = await buy(501)
     expectRefusal(refused, 'conflict')
     expect(refused.json.errors[0].detail).toContain('per month')
@@ -115,7 +115,7 @@ onEachDatabase('limits apply to cards:', (database) => {
     expect(await pay(1)).toBe('IN_REVIEW')
   })
 
-  test('purchases and payments agree with a model after any history', async () => {
+  test('balances and lists match a model after any sequence of purchases and payments', async () => {
     const limits = { perTransaction: 400, perDay: 600, perMonth: 1300 }
     const actions = fc.array(spendingAction, { minLength: 15, maxLength: 35 })
     const property = fc.asyncProperty(actions, async (all) => {
