@@ -9,9 +9,9 @@ import {
 } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import { openAuthorizationServer, secretBasic } from './authorization-server.ts'
-import { type Company, requestAssertion, secretIn } from './company-sign-in.ts'
+import { type Company, readSecretFile, requestAssertion } from './company-sign-in.ts'
 import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
-import { keepLogin, type SignInOptions } from './sign-in.ts'
+import { type SignInOptions, storeLogin } from './sign-in.ts'
 
 /** The credentials of an application that signs in without a browser. */
 export interface ApplicationProof {
@@ -29,7 +29,7 @@ export interface ApplicationProof {
 export async function signInAsApplication(options: SignInOptions, proof: ApplicationProof): Promise<void> {
   const { resource, issuer } = await readResourceMetadata(options.baseUrl, options.fetch)
   const { config, tokens } = await requestToken({ issuer, resource, ...proof }, options.fetch)
-  await keepLogin(options, { config, issuer, resource, scope: tokens.scope ?? '' }, tokens, proof)
+  await storeLogin(options, { config, issuer, resource, scope: tokens.scope ?? '' }, tokens, proof)
 }
 
 /** The grant type for requesting a token with a JWT assertion (RFC 7523 section 2.1). */
@@ -47,7 +47,7 @@ export async function requestToken(
 }
 
 async function readClientAuth(proofFile: string): Promise<ClientAuth> {
-  const text = await secretIn(proofFile)
+  const text = await readSecretFile(proofFile)
   if (!text.includes('-----BEGIN')) return secretBasic(text)
   for (const algorithm of algorithms) {
     const key = await importPKCS8(text, algorithm).catch(() => undefined)

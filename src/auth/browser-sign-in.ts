@@ -2,7 +2,7 @@ import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallen
 import { newSecret } from '../core/system.ts'
 import { reachServer } from './authorization-server.ts'
 import { openCallback } from './callback.ts'
-import { keepLogin, prepareSignIn, requireEndpoint, type SignInOptions } from './sign-in.ts'
+import { prepareSignIn, requireEndpoint, type SignInOptions, storeLogin } from './sign-in.ts'
 
 /**
  * Signs in through a browser on this machine (RFC 8252: authorization code with PKCE, answered to a loopback port).
@@ -32,7 +32,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
     await callback.receiveAnswer(async (answer) => {
       const checks = { pkceCodeVerifier: codeVerifier, expectedState: state }
       const tokens = await reachServer(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
-      await keepLogin(options, signIn, tokens)
+      await storeLogin(options, signIn, tokens)
     })
   } finally {
     await callback.close()

@@ -18,16 +18,16 @@ const longestWaitMs = 5 * 60_000
 /** Listens for the one answer with this state. Refuses any other request, without ending the wait. */
 export async function openCallback(state: string, system: System): Promise<Callback> {
   const answers = Promise.withResolvers<{ answer: URL; response: ServerResponse }>()
-  let taken = false
+  let received = false
   const limits = { requestTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 }
   const server = createServer(limits, (request, response) => {
-    const answer = answerOf(request, address)
-    if (answer === undefined) return reply(response, 404, ends.nothing)
+    const answer = callbackUrl(request, address)
+    if (answer === undefined) return reply(response, 404, resultPages.unknownAddress)
     if (!equalSecrets(answer.searchParams.get('state') ?? '', state)) {
-      return reply(response, 400, ends.foreign)
+      return reply(response, 400, resultPages.otherSignIn)
     }
-    if (taken) return reply(response, 409, ends.again)
-    taken = true
+    if (received) return reply(response, 409, resultPages.alreadyReceived)
+    received = true
     answers.resolve({ answer, response })
   })
   server.maxConnections = 64
@@ -41,10 +41,10 @@ export async function openCallback(state: string, system: System): Promise<Callb
       try {
         await finish(answer)
       } catch (error) {
-        await reply(response, 400, ends.failed)
+        await reply(response, 400, resultPages.failed)
         throw error
       }
-      await reply(response, 200, ends.done)
+      await reply(response, 200, resultPages.done)
     },
     close: async () => {
       const closed = once(server, 'close')
@@ -59,22 +59,22 @@ export async function openCallback(state: string, system: System): Promise<Callb
 /**
  * Returns the called URL if it is the redirect address. A different Host means that another site's page found the port.
  */
-function answerOf(request: IncomingMessage, address: string): URL | undefined {
+function callbackUrl(request: IncomingMessage, address: string): URL | undefined {
   const { host, pathname } = new URL(address)
   const called = URL.parse(request.url ?? '', `http://${host}`)
   const fits = request.method === 'GET' && request.headers.host === host && request.url?.startsWith('/')
   return fits && called?.host === host && called.pathname === pathname ? called : undefined
 }
 
-async function limitWait<T>(answered: Promise<T>, system: System): Promise<T> {
+async function limitWait<T>(answer: Promise<T>, system: System): Promise<T> {
   const timer = new AbortController()
-  const answerLate = async () => {
+  const failAfterLimit = async () => {
     await system.sleep(longestWaitMs, timer.signal)
     const detail = 'Nobody signed in within 5 minutes: run payments-mcp login again, or with --device.'
     throw new Failure('unauthenticated', { detail })
   }
   try {
-    return await Promise.race([answered, answerLate()])
+    return await Promise.race([answer, failAfterLimit()])
   } finally {
     timer.abort()
   }
@@ -95,7 +95,7 @@ async function reply(
 }
 
 /** The last pages that the browser shows. */
-const ends = {
+const resultPages = {
   done: {
     heading: 'You are signed in',
     lines: [
@@ -107,10 +107,13 @@ const ends = {
     heading: 'The sign-in failed',
     lines: ['The terminal says why. You can close this window.'],
   },
-  nothing: { heading: 'There is nothing here', lines: ['This address only waits for the answer to a sign-in.'] },
-  foreign: {
+  unknownAddress: { heading: 'There is nothing here', lines: ['This address only waits for the answer to a sign-in.'] },
+  otherSignIn: {
     heading: 'Not the current sign-in',
     lines: ['This answer belongs to another sign-in. Start again in the terminal.'],
   },
-  again: { heading: 'Already answered', lines: ['This sign-in was already answered. You can close this window.'] },
+  alreadyReceived: {
+    heading: 'Already answered',
+    lines: ['This sign-in was already answered. You can close this window.'],
+  },
 } as const

@@ -23,7 +23,10 @@ export async function requestAssertion(
   fetch: Fetch,
 ): Promise<string> {
   const { requestJwtAuthorizationGrant } = await import('@modelcontextprotocol/client')
-  const [idToken, clientSecret] = await Promise.all([secretIn(idTokenFile), idpProofFile && secretIn(idpProofFile)])
+  const [idToken, clientSecret] = await Promise.all([
+    readSecretFile(idTokenFile),
+    idpProofFile && readSecretFile(idpProofFile),
+  ])
   try {
     const tokenEndpoint = await findTokenEndpoint(idp, idpClientId, fetch)
     const { jwtAuthGrant } = await requestJwtAuthorizationGrant({
@@ -41,7 +44,7 @@ export async function requestAssertion(
 }
 
 /** Returns the text of a file with a secret. @throws Failure if it could not be read */
-export async function secretIn(file: string): Promise<string> {
+export async function readSecretFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new Failure('unauthenticated', { detail: `${file} could not be read (${cause.code}). Check its path.` })
   })

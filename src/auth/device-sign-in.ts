@@ -8,7 +8,7 @@ import { Failure } from '../core/errors.ts'
 import type { System } from '../core/system.ts'
 import { deviceGrant, reachServer } from './authorization-server.ts'
 import { oauthErrorCode } from './oauth-failure.ts'
-import { keepLogin, prepareSignIn, requireEndpoint, type SignIn, type SignInOptions } from './sign-in.ts'
+import { prepareSignIn, requireEndpoint, type SignIn, type SignInOptions, storeLogin } from './sign-in.ts'
 
 interface DeviceCode {
   /** The address at which the person enters the code, on any device. */
@@ -28,8 +28,8 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   const device = await reachServer(issuer, () =>
     initiateDeviceAuthorization(config, { scope, resource, prompt: 'consent' }),
   )
-  show({ address: pageOf(device, issuer), userCode: device.user_code.replace(/[^\x21-\x7e]/g, '') })
-  await keepLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
+  show({ address: codePage(device, issuer), userCode: device.user_code.replace(/[^\x21-\x7e]/g, '') })
+  await storeLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
 }
 
 /** Polls for the tokens. The library's own polling is not used, because it uses its own clock. */
@@ -57,7 +57,7 @@ async function poll(
 }
 
 /** Returns the address of the page for the code. A person opens it, so it must be https, or http like the issuer. */
-function pageOf({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
+function codePage({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
   const address = URL.parse(verification_uri)
   const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))
   if (address !== null && secure) return address.href

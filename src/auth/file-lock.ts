@@ -4,7 +4,7 @@ import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
 
 /** How long the work under a lock may take. An older claim belongs to a process that died. */
-const holdMs = 60_000
+const maxWorkMs = 60_000
 const longestWaitMs = 45_000
 
 /**
@@ -35,7 +35,7 @@ export async function withFileLock<T>(path: string, system: System, work: () => 
 
 async function tryClaim(path: string, system: System): Promise<string | undefined> {
   if (await isClaimed(path, system)) return undefined
-  const claim = `${path}.lock.${Math.ceil(system.now()) + holdMs}.${newSecret(system, 12)}`
+  const claim = `${path}.lock.${Math.ceil(system.now()) + maxWorkMs}.${newSecret(system, 12)}`
   await (await open(claim, 'wx', 0o600)).close()
   if (!(await isClaimed(path, system, claim))) return claim
   await rm(claim, { force: true })
@@ -43,16 +43,16 @@ async function tryClaim(path: string, system: System): Promise<string | undefine
 }
 
 /** Returns whether another process claims the lock. Removes expired claims. */
-async function isClaimed(path: string, system: System, ownId?: string): Promise<boolean> {
+async function isClaimed(path: string, system: System, ownClaim?: string): Promise<boolean> {
   const prefix = `${basename(path)}.lock.`
   const nowMs = system.now()
   let claimed = false
   for (const name of await readdir(dirname(path))) {
     const claim = join(dirname(path), name)
-    if (!name.startsWith(prefix) || claim === ownId) continue
+    if (!name.startsWith(prefix) || claim === ownClaim) continue
     const leftMs = Number.parseInt(name.slice(prefix.length), 10) - nowMs
     // A claim that expires too far in the future was created before the clock was set back.
-    if (leftMs > 0 && leftMs <= 2 * holdMs) claimed = true
+    if (leftMs > 0 && leftMs <= 2 * maxWorkMs) claimed = true
     else await rm(claim, { force: true })
   }
   return claimed

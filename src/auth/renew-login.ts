@@ -14,12 +14,12 @@ import { type Login, type Logins, signInNeeded } from './token-store.ts'
  */
 export async function renewLogin(
   { baseUrl, store, system, fetch }: SignInOptions,
-  isDue: (login: Login) => boolean,
+  needsRenewal: (login: Login) => boolean,
 ): Promise<string> {
   return await store.exclusively(async (stored, write) => {
     const login = stored.logins[baseUrl]
     if (login === undefined) throw signInNeeded(baseUrl, 'Nobody is signed in any more')
-    if (!isDue(login)) return login.accessToken
+    if (!needsRenewal(login)) return login.accessToken
     const answer = await refresh(login, fetch)
     if (answer.kind === 'ended') {
       await write(withoutLogin(stored, baseUrl, answer.unknownClient ? login.issuer : undefined))

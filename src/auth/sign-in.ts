@@ -26,12 +26,12 @@ export interface SignIn {
 /** Finds out how to sign in to an API. The first time, registers this program at the API's authorization server. */
 export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
-  const config = await clientAt(issuer, store, fetch)
+  const config = await findOrRegisterClient(issuer, store, fetch)
   const { scopes_supported: supportedScopes } = config.serverMetadata()
   // The API lists the scopes that a host needs at first. This program cannot ask again later, so it requests all
   // scopes.
   const requestedScopes = new Set([...scopes, ...(supportedScopes ?? [])])
-  for (const scope of aboutPeople) requestedScopes.delete(scope)
+  for (const scope of personalScopes) requestedScopes.delete(scope)
   // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that does not list it may refuse
   // it.
   if (supportedScopes?.includes('offline_access') ?? true) requestedScopes.add('offline_access')
@@ -39,10 +39,10 @@ export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): P
 }
 
 /** The scopes that identify a person (OpenID Connect Core section 5.4), which this program does not need. */
-const aboutPeople = ['openid', 'profile', 'email', 'address', 'phone']
+const personalScopes = ['openid', 'profile', 'email', 'address', 'phone']
 
 /** Stores the tokens of a successful sign-in, replacing an earlier login. */
-export async function keepLogin(
+export async function storeLogin(
   { baseUrl, store, system }: SignInOptions,
   { config, issuer, resource }: SignIn,
   tokens: TokenEndpointResponse,
@@ -74,7 +74,7 @@ export function accessTokenOf(
   return { accessToken: access_token, obtainedAtMs, expiresAtMs: obtainedAtMs + expires_in * 1000 }
 }
 
-async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promise<Configuration> {
+async function findOrRegisterClient(issuer: string, store: TokenStore, fetch: Fetch): Promise<Configuration> {
   const clientId = (await store.read()).clients[issuer]?.clientId
   if (clientId !== undefined) {
     const config = await openAuthorizationServer(issuer, clientId, fetch)

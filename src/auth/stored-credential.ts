@@ -19,7 +19,7 @@ interface StoredCredential {
 }
 
 /** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
-const renewedBeforeEndMs = 2 * 60_000
+const renewAheadMs = 2 * 60_000
 /** The pause after a failed renewal, during which a still valid token is used. */
 const pauseMs = 30_000
 
@@ -33,19 +33,19 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
   let failedAtMs = Number.NEGATIVE_INFINITY
   let refusedToken: string | undefined
 
-  const isDue = (login: Login) => {
+  const needsRenewal = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
     // A new token is not renewed again at once: an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
     const renewable = login.refreshToken !== null || login.proofFile !== undefined
-    const aheadMs = !renewable ? 0 : Math.min(renewedBeforeEndMs, lifetimeMs / 5)
+    const aheadMs = !renewable ? 0 : Math.min(renewAheadMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs
   }
 
   const renewNow = async (login: Login) => {
     try {
       const { renewLogin } = await import('./renew-login.ts')
-      return await renewLogin(options, isDue)
+      return await renewLogin(options, needsRenewal)
     } catch (error) {
       if (!(error instanceof Failure) || error.code === 'unauthenticated') throw error
       if (login.expiresAtMs <= system.now()) throw error
@@ -59,7 +59,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
     const login = (await store.read()).logins[baseUrl]
     if (login === undefined) throw signInNeeded(baseUrl, 'Nobody is signed in')
     const paused = login.expiresAtMs > system.now() && system.elapsed() - failedAtMs < pauseMs
-    if (!isDue(login) || paused) return login.accessToken
+    if (!needsRenewal(login) || paused) return login.accessToken
     renewing ??= renewNow(login).finally(() => {
       renewing = undefined
     })

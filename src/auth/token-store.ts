@@ -54,9 +54,9 @@ export function createTokenStore({ directory, system }: { directory: string; sys
   const path = join(directory, 'login.json')
   return {
     path,
-    read: () => readFileOrFail(path, () => read(path)),
+    read: () => explainFileErrors(path, () => read(path)),
     exclusively: (work) =>
-      readFileOrFail(path, async () => {
+      explainFileErrors(path, async () => {
         await makePrivate(directory)
         return await withFileLock(path, system, async () => work(await read(path), (next) => write(path, next)))
       }),
@@ -115,7 +115,7 @@ async function write(path: string, logins: Logins): Promise<void> {
 }
 
 /** Reports an error of the file system with the path, so that the person can fix it, but without the content. */
-async function readFileOrFail<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

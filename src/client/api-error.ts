@@ -60,7 +60,7 @@ interface RefusalContext {
   idempotencyKey: string | undefined
   attempts: number
   /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
-  unanswered: boolean
+  earlierOutcomeUnknown: boolean
   host: string
   /** The credential of the call, which is masked in the service's texts. */
   credential: string
@@ -69,26 +69,26 @@ interface RefusalContext {
 
 /** Returns the error for an answer that is not a success. */
 export function refusal(answer: Answer, context: RefusalContext): ApiError | Failure {
-  const { operation, idempotencyKey, attempts, unanswered } = context
-  if (answer.kind === 'unsent' && !unanswered) return answer.failure
-  const found = read(answer, context.host)
-  const passing = isTransient(answer)
+  const { operation, idempotencyKey, attempts, earlierOutcomeUnknown } = context
+  if (answer.kind === 'unsent' && !earlierOutcomeUnknown) return answer.failure
+  const found = errorFacts(answer, context.host)
+  const transient = isTransient(answer)
   const repeatable = operation.effect === 'read' || idempotencyKey !== undefined
   const waitMs = retryAfterMs(answer, context.nowMs)
-  const open = found.retryable || (passing && mayBeCarriedOut(answer)) || (unanswered && !settles(answer))
+  const open = found.retryable || (transient && mayBeCarriedOut(answer)) || (earlierOutcomeUnknown && !settles(answer))
   return new ApiError({
     ...found,
     detail: withoutCredential(found.detail, context.credential),
-    retryable: (passing || found.retryable) && (repeatable || found.status === 429) && !isTooLarge(answer),
+    retryable: (transient || found.retryable) && (repeatable || found.status === 429) && !isTooLarge(answer),
     outcomeUnknown: operation.effect !== 'read' && open,
     unreached: answer.kind === 'broken' && answer.unreached,
     tooLarge: isTooLarge(answer),
     retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1000),
     next: isTooLarge(answer)
       ? afterTooLarge(operation)
-      : !repeatable && passing && found.status !== 429
+      : !repeatable && transient && found.status !== 429
         ? unknownOutcome
-        : nextStep(found, passing, idempotencyKey),
+        : nextStep(found, transient, idempotencyKey),
     idempotencyKey,
     attempts,
   })
@@ -118,7 +118,7 @@ function firstError(json: unknown): unknown {
   return Array.isArray(errors) ? errors[0] : undefined
 }
 
-type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'accepts' | 'retryable'>
+type ErrorFacts = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'accepts' | 'retryable'>
 
 /** The advice for a change without an idempotency key, which a retry could make twice. */
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
@@ -141,7 +141,7 @@ function isTransient(answer: Answer): boolean {
   return answer.status < 300 || (answer.status >= 500 && field(answer.json, 'errors') === undefined)
 }
 
-function read(answer: Answer, host: string): Found {
+function errorFacts(answer: Answer, host: string): ErrorFacts {
   const nothing = { supportId: undefined, source: undefined, accepts: undefined, retryable: false }
   if (answer.kind === 'unsent') {
     const { code, status, message, source } = answer.failure
@@ -179,12 +179,12 @@ function read(answer: Answer, host: string): Found {
     ...nothing,
     code: 'bad_gateway',
     status: status < 400 ? 502 : status,
-    detail: foreignAnswer(status, host),
+    detail: unexpectedAnswer(status, host),
     supportId,
   }
 }
 
-function foreignAnswer(status: number, host: string): string {
+function unexpectedAnswer(status: number, host: string): string {
   if (status >= 300 && status < 400) {
     return `${host} answered with a redirect (${status}), which is not followed: it would carry the credential elsewhere.`
   }
@@ -196,20 +196,20 @@ function details(errors: unknown[]): string | undefined {
   return text(texts.filter((detail) => detail !== undefined).join(' '))
 }
 
-function nextStep(found: Found, passing: boolean, idempotencyKey: string | undefined): string {
-  if (found.code === 'bad_gateway' && !passing) return checkAddress
+function nextStep(found: ErrorFacts, transient: boolean, idempotencyKey: string | undefined): string {
+  if (found.code === 'bad_gateway' && !transient) return checkAddress
   const errorKind = Object.hasOwn(errorTable, found.code)
     ? errorTable[found.code as keyof typeof errorTable]
     : undefined
-  const alike = Object.values(errorTable).find((entry) => entry.status === found.status)
+  const sameStatus = Object.values(errorTable).find((entry) => entry.status === found.status)
   const fallback = found.status >= 500 || found.status === 408 ? errorTable.service_unavailable : undefined
-  const next = (errorKind ?? alike ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'
+  const next = (errorKind ?? sameStatus ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'
   return idempotencyKey === undefined ? next.replace(/ with (?:a new|the same) idempotency key/, '') : next
 }
 
 function source(value: unknown): ErrorSource | undefined {
   for (const name of ['pointer', 'parameter', 'header'] as const) {
-    const place = wellFormed(placePattern, field(value, name))
+    const place = wellFormed(sourcePattern, field(value, name))
     if (place !== undefined) return { [name]: place } as ErrorSource
   }
   return undefined
@@ -238,7 +238,7 @@ function field(value: unknown, name: string): unknown {
 // Any server may answer, and its texts reach a model: a field for one word must not carry a sentence.
 const codePattern = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
 const supportIdPattern = /^[\w.:-]{1,100}$/
-const placePattern = /^[\x21-\x7e]{1,200}$/
+const sourcePattern = /^[\x21-\x7e]{1,200}$/
 
 function wellFormed(form: RegExp, value: unknown): string | undefined {
   // An API key also matches the pattern of a code, so values that contain a secret are dropped.

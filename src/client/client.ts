@@ -120,7 +120,7 @@ export type Operations = {
 }
 
 /** Printable ASCII without a space at either end: a text that a header carries unchanged. */
-const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
  * Creates a client of the payments API over any fetch function.
@@ -168,7 +168,7 @@ const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
  */
 export function createClient(options: ClientOptions): Client {
   const { system = realSystem, instanceId, attemptTimeoutMs = 60_000 } = options
-  if (!headerText.test(instanceId) || instanceId.length > 1024) {
+  if (!headerValue.test(instanceId) || instanceId.length > 1024) {
     const detail = `The instance id must be 1 to 1024 printable ASCII characters; got ${show(instanceId)}.`
     fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })
   }
@@ -190,12 +190,12 @@ export function createClient(options: ClientOptions): Client {
       if (callOptions.isToolCall === true) headers['X-MCP-Tool-Call'] = 'true'
       if (callOptions.toolCall !== undefined) headers['X-MCP-Tool-Call-Id'] = callOptions.toolCall
       if (body !== undefined) headers['Content-Type'] = 'application/json'
-      const now = shortenWait(operation, input, system.elapsed() - beganAtMs)?.path ?? path
+      const currentPath = shortenWait(operation, input, system.elapsed() - beganAtMs)?.path ?? path
       const { name, method } = operation
-      const request = { operation: name, method, path: now, params, headers, body, fault: callOptions.fault }
+      const request = { operation: name, method, path: currentPath, params, headers, body, fault: callOptions.fault }
       return await send((signal) => carry(request, signal), { timeoutMs, signal: callOptions.signal })
     }
-    const { answer, attempts, unanswered } = await withRetries(attempt, {
+    const { answer, attempts, earlierOutcomeUnknown } = await withRetries(attempt, {
       repeatable: operation.effect === 'read' || idempotencyKey !== undefined,
       attemptTimeoutMs,
       system,
@@ -211,7 +211,8 @@ export function createClient(options: ClientOptions): Client {
         idempotencyKey,
         attempts,
         // The outcome of an earlier call under the given key is unknown.
-        unanswered: unanswered || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
+        earlierOutcomeUnknown:
+          earlierOutcomeUnknown || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
         host,
         credential,
         nowMs: system.now(),
@@ -245,7 +246,7 @@ function shortenWait(operation: OperationDefinition, input: object, pastMs: numb
 async function credentialOf({ credential }: ClientOptions): Promise<string | Failure> {
   try {
     const text = await credential()
-    if (headerText.test(text)) return text
+    if (headerValue.test(text)) return text
   } catch (error) {
     if (error instanceof Failure) return error
     throw error
@@ -290,7 +291,7 @@ function operationsOver(call: Client['call']): Operations {
 function keyFor(options: CallOptions, system: System): string {
   const key = options.idempotencyKey
   if (key === undefined) return `idk_${newSecret(system, 16)}`
-  if (headerText.test(key) && key.length <= 255) return key
+  if (headerValue.test(key) && key.length <= 255) return key
   const detail = 'The idempotency key must be 1 to 255 printable ASCII characters.'
   return fail('invalid_value', { detail, source: { header: 'Idempotency-Key' } })
 }

@@ -27,7 +27,7 @@ const pageSize = 100
 /** The most pages read in one round. If more than 100,000 events are new, following fails. */
 const maxPages = 1_000
 /** How many event ids are remembered. If the sandbox is restored to an earlier state, they show where to continue. */
-const maxKnown = 10_000
+const maxSeenIds = 10_000
 
 /**
  * Yields the events that the credential may read, in order and each once, until the signal aborts. No event is lost in
@@ -36,7 +36,7 @@ const maxKnown = 10_000
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, onTrouble } = options
-  const seenIds = new Set(await firstKnown(options).catch(ignoreAfter(signal)))
+  const seenIds = new Set(await startIds(options).catch(ignoreAfterAbort(signal)))
   let waitMs = 0
   while (!signal.aborted) {
     try {
@@ -46,7 +46,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
           yield event
           seenIds.add(event.id)
         }
-        forget(seenIds)
+        forgetOldest(seenIds)
       }
       waitMs = pauseMs
     } catch (error) {
@@ -60,7 +60,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
 }
 
 /** Returns the ids of the events to continue after, oldest first. */
-async function firstKnown({ client, since, signal }: FollowOptions): Promise<string[]> {
+async function startIds({ client, since, signal }: FollowOptions): Promise<string[]> {
   if (since === 'oldest') return []
   if (since !== undefined) return [(await client.operations.getEvent({ eventId: since }, { signal })).data.id]
   const { data } = await client.operations.listEvents({ limit: pageSize }, { signal })
@@ -68,9 +68,9 @@ async function firstKnown({ client, since, signal }: FollowOptions): Promise<str
 }
 
 /** Keeps only the ids of the last events. */
-function forget(seenIds: Set<string>): void {
+function forgetOldest(seenIds: Set<string>): void {
   for (const id of seenIds) {
-    if (seenIds.size <= maxKnown) return
+    if (seenIds.size <= maxSeenIds) return
     seenIds.delete(id)
   }
 }
@@ -106,7 +106,7 @@ function tooMany(): Failure {
 }
 
 /** Returns a function that ignores an error after the signal has aborted, and rethrows any other error. */
-function ignoreAfter(signal: AbortSignal): (error: unknown) => string[] {
+function ignoreAfterAbort(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []
     throw error

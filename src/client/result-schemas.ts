@@ -5,7 +5,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
  * Validates results like the SDK's clients, but compiles each schema once for all agents: compiling takes longer than
  * an agent's use of the tool.
  */
-export const resultSchemas: jsonSchemaValidator = {
+export const resultValidator: jsonSchemaValidator = {
   getValidator: <T>(schema: JsonSchemaType) => {
     const text = JSON.stringify(schema)
     const validator = compiled.get(text) ?? new AjvJsonSchemaValidator().getValidator<unknown>(schema)

@@ -37,7 +37,7 @@ export interface Attempted {
   answer: Answer
   attempts: number
   /** Whether an attempt before the last may have been carried out, because its answer did not come. */
-  unanswered: boolean
+  earlierOutcomeUnknown: boolean
 }
 
 /** Retries after transient failures, bounded in count and time. */
@@ -48,16 +48,16 @@ export async function withRetries(
   const { system } = options
   const startedAt = system.elapsed()
   let reason: string | undefined
-  let unanswered = false
+  let earlierOutcomeUnknown = false
   for (let attempts = 1; ; attempts++) {
     options.onAttempt({ attempt: attempts, maximumAttempts, waitMs: 0, reason })
     const leftMs = totalMs - (system.elapsed() - startedAt)
     const answer = await attempt(Math.ceil(Math.min(options.attemptTimeoutMs, leftMs)))
-    reason = transientReason(answer, options.repeatable, unanswered)
-    if (reason === undefined || attempts === maximumAttempts) return { answer, attempts, unanswered }
-    unanswered ||= mayBeCarriedOut(answer)
+    reason = transientReason(answer, options.repeatable, earlierOutcomeUnknown)
+    if (reason === undefined || attempts === maximumAttempts) return { answer, attempts, earlierOutcomeUnknown }
+    earlierOutcomeUnknown ||= mayBeCarriedOut(answer)
     const waitMs = retryAfterMs(answer, system.now()) ?? backoffMs(attempts, system)
-    if (system.elapsed() - startedAt + waitMs >= totalMs) return { answer, attempts, unanswered }
+    if (system.elapsed() - startedAt + waitMs >= totalMs) return { answer, attempts, earlierOutcomeUnknown }
     options.onAttempt({ attempt: attempts + 1, maximumAttempts, waitMs, reason })
     await system.sleep(waitMs, options.signal)
   }
@@ -70,7 +70,7 @@ export function mayBeCarriedOut(answer: Answer): boolean {
 }
 
 /** Returns the reason for a retry; undefined if a retry is not allowed or would not help. */
-function transientReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
+function transientReason(answer: Answer, repeatable: boolean, earlierOutcomeUnknown: boolean): string | undefined {
   if (answer.kind === 'unsent' || isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
@@ -79,7 +79,7 @@ function transientReason(answer: Answer, repeatable: boolean, unanswered: boolea
   // An earlier attempt without an answer can still be running, in which case its key answers 409
   // (docs/service.md#idempotency-conflict). If the 409 is the operation's own answer, the next attempt gets the same
   // 409 as a replay, and no further attempt follows.
-  if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
+  if (answer.status === 409 && earlierOutcomeUnknown && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }
 
@@ -89,14 +89,14 @@ export function isTooLarge(answer: Answer): boolean {
 }
 
 /** Longer than any limit of the API. A server that asks for more is not a payments API, so the usual wait applies. */
-const longestAskedMs = 60 * 60_000
+const longestRetryAfterMs = 60 * 60_000
 
 /** Returns the milliseconds that Retry-After asks to wait, as seconds or an HTTP date (RFC 9110, section 10.2.3). */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   if (answer.kind !== 'answer' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : parseTimestamp(text) - nowMs
-  return ms > 0 && ms <= longestAskedMs ? ms : undefined
+  return ms > 0 && ms <= longestRetryAfterMs ? ms : undefined
 }
 
 /**

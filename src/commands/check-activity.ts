@@ -26,7 +26,7 @@ export async function checkActivity(url: string, secrets: readonly string[] | un
     let [chains, entries, after] = [0, 0, '']
     const brokenPlaces: string[] = []
     for (;;) {
-      const chain = await reading.read((tx) => chainAfter(tx, after))
+      const chain = await reading.read((tx) => checkNextChain(tx, after))
       if (chain === undefined) break
       after = chain.partyId
       chains += 1
@@ -39,7 +39,7 @@ export async function checkActivity(url: string, secrets: readonly string[] | un
   }
 }
 
-async function chainAfter(tx: Transaction, after: string): Promise<Chain | undefined> {
+async function checkNextChain(tx: Transaction, after: string): Promise<Chain | undefined> {
   const partyId = await nextChain(tx, after)
   if (partyId === undefined) return undefined
   const entries = (await activityHead(tx, partyId))?.sequence ?? 0

@@ -28,15 +28,15 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await openTokenStore().read()
-    const isLoginOver = (address: string) =>
-      logins[address]?.refreshToken === null && isOver(logins[address].expiresAtMs)
+    const isLoginExpired = (address: string) =>
+      logins[address]?.refreshToken === null && hasExpired(logins[address].expiresAtMs)
     return Object.keys(logins).map((address) =>
-      isLoginOver(address)
+      isLoginExpired(address)
         ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
         : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} checks it.`),
     )
   } catch (error) {
-    return [unreadable(error)]
+    return [unreadableFinding(error)]
   }
 }
 
@@ -46,7 +46,7 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     const login = (await openTokenStore().read()).logins[baseUrl]
     if (login === undefined)
       return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
-    if (!isOver(login.expiresAtMs)) return { accessToken: login.accessToken }
+    if (!hasExpired(login.expiresAtMs)) return { accessToken: login.accessToken }
     // The next use renews the login. This check does not, because it would change the stored login.
     return {
       finding:
@@ -59,14 +59,14 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
             ),
     }
   } catch (error) {
-    return { finding: unreadable(error) }
+    return { finding: unreadableFinding(error) }
   }
 }
 
 const openTokenStore = () => createTokenStore({ directory: dataDirectory().path, system: realSystem })
-const isOver = (expiresAtMs: number) => expiresAtMs <= realSystem.now()
+const hasExpired = (expiresAtMs: number) => expiresAtMs <= realSystem.now()
 
-function unreadable(error: unknown): Finding {
+function unreadableFinding(error: unknown): Finding {
   if (error instanceof Failure) return bad('Login', error.message, 'Then sign in again: payments-mcp login')
   throw error
 }
@@ -74,7 +74,7 @@ function unreadable(error: unknown): Finding {
 async function checkCredential(
   baseUrl: string,
   credential: string,
-  about: string,
+  subject: string,
   fetch: (request: Request) => Promise<Response>,
 ): Promise<Finding[]> {
   const headers = { Authorization: `Bearer ${credential}` }
@@ -85,25 +85,25 @@ async function checkCredential(
     const advice = 'Check PAYMENTS_BASE_URL (--base-url), the network, and whether the API is running.'
     return [bad('API', `${baseUrl} does not answer (${reasonOf(error)})`, advice)]
   }
-  return [acceptedFinding(about, baseUrl, answer.status), ...clockOf(answer.headers.get('date'))]
+  return [credentialFinding(subject, baseUrl, answer.status), ...clockFindings(answer.headers.get('date'))]
 }
 
-function acceptedFinding(about: string, baseUrl: string, status: number): Finding {
-  if (status === 200) return ok(about, `accepted by ${baseUrl}`)
+function credentialFinding(subject: string, baseUrl: string, status: number): Finding {
+  if (status === 200) return ok(subject, `accepted by ${baseUrl}`)
   if (status === 401) {
-    const mend =
-      about === 'Key'
+    const advice =
+      subject === 'Key'
         ? 'Set PAYMENTS_KEY (--key) to a complete key of this API and environment that is not revoked.'
         : `Sign in again: payments-mcp login --base-url ${baseUrl}`
-    return bad(about, `not accepted by ${baseUrl}`, mend)
+    return bad(subject, `not accepted by ${baseUrl}`, advice)
   }
   return bad('API', `${baseUrl}/whoami answered ${status}`, 'Check whether that is the address of a payments API.')
 }
 
-function clockOf(date: string | null): Finding[] {
+function clockFindings(date: string | null): Finding[] {
   if (date === null) return []
-  const apartMs = realSystem.now() - parseTimestamp(date)
-  return [clockFinding(Number.isNaN(apartMs) ? 0 : apartMs, 'the API')]
+  const differenceMs = realSystem.now() - parseTimestamp(date)
+  return [clockFinding(Number.isNaN(differenceMs) ? 0 : differenceMs, 'the API')]
 }
 
 function reasonOf(error: unknown): string {

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Client, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { resultSchemas } from '../client/result-schemas.ts'
+import { resultValidator } from '../client/result-schemas.ts'
 import type { ToolAnswer } from './reader.ts'
 import type { Caller } from './world.ts'
 
@@ -54,7 +54,7 @@ export async function connectOverStreams(
 /** Connects an agent over any transport. Agents with odd numbers use the newer protocol, the others the older one. */
 export async function connectCaller(transport: Transport, agent: number): Promise<Caller> {
   const mode = agent % 2 === 1 ? 'auto' : 'legacy'
-  const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultSchemas } as const
+  const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultValidator } as const
   const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
   // Hosts list the tools first. This also lets the client check every result against the tool's output schema.

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool, Transport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { resultSchemas } from '../../src/client/result-schemas.ts'
+import { resultValidator } from '../../src/client/result-schemas.ts'
 
 /** The part of a host's client that tests need; both SDKs have it. */
 export interface Host {
@@ -80,7 +80,7 @@ const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {
 function earlierHost(person?: Person): Host {
   const client = new EarlierClient(identity, {
     capabilities: capabilitiesOf(person),
-    jsonSchemaValidator: resultSchemas as never,
+    jsonSchemaValidator: resultValidator as never,
   })
   if (person !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({
@@ -119,7 +119,7 @@ function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person):
   const client = new ModernClient(identity, {
     versionNegotiation: { mode },
     capabilities: capabilitiesOf(person),
-    jsonSchemaValidator: resultSchemas,
+    jsonSchemaValidator: resultValidator,
   })
   if (person !== undefined) {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({

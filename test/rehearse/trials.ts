@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { resultSchemas } from '../../src/client/result-schemas.ts'
+import { resultValidator } from '../../src/client/result-schemas.ts'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import { realSystem } from '../../src/core/system.ts'
 import type { Agent, AgentInput } from '../../src/rehearse/agent.ts'
@@ -42,7 +42,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
     name,
     isScripted: true,
     run: async (trialInput, signal) => {
-      const options = { jsonSchemaValidator: resultSchemas, capabilities: { elicitation: { form: {} } } }
+      const options = { jsonSchemaValidator: resultValidator, capabilities: { elicitation: { form: {} } } }
       const client = new Client({ name, version: '1' }, options)
       const { mcpUrl, key, fetch } = trialInput
       const requestInit = { headers: { Authorization: `Bearer ${key}` } }

@@ -82,7 +82,7 @@ function errorOf(
     requestId: null,
   } as const
   // The recorded answer has no credential, and no text contains a NUL.
-  const nothing = { idempotencyKey: undefined, attempts: 1, unanswered: false, host: '', credential: '\0', nowMs: 0 }
+  const nothing = { idempotencyKey: undefined, attempts: 1, earlierOutcomeUnknown: false, host: '', credential: '\0', nowMs: 0 }
   return refusal(answer, { operation, ...nothing }) as ApiError
 }
 

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
-import { resultSchemas } from '../../client/result-schemas.ts'
+import { resultValidator } from '../../client/result-schemas.ts'
 import { foreignText } from '../../core/foreign-text.ts'
 import type { Fetch } from '../../core/in-process-fetch.ts'
 import { type Agent, AgentError, type AgentInput, ProviderError } from '../agent.ts'
@@ -33,7 +33,7 @@ export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent 
 async function connectMcp({ mcpUrl, key, fetch }: AgentInput, signal: AbortSignal): Promise<Client> {
   const client = new Client(
     { name: 'payments-mcp-rehearse', version: '1' },
-    { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultSchemas },
+    { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultValidator },
   )
   const requestInit = { headers: { Authorization: `Bearer ${key}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch }), { signal })

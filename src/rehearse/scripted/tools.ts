@@ -1,6 +1,6 @@
 import { Client, ProtocolError, ProtocolErrorCode, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type Catalogue, catalogue, type OperationKey } from '../../../tools/index.ts'
-import { resultSchemas } from '../../client/result-schemas.ts'
+import { resultValidator } from '../../client/result-schemas.ts'
 import type { Resource, SentInput } from '../../core/operation.ts'
 import type { AgentInput } from '../agent.ts'
 import { askTool } from '../questions.ts'
@@ -54,7 +54,7 @@ export async function withTools(
 ): Promise<string> {
   const client = new Client(
     { name: 'scripted-agent', version: '1' },
-    { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultSchemas },
+    { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: resultValidator },
   )
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
