@@ -5,8 +5,9 @@ import { openCallback } from './callback.ts'
 import { prepareSignIn, requireEndpoint, type SignInOptions, storeLogin } from './sign-in.ts'
 
 /**
- * Signs in through a browser on this machine (RFC 8252: authorization code with PKCE, answered to a loopback port).
- * `show` gets the address to open. Resolves once the login is stored; throws `Failure`.
+ * Signs in through a browser on this machine, with an authorization code and PKCE (RFC 8252). The server redirects the
+ * browser to a loopback port of this program. Calls `show` with the address to open in the browser.
+ * Resolves once the login is stored; throws `Failure`.
  */
 export async function signInWithBrowser(options: SignInOptions, show: (address: URL) => void): Promise<void> {
   const { system } = options
@@ -25,7 +26,7 @@ export async function signInWithBrowser(options: SignInOptions, show: (address: 
         state,
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        // OpenID Connect Core section 11: without it, `offline_access` is ignored.
+        // OpenID Connect Core section 11: without this prompt, the server ignores `offline_access`.
         prompt: 'consent',
       }),
     )

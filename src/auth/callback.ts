@@ -6,16 +6,19 @@ import { equalSecrets, type System } from '../core/system.ts'
 import { smallPage } from '../display/small-page.ts'
 
 interface Callback {
-  /** The redirect address, on a free port of this machine. */
+  /** The redirect address, on a loopback port. */
   address: string
-  /** Waits for the answer, and shows in the browser whether `finish` succeeded. Rethrows an error of `finish`. */
+  /**
+   * Waits for the redirect and passes its URL to `finish`. Shows in the browser whether `finish` succeeded. If `finish`
+   * throws, rethrows the error.
+   */
   receiveAnswer(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
 const longestWaitMs = 5 * 60_000
 
-/** Listens for the one answer with this state. Refuses any other request, without ending the wait. */
+/** Listens for the first redirect with this state. Refuses all other requests and continues to wait. */
 export async function openCallback(state: string, system: System): Promise<Callback> {
   const answers = Promise.withResolvers<{ answer: URL; response: ServerResponse }>()
   let received = false
@@ -49,7 +52,7 @@ export async function openCallback(state: string, system: System): Promise<Callb
     close: async () => {
       const closed = once(server, 'close')
       server.close()
-      // An open connection must not keep the program from continuing.
+      // `close` alone would wait for open connections.
       server.closeAllConnections()
       await closed
     },
@@ -57,7 +60,8 @@ export async function openCallback(state: string, system: System): Promise<Callb
 }
 
 /**
- * Returns the called URL if it is the redirect address. A different Host means that another site's page found the port.
+ * Returns the request's URL if it is the redirect address; otherwise undefined. A different Host header means that a
+ * page of another site sent the request (DNS rebinding).
  */
 function callbackUrl(request: IncomingMessage, address: string): URL | undefined {
   const { host, pathname } = new URL(address)
@@ -70,7 +74,7 @@ async function limitWait<T>(answer: Promise<T>, system: System): Promise<T> {
   const timer = new AbortController()
   const failAfterLimit = async () => {
     await system.sleep(longestWaitMs, timer.signal)
-    const detail = 'Nobody signed in within 5 minutes: run payments-mcp login again, or with --device.'
+    const detail = 'Nobody signed in within 5 minutes: run payments-mcp login again, or payments-mcp login --device.'
     throw new Failure('unauthenticated', { detail })
   }
   try {
@@ -80,7 +84,7 @@ async function limitWait<T>(answer: Promise<T>, system: System): Promise<T> {
   }
 }
 
-/** Resolves once the page is sent, or the client is gone. */
+/** Sends a page. Resolves once it is sent or the browser has disconnected. */
 async function reply(
   response: ServerResponse,
   status: number,
@@ -94,7 +98,7 @@ async function reply(
   await gone
 }
 
-/** The last pages that the browser shows. */
+/** The pages that answer requests to the loopback port. */
 const resultPages = {
   done: {
     heading: 'You are signed in',
@@ -107,13 +111,13 @@ const resultPages = {
     heading: 'The sign-in failed',
     lines: ['The terminal says why. You can close this window.'],
   },
-  unknownAddress: { heading: 'There is nothing here', lines: ['This address only waits for the answer to a sign-in.'] },
+  unknownAddress: { heading: 'Page not found', lines: ['This address only receives the result of a sign-in.'] },
   otherSignIn: {
-    heading: 'Not the current sign-in',
-    lines: ['This answer belongs to another sign-in. Start again in the terminal.'],
+    heading: 'This is not the current sign-in',
+    lines: ['This result belongs to another sign-in. Start again in the terminal.'],
   },
   alreadyReceived: {
-    heading: 'Already answered',
-    lines: ['This sign-in was already answered. You can close this window.'],
+    heading: 'Result already received',
+    lines: ['The result of this sign-in was already received. You can close this window.'],
   },
 } as const

@@ -4,19 +4,19 @@ import { maskSecrets } from '../core/masking.ts'
 import { findTokenEndpoint } from './authorization-server.ts'
 import type { Fetch } from './resource-metadata.ts'
 
-/** A company's identity provider, which vouches for the person who signed in there. */
+/** A company's identity provider, this machine's client there, and the person who signed in there. */
 export interface Company {
   /** The issuer of the identity provider. */
   idp: string
-  /** The client id that this machine uses there. */
+  /** The id of this machine's client at the identity provider. */
   idpClientId: string
-  /** The file with that client's secret; undefined if it has none. */
+  /** The file with that client's secret; undefined if the client has no secret. */
   idpProofFile?: string | undefined
-  /** The file with the person's ID token, which the company's own sign-in keeps current. */
+  /** The file with the person's ID token. The company's own sign-in must keep the token in it current. */
   idTokenFile: string
 }
 
-/** Exchanges the person's ID token for an assertion (RFC 8693), which is valid for one server and one resource. */
+/** Exchanges the person's ID token for an assertion (RFC 8693) that is valid for one authorization server and API. */
 export async function requestAssertion(
   { idp, idpClientId, idpProofFile, idTokenFile }: Company,
   target: { audience: string; resource: string },
@@ -43,7 +43,7 @@ export async function requestAssertion(
   }
 }
 
-/** Returns the text of a file with a secret. @throws Failure if it could not be read */
+/** Reads a secret or token from a file. @throws Failure if the file cannot be read */
 export async function readSecretFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new Failure('unauthenticated', { detail: `${file} could not be read (${cause.code}). Check its path.` })

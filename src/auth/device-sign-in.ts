@@ -11,16 +11,19 @@ import { oauthErrorCode } from './oauth-failure.ts'
 import { prepareSignIn, requireEndpoint, type SignIn, type SignInOptions, storeLogin } from './sign-in.ts'
 
 interface DeviceCode {
-  /** The address at which the person enters the code, on any device. */
+  /** The address of the page where the person enters the code, on any device. */
   address: string
   userCode: string
 }
 
-/** The default of RFC 8628 section 3.2. */
+/** The polling interval if the server states none (RFC 8628 section 3.2). */
 const defaultIntervalSeconds = 5
 const longestWaitMs = 15 * 60_000
 
-/** Signs in on a machine without a browser (RFC 8628). Resolves once the login is stored; throws `Failure`. */
+/**
+ * Signs in on a machine without a browser (RFC 8628). Calls `show` with the code that the person enters on another
+ * device. Resolves once the login is stored; throws `Failure`.
+ */
 export async function signInWithDevice(options: SignInOptions, show: (code: DeviceCode) => void): Promise<void> {
   const signIn = await prepareSignIn(options)
   requireEndpoint(signIn, 'device_authorization_endpoint')
@@ -32,7 +35,7 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   await storeLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
 }
 
-/** Polls for the tokens. The library's own polling is not used, because it uses its own clock. */
+/** Polls for the tokens. The library's own polling is not used, because it ignores the clock in `system`. */
 async function poll(
   { config, resource }: SignIn,
   { device_code, expires_in, interval = defaultIntervalSeconds }: DeviceAuthorizationResponse,
@@ -46,7 +49,7 @@ async function poll(
       return await genericGrantRequest(config, deviceGrant, { device_code, resource })
     } catch (error) {
       const code = oauthErrorCode(error)
-      // RFC 8628 section 3.5.
+      // RFC 8628 section 3.5: after `slow_down`, the client waits 5 seconds longer before each request.
       if (code === 'slow_down') waitMs += 5_000
       else if (code !== 'authorization_pending') throw error
     }
@@ -56,12 +59,12 @@ async function poll(
   })
 }
 
-/** Returns the address of the page for the code. A person opens it, so it must be https, or http like the issuer. */
+/** Returns the address of the page where the person enters the code. It may use http only if the issuer does. */
 function codePage({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
   const address = URL.parse(verification_uri)
   const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))
   if (address !== null && secure) return address.href
   throw new Failure('bad_gateway', {
-    detail: `${new URL(issuer).host} names no https address at which to enter the code.`,
+    detail: `${new URL(issuer).host} gave no https address of a page where the code can be entered.`,
   })
 }

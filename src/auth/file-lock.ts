@@ -3,14 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
 
-/** How long the work under a lock may take. An older claim belongs to a process that died. */
+/** The longest time that work under a lock may take. An older claim was left behind by a process that died. */
 const maxWorkMs = 60_000
 const longestWaitMs = 45_000
 
 /**
- * Runs `work` under a lock between processes. A process first creates its own claim file next to `path`, then looks for
- * other claims. If two processes do so at the same time, at least one sees the other's claim and steps back. The claim
- * of a dead process can be removed without taking the lock from a live one.
+ * Runs `work` while no other process holds the lock on `path`. A process first creates its own claim file next to
+ * `path`, then looks for other claims. If two processes do so at the same time, at least one sees the other's claim and
+ * steps back. Each process has its own file, so removing a dead process's claim cannot release a live process's lock.
  */
 export async function withFileLock<T>(path: string, system: System, work: () => Promise<T>): Promise<T> {
   const startedAt = system.elapsed()
@@ -28,7 +28,7 @@ export async function withFileLock<T>(path: string, system: System, work: () => 
         detail: `Another process is busy with ${path}; try again in a minute.`,
       })
     }
-    // The wait is random, so that processes that stepped back for each other do not return together.
+    // The wait is random, so that two processes that both stepped back do not try again at the same time.
     await system.sleep(20 + (system.randomBytes(1)[0] ?? 0) / 4)
   }
 }

@@ -2,14 +2,14 @@ import { decodeJwt } from 'jose'
 import type { Login } from './token-store.ts'
 
 /**
- * Returns the subject of a login, which stays the same across renewals and new sign-ins. Returns undefined if the
- * access token names no subject (RFC 9068, section 2.2), or nobody is signed in.
+ * Returns the subject of a login, which stays the same across renewals and new sign-ins. Returns undefined if nobody is
+ * signed in, or the access token states no subject (the `sub` claim of RFC 9068, section 2.2).
  */
 export function subjectOf(login: Pick<Login, 'accessToken'> | undefined): string | undefined {
   try {
     return login && decodeJwt(login.accessToken).sub
   } catch {
-    // The token is not a JWT: only its server can read it.
+    // The token is not a JWT, so only the authorization server can read it.
     return undefined
   }
 }

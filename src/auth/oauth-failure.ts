@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
 
-/** Describes a failure at an authorization server, in one line without a token. */
+/** Converts an error from an authorization server to a `Failure` with a message of one line that contains no token. */
 export function oauthFailure(error: unknown, issuer: string): Failure {
   const { host } = new URL(issuer)
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
@@ -17,22 +17,22 @@ export function oauthFailure(error: unknown, issuer: string): Failure {
   return new Failure('bad_gateway', { detail: `${host} did not answer as an authorization server does: ${reason}.` })
 }
 
-/** The errors that a person can act on: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5. */
+/** Messages for the errors that a person can act on (RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5). */
 const meanings: Readonly<Record<string, string>> = {
   access_denied: 'The person refused the sign-in',
-  expired_token: 'The code was not entered in time; run the command again',
-  invalid_grant: 'The sign-in is no longer valid; run the command again',
-  temporarily_unavailable: 'The sign-in is not available at the moment; try again later',
+  expired_token: 'Run the command again, because the code was not entered in time',
+  invalid_grant: 'Run the command again, because the sign-in is no longer valid',
+  temporarily_unavailable: 'Try again later, because nobody can sign in at the moment',
 }
 
-/** Returns the server's error code (RFC 6749 section 5.2); undefined for any other failure. */
+/** Returns the error code that the server sent (RFC 6749 section 5.2); undefined for any other error. */
 export function oauthErrorCode(error: unknown): string | undefined {
   return error instanceof ResponseBodyError ? error.error : undefined
 }
 
 /**
- * Returns the most specific description of a failure. The library's own message is general, and its cause is a more
- * specific error, or the response.
+ * Returns the most specific description of an error. The message of a library error is general; its `cause` is a more
+ * specific error, or the HTTP response.
  */
 function reasonOf({ message, cause }: Error): string {
   if (cause instanceof Error) return cause.message
@@ -40,7 +40,7 @@ function reasonOf({ message, cause }: Error): string {
   return `${message}${status}`
 }
 
-/** Prepares a text from the server for a terminal: on one line, short, without control characters. */
+/** Prepares a string from the server for a terminal: one short line without control characters or secrets. */
 function printableText(text: string): string {
   return maskSecrets(text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200)).replace(/\.$/, '')
 }

@@ -9,8 +9,7 @@ import { type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
  * Renews the stored login, unless another process has just done so, and returns its access token. A refresh token works
- * once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1), so other processes are locked out during a
- * renewal.
+ * once; a second use revokes the whole grant (OAuth 2.1 section 4.3.1). Therefore only one process renews at a time.
  */
 export async function renewLogin(
   { baseUrl, store, system, fetch }: SignInOptions,
@@ -18,12 +17,12 @@ export async function renewLogin(
 ): Promise<string> {
   return await store.exclusively(async (stored, write) => {
     const login = stored.logins[baseUrl]
-    if (login === undefined) throw signInNeeded(baseUrl, 'Nobody is signed in any more')
+    if (login === undefined) throw signInNeeded(baseUrl, 'Nobody is signed in anymore')
     if (!needsRenewal(login)) return login.accessToken
     const answer = await refresh(login, fetch)
     if (answer.kind === 'ended') {
       await write(withoutLogin(stored, baseUrl, answer.unknownClient ? login.issuer : undefined))
-      throw signInNeeded(baseUrl, 'The sign-in has ended, or was revoked,')
+      throw signInNeeded(baseUrl, 'The sign-in has ended or was revoked')
     }
     const refreshToken = answer.tokens.refresh_token ?? login.refreshToken
     const renewed = { ...login, ...accessTokenOf(answer.tokens, system), refreshToken }
@@ -48,7 +47,7 @@ async function refresh(login: Login, fetch: Fetch): Promise<Refreshed> {
     if (code === 'invalid_grant' || code === 'invalid_client') {
       return { kind: 'ended', unknownClient: code === 'invalid_client' }
     }
-    // Any other failure may be temporary, so the login stays.
+    // Any other failure may be temporary, so the login stays stored.
     const detail = `The sign-in could not be renewed. ${oauthFailure(error, issuer).message}`
     throw new Failure('service_unavailable', { detail })
   }

@@ -6,7 +6,7 @@ import { Failure, show } from '../core/errors.ts'
 export type Fetch = (request: Request) => Promise<Response>
 
 interface ResourceMetadata {
-  /** The resource that access tokens are requested for, as the API spells it. */
+  /** The API's identifier in token requests (RFC 8707), spelled exactly as in the metadata. */
   resource: string
   issuer: string
   scopes: readonly string[]
@@ -21,7 +21,7 @@ const Metadata = z.object({
     .default([]),
 })
 
-/** Reads how to sign in to the API (RFC 9728). Throws `Failure`. */
+/** Reads the API's metadata, which says how to sign in (RFC 9728). Throws `Failure`. */
 export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promise<ResourceMetadata> {
   const { host } = new URL(baseUrl)
   const headers = { Accept: 'application/json' }
@@ -39,20 +39,20 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
     })
   }
   const { resource, authorization_servers: servers, scopes_supported: scopes } = parsed.data
-  // RFC 9728 section 3.3: without this check, one API could obtain tokens for another.
+  // RFC 9728 section 3.3: without this check, one API could obtain tokens that another API accepts.
   if (withoutSlash(resource) !== withoutSlash(baseUrl)) {
     throw new Failure('bad_gateway', { detail: `${baseUrl} calls itself ${show(resource)}: use that as --base-url.` })
   }
   const issuer = servers[0] ?? ''
   if (parseBaseUrl(issuer) === undefined) {
     throw new Failure('bad_gateway', {
-      detail: `${host} names the authorization server ${show(issuer)}; only https is used, or http on a loopback host.`,
+      detail: `${host} has ${show(issuer)} as its authorization server; only https is used, or http on a loopback host.`,
     })
   }
   return { resource, issuer, scopes }
 }
 
-/** Returns the address of the metadata. The well-known part comes before the path (RFC 9728 section 3.1). */
+/** Returns the address of the metadata. `/.well-known/…` comes before the API's own path (RFC 9728 section 3.1). */
 function metadataAddress(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl)
   return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}`

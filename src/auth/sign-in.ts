@@ -17,23 +17,23 @@ export interface SignInOptions {
 export interface SignIn {
   config: Configuration
   issuer: string
-  /** Sent with every request (RFC 8707), so that the tokens are valid for this API only. */
+  /** The API's identifier (RFC 8707). Every token request states it, so that the tokens are valid for this API only. */
   resource: string
   /** The scopes, separated by spaces. */
   scope: string
 }
 
-/** Finds out how to sign in to an API. The first time, registers this program at the API's authorization server. */
+/** Finds out how to sign in to an API. Registers this program at the authorization server if it is not known there. */
 export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await findOrRegisterClient(issuer, store, fetch)
   const { scopes_supported: supportedScopes } = config.serverMetadata()
-  // The API lists the scopes that a host needs at first. This program cannot ask again later, so it requests all
-  // scopes.
+  // The API's metadata lists only the scopes that a host needs at first. This program cannot request more scopes later,
+  // so it also requests those that the authorization server lists.
   const requestedScopes = new Set([...scopes, ...(supportedScopes ?? [])])
   for (const scope of personalScopes) requestedScopes.delete(scope)
-  // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that does not list it may refuse
-  // it.
+  // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that lists its
+  // scopes without `offline_access` may refuse it.
   if (supportedScopes?.includes('offline_access') ?? true) requestedScopes.add('offline_access')
   return { config, issuer, resource, scope: [...requestedScopes].join(' ') }
 }
@@ -41,7 +41,7 @@ export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): P
 /** The scopes that identify a person (OpenID Connect Core section 5.4), which this program does not need. */
 const personalScopes = ['openid', 'profile', 'email', 'address', 'phone']
 
-/** Stores the tokens of a successful sign-in, replacing an earlier login. */
+/** Stores the tokens of a successful sign-in. Replaces an earlier login at the same API. */
 export async function storeLogin(
   { baseUrl, store, system }: SignInOptions,
   { config, issuer, resource }: SignIn,
@@ -60,12 +60,12 @@ export async function storeLogin(
 }
 
 /**
- * The lifetime of a token, 15 minutes, if the server does not state it (docs/service.md#short-lived-tokens, RFC 6749
- * section 5.1).
+ * The lifetime of an access token if the server does not state it (RFC 6749 section 5.1): 15 minutes, as in
+ * docs/service.md#short-lived-tokens.
  */
 const defaultLifetimeSeconds = 900
 
-/** Returns an answer's access token, and when the token expires by this machine's clock. */
+/** Returns a response's access token, and the times when it was obtained and expires by this machine's clock. */
 export function accessTokenOf(
   { access_token, expires_in = defaultLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,
@@ -78,7 +78,7 @@ async function findOrRegisterClient(issuer: string, store: TokenStore, fetch: Fe
   const clientId = (await store.read()).clients[issuer]?.clientId
   if (clientId !== undefined) {
     const config = await openAuthorizationServer(issuer, clientId, fetch)
-    // A recreated sandbox does not know the clients of the previous sandbox.
+    // A recreated sandbox does not know the clients that registered at the previous one.
     if (await knowsClient(config)) return config
   }
   const config = await registerClient(issuer, fetch)

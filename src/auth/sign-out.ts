@@ -5,14 +5,14 @@ import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
 /**
- * The outcome of a sign-out: nobody was signed in, the login was revoked at the server, or it was only deleted on this
- * machine, with the reason.
+ * The outcome of a sign-out. `none`: nobody was signed in. `revoked`: the server revoked the login. `forgotten`: the
+ * login was only deleted on this machine; `reason` says why the server did not revoke it.
  */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
-/** Revokes the login at the server (RFC 7009), and deletes it here even if the server does not answer. */
+/** Deletes the stored login, then revokes it at the server (RFC 7009). It stays deleted if that fails. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
-  // No other process may renew the tokens meanwhile: the renewed ones would not be revoked.
+  // The lock keeps other processes from renewing the tokens meanwhile: the new tokens would not be revoked.
   return await store.exclusively(async (stored, write) => {
     const { [baseUrl]: login, ...others } = stored.logins
     if (login === undefined) return { kind: 'none' }

@@ -3,29 +3,29 @@ import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
 import { type Login, signInNeeded } from './token-store.ts'
 
-/** The options of the sign-in that stored the login. */
+/** The options for reading and renewing a stored login. The log gets a warning if a renewal fails. */
 interface StoredCredentialOptions extends SignInOptions {
   log?: Log | undefined
 }
 
 interface StoredCredential {
   /**
-   * Returns an access token that stays valid for a while. If there is none, throws a `Failure` that names the command
-   * to run.
+   * Returns a valid access token, renewed if it would expire soon. If there is none, throws a `Failure` that says which
+   * command to run.
    */
   (): Promise<string>
-  /** Reports that the API refused this token. The next call requests another without waiting for its expiry. */
+  /** Reports that the API refused this token. A later call then renews the login before the token expires. */
   refused(accessToken: string): void
 }
 
-/** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
+/** How long before its expiry a token is renewed. This is longer than a call, so no token expires during a call. */
 const renewAheadMs = 2 * 60_000
-/** The pause after a failed renewal, during which a still valid token is used. */
+/** The pause before the next renewal if a renewal failed, or if the API refused the token just obtained. */
 const pauseMs = 30_000
 
 /**
- * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it if it
- * expires soon.
+ * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it if the
+ * token expires soon or was refused.
  */
 export function createStoredCredential(options: StoredCredentialOptions): StoredCredential {
   const { baseUrl, store, system, log } = options
@@ -35,7 +35,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
 
   const needsRenewal = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
-    // A new token is not renewed again at once: an API that refuses all tokens would cause endless renewals.
+    // A refused token that is still new is not renewed: an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
     const renewable = login.refreshToken !== null || login.proofFile !== undefined
     const aheadMs = !renewable ? 0 : Math.min(renewAheadMs, lifetimeMs / 5)

@@ -7,20 +7,20 @@ import type { System } from '../core/system.ts'
 import { withFileLock } from './file-lock.ts'
 
 const Login = z.object({
-  /** The authorization server that issued the tokens, and the client that they belong to. */
+  /** The authorization server that issued the tokens. */
   issuer: z.string(),
+  /** The client that the tokens were issued to. */
   clientId: z.string(),
   /** The resource that the access token is for (RFC 8707). */
   resource: z.string(),
   accessToken: z.string(),
-  /** Milliseconds since the epoch. */
   obtainedAtMs: z.number(),
   expiresAtMs: z.number(),
-  /** Null if the server issues no refresh token: the login then expires with its access token. */
+  /** Null if the server issued none. The login then ends with its access token, unless it has a `proofFile`. */
   refreshToken: z.string().nullable(),
-  /** The file with the secret or private key of an application that signs in by itself. The file itself is not copied. */
+  /** The path of the file with the application's secret or private key; absent if a person signed in. */
   proofFile: z.string().optional(),
-  /** The company's identity provider that vouches for the application's person. Its files are not copied either. */
+  /** The company's identity provider, if the application acts for a person who signed in there. */
   company: z
     .object({
       idp: z.string(),
@@ -33,7 +33,7 @@ const Login = z.object({
 
 const Content = z.object({
   version: z.literal(1),
-  /** The client id of this program at each issuer. */
+  /** This program's client ids, keyed by issuer. */
   clients: z.record(z.string(), z.object({ clientId: z.string() })),
   /** The logins, keyed by the base address of the payments API. */
   logins: z.record(z.string(), Login),
@@ -45,11 +45,11 @@ export type Logins = Omit<z.infer<typeof Content>, 'version'>
 export interface TokenStore {
   readonly path: string
   read(): Promise<Logins>
-  /** Runs `work` on the stored content, while no other process can change it; `write` replaces all of it. */
+  /** Runs `work` with the stored logins while no other process can change them; `write` replaces all of them. */
   exclusively<T>(work: (stored: Logins, write: (next: Logins) => Promise<void>) => Promise<T>): Promise<T>
 }
 
-/** Creates the store of this user's logins: one file that only they can read, shared by all their processes. */
+/** Creates the store of the user's logins: one file, readable by the user only and shared by the user's processes. */
 export function createTokenStore({ directory, system }: { directory: string; system: System }): TokenStore {
   const path = join(directory, 'login.json')
   return {
@@ -65,7 +65,7 @@ export function createTokenStore({ directory, system }: { directory: string; sys
 
 /** Whether files have Unix permissions. Windows protects a user's data by other means. */
 const hasModes = process.platform !== 'win32'
-/** The size of thousands of logins; a larger file is not ours. */
+/** The size limit of the file: room for thousands of logins. A larger file counts as damaged. */
 const largestBytes = 4 * 1024 * 1024
 
 async function makePrivate(directory: string): Promise<void> {
@@ -83,7 +83,7 @@ async function read(path: string): Promise<Logins> {
   })
 }
 
-/** Reads the file after removing the access of other users, in case a readable copy was restored from a backup. */
+/** Removes other users' access to the file, which a restored backup may have granted, and then reads the file. */
 async function readPrivate(path: string): Promise<string | undefined> {
   const file = await openExisting(path)
   if (file === undefined) return undefined
@@ -105,7 +105,7 @@ async function openExisting(path: string) {
   }
 }
 
-/** Writes the whole file or nothing: a half-written refresh token is a lost login. */
+/** Writes a new file and renames it, because a crash halfway through a direct write would lose the logins. */
 async function write(path: string, logins: Logins): Promise<void> {
   const next = `${path}.next`
   await rm(next, { force: true })
@@ -114,7 +114,7 @@ async function write(path: string, logins: Logins): Promise<void> {
   await rename(next, path)
 }
 
-/** Reports an error of the file system with the path, so that the person can fix it, but without the content. */
+/** Runs `work`. Converts an error of the file system to a `Failure` that states the path. */
 async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -127,7 +127,7 @@ async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promi
   }
 }
 
-/** Returns a failure that names the command to run. Only that command opens a browser. */
+/** Returns a failure that asks the person to sign in with `payments-mcp login`, or to set a key. */
 export function signInNeeded(baseUrl: string, why: string): Failure {
   return new Failure('unauthenticated', {
     detail: `${why} at ${baseUrl}: run payments-mcp login --base-url ${baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,

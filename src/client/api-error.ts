@@ -6,26 +6,26 @@ import type { Answer } from './send.ts'
 
 /** The fields of an `ApiError`, besides those of `Error`. */
 export interface ApiErrorFields {
-  /** The error's code (docs/service.md#error-codes), or a code that only the deployed service knows. */
+  /** The error's code (docs/service.md#error-codes), or a code that only the deployed service uses. */
   code: string
-  /** The HTTP status, or the status of the code if no answer came. */
+  /** The HTTP status of the answer. If none came, the status that usually goes with `code`. */
   status: number
   /** The reason why this call failed. */
   detail: string
   /** The id of the request, `req_…`, to quote to the service's support. */
   supportId: string | undefined
-  /** The place of the invalid value: a JSON Pointer into the body (RFC 6901), a parameter or a header. */
+  /** The location of the invalid value: a JSON Pointer into the body (RFC 6901), a parameter or a header. */
   source: ErrorSource | undefined
   /** The accepted bounds of the value that the source points to. */
   accepts: Bounds | undefined
-  /** Whether the same call with the same idempotency key is safe and may succeed later. */
+  /** Whether repeating the call later, with the same idempotency key if it has one, is safe and may succeed. */
   retryable: boolean
   /**
-   * Whether the change may have been made, or may still be made. Only an unchanged retry with the same key avoids
-   * making it twice.
+   * Whether the change may have been made, or may still be made. To avoid making it twice, repeat the call unchanged,
+   * with the same key.
    */
   outcomeUnknown: boolean
-  /** Whether nothing listens at the address, or its host name does not resolve. */
+  /** Whether no connection could be made, for example because the host name does not resolve. */
   unreached: boolean
   /** Whether the answer exceeds the size limit. The answer to a retry would exceed it too. */
   tooLarge: boolean
@@ -39,12 +39,12 @@ export interface ApiErrorFields {
   attempts: number
 }
 
-/** `Error` with the fields of an API error, which the constructor below assigns. */
+/** `Error`, typed with the fields that the constructor of `ApiError` assigns. */
 const ErrorWithFields = Error as unknown as new (message: string) => Error & Readonly<ApiErrorFields>
 
 /**
  * The error for a call that the service refused, or did not answer after all retries. `ApiErrorFields` lists its
- * fields. No text contains a credential.
+ * fields. None of them contains a credential.
  */
 export class ApiError extends ErrorWithFields {
   override readonly name = 'ApiError'
@@ -62,7 +62,7 @@ interface RefusalContext {
   /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
   earlierOutcomeUnknown: boolean
   host: string
-  /** The credential of the call, which is masked in the service's texts. */
+  /** The credential of the call. It is masked if the service's messages repeat it. */
   credential: string
   nowMs: number
 }
@@ -94,22 +94,25 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   })
 }
 
-/** Refusals that the service sends before it looks up the key, or while the first request may still be running. */
+/**
+ * The codes of errors that can occur before the service looks up the idempotency key, or while an earlier request with
+ * the key is still running.
+ */
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer settles an earlier request with the same key. The service then either repeats the answer
- * to that request, or has handled the request only now.
+ * Returns whether the answer proves the outcome of an earlier request with the same key. The service has then either
+ * replayed the answer to that request, or carried out or refused the request only now.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isTransient(answer)) return false
   if (answer.replayed) return true
   const error = firstError(answer.json)
   const code = field(error, 'code')
-  // An answer without a code comes from a proxy in front of the API, which does not know what happened to the request.
+  // An answer without a code comes from a proxy, which does not know whether the API carried out the request.
   if (code === undefined) return false
   if (!unsettledCodes.has(code)) return true
-  // The key belongs to another request, so this request was never carried out under it, and never will be.
+  // The error points to this header if a different request has used the key. Then this request is never carried out.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
 
@@ -120,12 +123,12 @@ function firstError(json: unknown): unknown {
 
 type ErrorFacts = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'accepts' | 'retryable'>
 
-/** The advice for a change without an idempotency key, which a retry could make twice. */
+/** The advice if a retry could make the change twice, or could not reveal whether it was made. */
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
 
 /**
- * Returns the advice after an answer that was too large. A retry would get the same answer, and the change may have
- * been made.
+ * Returns the advice after an answer that was too large. The change may have been made, and a retry would get the same
+ * answer.
  */
 function afterTooLarge({ effect, result }: OperationDefinition): string {
   if (effect !== 'read') return unknownOutcome
@@ -134,7 +137,10 @@ function afterTooLarge({ effect, result }: OperationDefinition): string {
 
 const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
-/** Returns whether the answer leaves open whether the request was or will be carried out. */
+/**
+ * Returns whether the failure may be temporary: no answer came, the status asks for a retry, a success lacks its data,
+ * or a server error comes from a proxy.
+ */
 function isTransient(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
   if (answer.kind === 'broken' || transientStatuses.has(answer.status)) return true
@@ -169,7 +175,7 @@ function errorFacts(answer: Answer, host: string): ErrorFacts {
       }
     }
   }
-  // The published client declares this form for the timeout of a simulation: {code, message} without `errors`.
+  // According to the published client, the timeout of a simulation has the body {code, message}, without `errors`.
   const code = wellFormed(codePattern, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
@@ -186,9 +192,9 @@ function errorFacts(answer: Answer, host: string): ErrorFacts {
 
 function unexpectedAnswer(status: number, host: string): string {
   if (status >= 300 && status < 400) {
-    return `${host} answered with a redirect (${status}), which is not followed: it would carry the credential elsewhere.`
+    return `${host} answered with a redirect (${status}). Following it would send the credential elsewhere.`
   }
-  return `${host} answered ${status} in a form that is not the payments API's.`
+  return `${host} answered ${status}, but not in the format of the payments API.`
 }
 
 function details(errors: unknown[]): string | undefined {
@@ -235,7 +241,7 @@ function field(value: unknown, name: string): unknown {
     : undefined
 }
 
-// Any server may answer, and its texts reach a model: a field for one word must not carry a sentence.
+// Any server may answer, and a model reads these values. The patterns allow no spaces, so no value can be a sentence.
 const codePattern = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
 const supportIdPattern = /^[\w.:-]{1,100}$/
 const sourcePattern = /^[\x21-\x7e]{1,200}$/
@@ -245,7 +251,7 @@ function wellFormed(form: RegExp, value: unknown): string | undefined {
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 
-/** Returns a nonempty text from the service, shortened, because any server may answer. */
+/** Returns a nonempty string, shortened because any server may have sent it; undefined for any other value. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 2000) : undefined
 }

@@ -17,7 +17,7 @@ export { ApiError, type ApiErrorFields } from './api-error.ts'
 export interface ClientOptions {
   /** Sends a request: the global `fetch`, or a function that answers in this process. */
   fetch: (request: Request) => Response | Promise<Response>
-  /** Carries the requests instead of `fetch` if the API is in this process, so that no `Request` has to be built. */
+  /** Sends the requests in place of `fetch` if the API is in this process. It needs no `Request` objects. */
   carry?: ApiTransport | undefined
   /** The address of the API; may include a path prefix. */
   baseUrl: string
@@ -29,9 +29,9 @@ export interface ClientOptions {
   program?: string | undefined
   /** The source of time, randomness and waiting. Default: this machine's. */
   system?: System | undefined
-  /** Gets a warning before each retry. */
+  /** The log that gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds. Default: 60,000, which also limits all attempts together. */
+  /** The time limit of one attempt, in milliseconds. Default: 60,000, the limit for all attempts together. */
   attemptTimeoutMs?: number
 }
 
@@ -44,11 +44,11 @@ export interface Log {
 
 /** The options of one call. */
 export interface CallOptions {
-  /** The key of an earlier call to repeat: 1 to 255 printable ASCII characters. Default: a new key. */
+  /** The idempotency key: 1 to 255 printable ASCII characters. To repeat a call, pass its key. Default: a new key. */
   idempotencyKey?: string | undefined
-  /** Whether `idempotencyKey` was never sent before. Default: false, so an earlier call may have had an effect. */
+  /** Whether `idempotencyKey` was never sent before. If false (the default), an earlier call may have had an effect. */
   isNewKey?: boolean
-  /** Whether an equal call was sent before with this key. */
+  /** Whether an identical call was sent before with this key. */
   isRepeat?: boolean
   /** Whether the call carries out a model's tool call. */
   isToolCall?: boolean
@@ -66,7 +66,7 @@ export interface CallOptions {
 
 /** The answer to a successful call. */
 export interface CallResult<D extends OperationDefinition> {
-  /** The resource, with `id`, `type` and `attributes`; an array of them if the operation answers a list. */
+  /** The resource, with `id`, `type` and `attributes`; an array of them if the operation returns a list. */
   data: D['result'] extends 'page' | 'several' ? Resource<D>[] : Resource<D>
   /** Details of the answer, such as `pagination` of a list. */
   meta: ({ pagination?: Pagination } & Record<string, unknown>) | undefined
@@ -88,7 +88,7 @@ export interface Client {
    * @param input Path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
    * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` says whether the change may
-   * have been made, and `next` what to do.
+   * have been made, and `next` says what to do.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
   /**
@@ -114,20 +114,20 @@ export interface Client {
   operations: Operations
 }
 
-/** One method for each operation, under the operation's name in the catalogue. It works like `call`. */
+/** One method for each operation, under the operation's name in the catalogue. Each works like `call`. */
 export type Operations = {
   [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
 }
 
-/** Printable ASCII without a space at either end: a text that a header carries unchanged. */
+/** Matches printable ASCII without a space at either end. A header transmits such a string unchanged. */
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
  * Creates a client of the payments API over any fetch function.
  *
  * A call is attempted at most 4 times in 60 seconds. It is retried after a lost answer and after the statuses 408, 429,
- * 502 and 503, with the delay of `Retry-After` or an exponential backoff. All attempts send the same idempotency key, so
- * nothing happens twice (docs/service.md#idempotency-key).
+ * 502 and 503, after the delay in `Retry-After` or with exponential backoff. All attempts send the same idempotency
+ * key, so no change is made twice (docs/service.md#idempotency-key).
  * @param options The address, the credential and the function that sends requests.
  * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
  * @throws {TypeError} If the base address isn't a URL.
@@ -227,7 +227,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     call,
     pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
-    // Created on first use, because MCP connections, of which there may be thousands, only use `call`.
+    // Created on first use: there may be thousands of MCP connections, and their clients only use `call`.
     get operations() {
       operations ??= operationsOver(call)
       return operations
@@ -235,7 +235,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Shortens the wait in a retried request to the time that is left: a host does not wait longer than that. */
+/** Subtracts the time since the first attempt from `waitSeconds`, because the host does not wait longer for a retry. */
 function shortenWait(operation: OperationDefinition, input: object, pastMs: number) {
   const { waitSeconds } = input as { waitSeconds?: unknown }
   if (waitSeconds === undefined || pastMs === 0) return undefined
@@ -251,15 +251,15 @@ async function credentialOf({ credential }: ClientOptions): Promise<string | Fai
     if (error instanceof Failure) return error
     throw error
   }
-  return new Failure('unauthenticated', { detail: 'The credential contains characters that no key or token has.' })
+  return new Failure('unauthenticated', { detail: 'The credential is empty or contains invalid characters.' })
 }
 
-/** A longer list is an error of the service: 1000 pages are 100,000 records at the largest limit. */
+/** The page limit of a list: 100,000 records at the largest page size. A longer list is an error in the service. */
 const maximumPages = 1000
 
 /**
- * Iterates over the pages of a list, up to the page without a next cursor. A cursor that was already followed ends the
- * list too: a service that repeats a cursor would otherwise make the list endless.
+ * Iterates over the pages of a list, up to the page without a next cursor. Also stops at a cursor that was used before,
+ * because a service that repeats a cursor would otherwise make the list endless.
  */
 async function* pages<D extends OperationDefinition>(
   call: Client['call'],

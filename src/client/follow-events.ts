@@ -20,19 +20,19 @@ interface FollowOptions {
   onTrouble(error: unknown): void
 }
 
-/** How often to look for new events. */
+/** The time between two checks for new events. */
 const pauseMs = 1_000
 const longestPauseMs = 30_000
 const pageSize = 100
-/** The most pages read in one round. If more than 100,000 events are new, following fails. */
+/** The maximum number of pages per check. If more than 100,000 events are new, `followEvents` fails. */
 const maxPages = 1_000
-/** How many event ids are remembered. If the sandbox is restored to an earlier state, they show where to continue. */
+/** The number of event ids to remember. They show where to continue if the sandbox is restored to an earlier state. */
 const maxSeenIds = 10_000
 
 /**
- * Yields the events that the credential may read, in order and each once, until the signal aborts. No event is lost in
+ * Yields each event that the credential may read exactly once, in order, until the signal aborts. No event is lost in
  * an outage: reading continues after the last event that was yielded.
- * @throws ApiError for an unknown event id or a refused credential; Failure if too many events are new
+ * @throws ApiError if the event id is unknown or the credential is refused; Failure if too many events are new
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, onTrouble } = options
@@ -67,7 +67,7 @@ async function startIds({ client, since, signal }: FollowOptions): Promise<strin
   return data.map(({ id }) => id).reverse()
 }
 
-/** Keeps only the ids of the last events. */
+/** Removes the oldest ids if there are more than `maxSeenIds`. */
 function forgetOldest(seenIds: Set<string>): void {
   for (const id of seenIds) {
     if (seenIds.size <= maxSeenIds) return
@@ -76,8 +76,8 @@ function forgetOldest(seenIds: Set<string>): void {
 }
 
 /**
- * Yields the events since the last known one, oldest first, a page at a time. The list is newest first, so it is read
- * backward to a known event, and then forward. Only the newest page and one other are ever in memory.
+ * Yields pages of the events after the last seen one, oldest first. The API lists the newest events first, so this
+ * function reads pages back to a seen event, then reads them again in the opposite order. It holds at most two pages.
  */
 async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: AbortSignal) {
   const read = async (cursor: string | undefined) => {
@@ -94,18 +94,18 @@ async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: A
     if (cursors.push(oldest.nextCursor) === maxPages) throw tooMany()
     oldest = await read(oldest.nextCursor)
   }
-  // The newest page is kept, because by now a read without a cursor may return newer events.
   if (cursors.pop() !== undefined) yield oldest.events
   for (const cursor of cursors.reverse()) yield (await read(cursor)).events
+  // The newest page is not read again, because newer events may have pushed its events to another page.
   yield newest.events
 }
 
 function tooMany(): Failure {
-  const detail = `More than ${maxPages * pageSize} events have arrived since. Follow only new events instead.`
+  const detail = `More than ${maxPages * pageSize} events are waiting to be read. Follow only new events instead.`
   return new Failure('conflict', { detail })
 }
 
-/** Returns a function that ignores an error after the signal has aborted, and rethrows any other error. */
+/** Returns an error handler. It returns no ids if the signal has aborted; otherwise, it rethrows the error. */
 function ignoreAfterAbort(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []

@@ -4,13 +4,13 @@ import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-v
 import { maskForeignText } from '../core/masking.ts'
 import { inputParts, type OperationDefinition } from '../core/operation.ts'
 
-/** A validated flat input, with each argument in the place that the operation declares. */
+/** A validated input, split into the parts of an HTTP request. */
 interface PreparedInput {
   /** The path with the query, relative to the base address. */
   path: string
   /** The ids in the path, not encoded. */
   params: Record<string, string>
-  /** The JSON envelope; undefined if the operation takes no body. */
+  /** The JSON body; undefined if the operation takes no body. */
   body: string | undefined
 }
 
@@ -18,7 +18,8 @@ type Part = (typeof inputParts)[number]
 type Values = Record<string, unknown>
 
 /**
- * Validates a flat input against the operation's schemas. @throws {Failure} `invalid_value`, which names the mistake
+ * Validates all arguments, given in one object, against the operation's schemas.
+ * @throws {Failure} With the code `invalid_value` and a message about every wrong argument.
  */
 export function prepare(operation: OperationDefinition, input: unknown): PreparedInput {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -55,13 +56,13 @@ function bodyOf(schema: NonNullable<OperationDefinition['attributes']>, sent: Va
   return { attributes: Object.fromEntries(attributes), relationships: Object.fromEntries(relationships) }
 }
 
-/** An argument that the operation does not accept. */
+/** An unknown, missing or invalid argument. */
 export interface WrongArgument extends InvalidValue {
   source: ErrorSource
   status: 400 | 422
 }
 
-/** Returns all mistakes in a flat input; none if it can be sent. */
+/** Returns all wrong arguments of an input; none if the input can be sent. */
 export function wrongArguments(operation: OperationDefinition, input: Values): WrongArgument[] {
   return split(operation, input).wrong
 }
@@ -81,7 +82,7 @@ function split(operation: OperationDefinition, input: Values) {
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
       wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => argumentAt(operation, part, found)))
-    // Sends only the arguments that the caller passed, because the service fills in defaults.
+    // Omits the defaults that the schema filled in, because the service fills them in itself.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
   return { parts, wrong }

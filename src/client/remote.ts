@@ -2,13 +2,14 @@
 const largestAnswerBytes = 8 * 1024 * 1024
 
 /**
- * Creates the fetch function for a deployed API, over kept-alive connections. It follows no redirects, so that a
- * credential never leaves the base address. The first request loads undici, so an embedded start never loads it.
+ * Creates a fetch function for a deployed API and a function to close its connections. Redirects are not followed, so
+ * that credentials are sent only to the base address. The first request loads undici, so a process with an embedded API
+ * never loads it.
  */
 export function createRemoteFetch() {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // In the bundle, a CommonJS package has its names only in the default export.
+    // In the bundle, a CommonJS package has only a default export.
     const { default: undici } = await import('undici')
     const timeouts = { headersTimeout: 60_000, bodyTimeout: 60_000, keepAliveTimeout: 30_000 }
     const agent = new undici.Agent({ ...timeouts, connect: { timeout: 10_000 }, maxResponseSize: largestAnswerBytes })
@@ -18,7 +19,7 @@ export function createRemoteFetch() {
     fetch: async (request: Request) => {
       loading ??= load()
       const { undici, agent } = await loading
-      // undici's own fetch does not accept Node's Request, so the parts of the request are passed.
+      // undici's own fetch does not accept Node's Request, so its parts are passed separately.
       const response = await undici.fetch(request.url, {
         method: request.method,
         headers: [...request.headers],
@@ -29,25 +30,25 @@ export function createRemoteFetch() {
       })
       return await read(response as unknown as Response)
     },
-    /** Closes idle connections; waits for those in use. */
+    /** Waits for the requests in progress, then closes all connections. */
     close: async () => {
       if (loading !== undefined) await (await loading).agent.close()
     },
   }
 }
 
-/** Reads the answer within the limit. undici bounds only the bytes on the wire, which may be compressed. */
+/** Reads the answer up to the size limit after decompression. undici limits only the size before decompression. */
 async function read(response: Response): Promise<Response> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // Throwing out of the loop ends the stream, and with it the decompression.
+  // Throwing inside the loop closes the stream, and so stops the decompression.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
     if (bytes > largestAnswerBytes) throw new AnswerTooLarge()
     chunks.push(chunk)
   }
   const { status, headers } = response
-  // A Response of 204 or 304 takes no body, not even an empty one.
+  // A Response with status 204 or 304 must have no body, not even an empty one.
   return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers: [...headers] })
 }
 

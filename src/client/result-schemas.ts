@@ -2,8 +2,8 @@ import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 
 /**
- * Validates results like the SDK's clients, but compiles each schema once for all agents: compiling takes longer than
- * an agent's use of the tool.
+ * Validates tool results as the SDK's clients do, but compiles each schema only once for all agents, because compiling
+ * takes longer than calling the tool.
  */
 export const resultValidator: jsonSchemaValidator = {
   getValidator: <T>(schema: JsonSchemaType) => {

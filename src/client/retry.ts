@@ -2,7 +2,7 @@ import { parseTimestamp, type System } from '../core/system.ts'
 import { type Answer, tooLarge } from './send.ts'
 
 const maximumAttempts = 4
-/** The limit for all attempts and the waits between them. */
+/** The time limit for all attempts together, including the waits between them. */
 const totalMs = 60_000
 const firstDelayMs = 250
 const longestDelayMs = 20_000
@@ -14,7 +14,7 @@ const longestDelayMs = 20_000
 export const transientStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
 
 export interface AttemptProgress {
-  /** The number of the attempt, from 1. It starts now, or after the wait. */
+  /** The number of the attempt that starts now or after `waitMs`; the first is 1. */
   attempt: number
   maximumAttempts: number
   /** Milliseconds until the attempt starts; 0 if it starts now. */
@@ -24,7 +24,7 @@ export interface AttemptProgress {
 }
 
 interface RetryOptions {
-  /** Whether the request only reads, or the service recognizes a retry by its key. */
+  /** Whether the request only reads, or the service recognizes a retry by its idempotency key. */
   repeatable: boolean
   attemptTimeoutMs: number
   system: System
@@ -36,11 +36,11 @@ export interface Attempted {
   /** The answer to the last attempt. */
   answer: Answer
   attempts: number
-  /** Whether an attempt before the last may have been carried out, because its answer did not come. */
+  /** Whether an attempt before the last one may have been carried out. */
   earlierOutcomeUnknown: boolean
 }
 
-/** Retries after transient failures, bounded in count and time. */
+/** Runs `attempt`, and repeats it after transient failures: at most 4 attempts within 60 seconds. */
 export async function withRetries(
   attempt: (timeoutMs: number) => Promise<Answer>,
   options: RetryOptions,
@@ -76,7 +76,7 @@ function transientReason(answer: Answer, repeatable: boolean, earlierOutcomeUnkn
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
   if (transientStatuses.has(answer.status)) return `status ${answer.status}`
-  // An earlier attempt without an answer can still be running, in which case its key answers 409
+  // While an earlier attempt is still running, the service answers 409 to a request with the same key
   // (docs/service.md#idempotency-conflict). If the 409 is the operation's own answer, the next attempt gets the same
   // 409 as a replay, and no further attempt follows.
   if (answer.status === 409 && earlierOutcomeUnknown && !answer.replayed) return 'an earlier attempt is still running'
@@ -88,10 +88,10 @@ export function isTooLarge(answer: Answer): boolean {
   return answer.kind === 'broken' && answer.reason === tooLarge
 }
 
-/** Longer than any limit of the API. A server that asks for more is not a payments API, so the usual wait applies. */
+/** The longest Retry-After that the client obeys. No payments API asks for more, so a longer wait is ignored. */
 const longestRetryAfterMs = 60 * 60_000
 
-/** Returns the milliseconds that Retry-After asks to wait, as seconds or an HTTP date (RFC 9110, section 10.2.3). */
+/** Converts Retry-After, which states seconds or an HTTP date (RFC 9110, section 10.2.3), to milliseconds from now. */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   if (answer.kind !== 'answer' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
@@ -100,8 +100,8 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
 }
 
 /**
- * Returns a delay of 0.25 s, doubled each time. Half of it is random, so that clients that failed at the same time do
- * not retry at the same time.
+ * Returns the delay before the next attempt: 0.25 s, doubled after each attempt, minus a random share of up to half.
+ * Without randomness, clients that failed at the same time would retry at the same time.
  */
 function backoffMs(attempts: number, system: System): number {
   const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1))

@@ -15,19 +15,19 @@ export type Answer =
       retryAfter: string | null
       requestId: string | null
     }
-  /** No complete answer came: whether the request was carried out is unknown. `reason` is safe to show. */
+  /** No complete answer came. Unless `unreached`, the request may have been carried out. `reason` is safe to show. */
   | {
       kind: 'broken'
       reason: string
       /** Whether the connection was never made, so the request was not carried out. */
       unreached: boolean
     }
-  /** The request was not sent, because there is no credential for it. */
+  /** The request was not sent, because there is no usable credential. */
   | { kind: 'unsent'; failure: Failure }
 
 type SentAnswer = Exclude<Answer, { kind: 'unsent' }>
 
-/** Sends one request and reads its answer. Rejects only when `signal` aborts, with its reason. */
+/** Sends one request and reads its answer. Rejects only if `signal` aborts, with the signal's reason. */
 export async function send(
   exchange: (signal: AbortSignal) => Promise<ApiAnswer>,
   limits: { timeoutMs: number; signal: AbortSignal | undefined },
@@ -42,7 +42,7 @@ export async function send(
     controller.abort()
   })
   try {
-    // A service in this process ignores the signal, so the wait for it must end when the signal aborts.
+    // An API in this process ignores the signal, so this function itself stops waiting when the signal aborts.
     return answerFrom(await untilAborted(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()
@@ -54,7 +54,7 @@ export async function send(
   }
 }
 
-/** Carries requests over a fetch function to the API at `base`, an address without a trailing slash. */
+/** Creates a transport that sends requests with `fetch`. `base` is the API's address without a trailing slash. */
 export function transportOver(fetch: (request: Request) => Response | Promise<Response>, base: string): ApiTransport {
   return ({ method, path, headers, body }, signal) => {
     const init: RequestInit = { method, headers, redirect: 'manual', signal }
@@ -90,7 +90,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-/** The reason if an answer was cut off because of its size. A retry does not help then. */
+/** The reason if the answer exceeds the size limit. Retrying does not help then. */
 export const tooLarge = 'the answer is too large'
 
 const networkReasons: Record<string, string> = {
@@ -103,7 +103,7 @@ const networkReasons: Record<string, string> = {
   ETIMEDOUT: 'the connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped half-way',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped halfway',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: tooLarge,
 }
 
@@ -117,13 +117,13 @@ const unreachedCodes: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Returns why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
+/** Returns the reason why `fetch` failed, which is safe to show, and whether the connection was never made. */
 export function explainFailure(error: unknown): { reason: string; unreached: boolean } {
   const code = networkCode(error)
   return { reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
 }
 
-/** Describes the failure by its code only: an error message can quote headers. */
+/** Describes the failure by its code only, because an error's message may contain headers of the request. */
 function networkReason(code: string | undefined): string {
   if (code === undefined) return 'the connection failed'
   return networkReasons[code] ?? `the connection failed (${code})`

@@ -3,18 +3,18 @@ import type { Config } from '../config/settings.ts'
 /** A placeholder for the address of a service that is called without a network. */
 export const embeddedAddress = 'http://sandbox.invalid'
 
-/** Returns the address at which `serve` with this configuration listens. */
+/** Returns the address where `serve` listens with this configuration. */
 export function servedAddress({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The health of the service at an address. `environment` is undefined if another program answers there. */
+/** The answer of the program at an address. `environment` is undefined if the program is not this service. */
 interface Health {
   status?: string
   environment?: string
 }
 
-/** Requests the health of the service at an address. Returns undefined if there is no JSON answer in time. */
+/** Requests the health of the service at an address. Returns undefined if no JSON answer comes within 3 seconds. */
 export async function healthAt(address: string): Promise<Health | undefined> {
   try {
     const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })

@@ -12,7 +12,7 @@ export async function bridge(flags: Flags, addressText?: string): Promise<void> 
     const { key, logLevel } = commandConfig('bridge', flags)
     const address = addressOf(addressText)
     if (key === undefined) {
-      throw new ConfigError('PAYMENTS_KEY (--key) got nothing; it accepts the key for the endpoint.')
+      throw new ConfigError('PAYMENTS_KEY (--key) is missing; it must be the key for the MCP endpoint.')
     }
     const log = createLogger({ level: logLevel })
     const { stdin, stdout } = process
@@ -23,8 +23,8 @@ export async function bridge(flags: Flags, addressText?: string): Promise<void> 
 function addressOf(addressText: string | undefined): string {
   const address = addressText === undefined ? undefined : parseBaseUrl(addressText)
   if (address !== undefined) return address
-  const received = addressText === undefined ? 'nothing' : describeText(addressText, false)
+  const problem = addressText === undefined ? 'is missing' : `got ${describeText(addressText, false)}`
   throw new ConfigError(
-    `bridge got ${received} as the address of an MCP endpoint; it accepts an https address, or http on a loopback host, such as https://payments.example/mcp.`,
+    `The address of the MCP endpoint ${problem}; it accepts an https address, or http on a loopback host, such as https://payments.example/mcp.`,
   )
 }

@@ -7,18 +7,18 @@ import { bad, type Finding, note, ok } from './finding.ts'
 /** The maximum number of broken chains that are listed; any others are only counted. */
 const maxListed = 3
 
-/** The result of checking the chain of one party's activity. */
+/** The result of checking one party's chain. Each entry of a chain contains the hash of the previous entry. */
 interface Chain {
   partyId: string
-  /** The number of entries recorded in the chain's sealed end. */
+  /** The number of entries, according to the sealed record of the chain's end. */
   entries: number
-  /** The place where the chain breaks; undefined if it is intact. */
+  /** The party and the entry at which the chain breaks; undefined if the chain is intact. */
   brokenAt: string | undefined
 }
 
 /**
- * Checks every entry of every party's activity. Entries are read page by page, so memory use does not grow with the
- * database. Each party's entries are read in one snapshot, so the database may be in use meanwhile.
+ * Checks the activity of all parties for entries that were changed, inserted or deleted. Reads it in pages, so memory
+ * use does not grow with the database. Reads each chain in one snapshot, so the database may be in use meanwhile.
  */
 export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
   const reading = await openReadOnly(url, secrets)
@@ -50,12 +50,12 @@ async function checkNextChain(tx: Transaction, after: string): Promise<Chain | u
   return {
     partyId,
     entries,
-    brokenAt: `${place} (${id ?? 'which is missing, or the end of the chain has a foreign seal'})`,
+    brokenAt: `${place} (${id ?? 'which is missing, or the seal of the chain is not valid'})`,
   }
 }
 
 function intactFinding(entries: number, chains: number): Finding {
-  if (chains === 0) return note('Activity', 'nothing was recorded yet')
+  if (chains === 0) return note('Activity', 'nothing is recorded yet')
   return ok(
     'Activity',
     `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${chains} ${chains === 1 ? 'chain' : 'chains'}, all unchanged`,
@@ -66,7 +66,7 @@ function brokenFinding(brokenPlaces: readonly string[]): Finding {
   const rest = brokenPlaces.length > maxListed ? `; and ${brokenPlaces.length - maxListed} more` : ''
   return bad(
     'Activity',
-    `was changed from outside: the chain breaks for ${brokenPlaces.slice(0, maxListed).join('; for ')}${rest}`,
+    `was changed by another program: the chain breaks for ${brokenPlaces.slice(0, maxListed).join('; for ')}${rest}`,
     'Keep a copy of this database as evidence, compare it with a backup made before that entry, and continue with the last backup that doctor finds unchanged.',
   )
 }

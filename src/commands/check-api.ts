@@ -24,7 +24,7 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   }
 }
 
-/** Checks all stored logins, because no setting says which of them is used. */
+/** Reports every stored login, because without a base address, none of them is selected. */
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await openTokenStore().read()
@@ -33,7 +33,7 @@ async function checkLogins(): Promise<Finding[]> {
     return Object.keys(logins).map((address) =>
       isLoginExpired(address)
         ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
-        : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} checks it.`),
+        : note('Login', `at ${address}`, `To check it, run payments-mcp doctor --base-url ${address}.`),
     )
   } catch (error) {
     return [unreadableFinding(error)]
@@ -47,15 +47,15 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     if (login === undefined)
       return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
     if (!hasExpired(login.expiresAtMs)) return { accessToken: login.accessToken }
-    // The next use renews the login. This check does not, because it would change the stored login.
+    // The next use renews the login. This check does not, because it must not change what is stored.
     return {
       finding:
         login.refreshToken === null
           ? bad('Login', `at ${baseUrl} has expired`, again)
           : note(
               'Login',
-              `at ${baseUrl} is renewed at its next use`,
-              `payments-mcp whoami --base-url ${baseUrl} checks it.`,
+              `at ${baseUrl} will be renewed at its next use`,
+              `To check it, run payments-mcp whoami --base-url ${baseUrl}.`,
             ),
     }
   } catch (error) {
@@ -67,7 +67,7 @@ const openTokenStore = () => createTokenStore({ directory: dataDirectory().path,
 const hasExpired = (expiresAtMs: number) => expiresAtMs <= realSystem.now()
 
 function unreadableFinding(error: unknown): Finding {
-  if (error instanceof Failure) return bad('Login', error.message, 'Then sign in again: payments-mcp login')
+  if (error instanceof Failure) return bad('Login', error.message, 'After that, sign in again: payments-mcp login')
   throw error
 }
 
@@ -93,11 +93,11 @@ function credentialFinding(subject: string, baseUrl: string, status: number): Fi
   if (status === 401) {
     const advice =
       subject === 'Key'
-        ? 'Set PAYMENTS_KEY (--key) to a complete key of this API and environment that is not revoked.'
+        ? 'Set PAYMENTS_KEY (--key) to a complete, unrevoked key for this API and environment.'
         : `Sign in again: payments-mcp login --base-url ${baseUrl}`
     return bad(subject, `not accepted by ${baseUrl}`, advice)
   }
-  return bad('API', `${baseUrl}/whoami answered ${status}`, 'Check whether that is the address of a payments API.')
+  return bad('API', `${baseUrl}/whoami answered ${status}`, 'Check that this is the address of a payments API.')
 }
 
 function clockFindings(date: string | null): Finding[] {

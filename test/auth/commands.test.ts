@@ -134,7 +134,7 @@ test('a stdio server says how to sign in, works after the login, and reports a r
     expect(await call()).toMatchObject({ isError: true, error: { code: 'unauthenticated' } })
     expect(await call()).toMatchObject({
       isError: true,
-      error: { code: 'unauthenticated', detail: expect.stringContaining('has ended, or was revoked') },
+      error: { code: 'unauthenticated', detail: expect.stringContaining('has ended or was revoked') },
     })
   } finally {
     await host.close()

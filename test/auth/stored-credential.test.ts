@@ -100,7 +100,7 @@ describe('renewals', () => {
         },
       },
     })
-    await expect(credential()).rejects.toThrow('Nobody is signed in any more')
+    await expect(credential()).rejects.toThrow('Nobody is signed in anymore')
     expect((await world.store.read()).logins).toEqual({})
     expect(renewals()).toEqual([])
   })

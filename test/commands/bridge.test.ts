@@ -89,9 +89,9 @@ test('the bridge answers every request that it received before its input ended, 
 })
 
 test.each([
-  ['no address', [], 'bridge got nothing as the address'],
+  ['no address', [], 'The address of the MCP endpoint is missing'],
   ['an address without https', ['http://payments.example/mcp'], 'it accepts an https address'],
-  ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
+  ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) is missing'],
 ])('with %s, the bridge exits, and its error says which setting to correct', (_, args, words) => {
   const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
   expect(stderr).toContain(words)

@@ -182,7 +182,7 @@ test('doctor reports an invalid database, a missing secret, and a database of an
   const before = readFileSync(path)
   expect(found(path)).toMatchObject({ Database: { is: 'ok' }, Secret: { is: 'BAD' } })
   const opened = doctor(['--database-url', `sqlite:${path}`], { PAYMENTS_SECRET: env.PAYMENTS_SECRET }).found
-  expect(opened).toMatchObject({ Database: { is: 'ok' }, Activity: { is: 'note', says: 'nothing was recorded yet' } })
+  expect(opened).toMatchObject({ Database: { is: 'ok' }, Activity: { is: 'note', says: 'nothing is recorded yet' } })
   expect(readFileSync(path).equals(before)).toBe(true)
   expect(readdirSync(dirname(path)).sort()).toEqual(['one.sqlite', 'two.sqlite'])
 
@@ -260,7 +260,7 @@ onEachDatabase('activity chains', (database) => {
     const altered = `party ${ownPartyId} at entry ${one?.sequence} (${one?.id})`
     expect(found()).toMatchObject({
       is: 'BAD',
-      says: `was changed from outside: the chain breaks for ${altered}`,
+      says: `was changed by another program: the chain breaks for ${altered}`,
       advice: expect.stringContaining('backup'),
     })
     // Deletes the end of one chain, and another chain completely.
