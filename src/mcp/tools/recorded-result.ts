@@ -82,8 +82,8 @@ function errorOf(
     requestId: null,
   } as const
   // The recorded answer has no credential, and no text contains a NUL.
-  const nothing = { idempotencyKey: undefined, attempts: 1, earlierOutcomeUnknown: false, host: '', credential: '\0', nowMs: 0 }
-  return refusal(answer, { operation, ...nothing }) as ApiError
+  const call = { idempotencyKey: undefined, attempts: 1, host: '', credential: '\0', nowMs: 0 }
+  return refusal(answer, { operation, ...call, earlierOutcomeUnknown: false }) as ApiError
 }
 
 const textIn = (content: readonly { type: string }[]) =>
