@@ -22,7 +22,7 @@ export async function checkHosts(): Promise<Finding[]> {
 async function checkHost(name: HostName, machine: UserMachine): Promise<Finding | undefined> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(machine)
-  const again = `${commandLine('setup')} ${name}`
+  const setupCommand = `${commandLine('setup')} ${name}`
   let server: Record<string, unknown> | undefined
   try {
     server = serverIn(host, await readWhole(path))
@@ -37,7 +37,7 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   if (server === undefined) return undefined
   const missingPath = await missingFile(server)
   if (missingPath !== undefined)
-    return bad(host.title, `${path} starts ${missingPath}, which does not exist`, `Write it again: ${again}`)
+    return bad(host.title, `${path} starts ${missingPath}, which does not exist`, `Write it again: ${setupCommand}`)
   return ok(host.title, `set up in ${path}`)
 }
 

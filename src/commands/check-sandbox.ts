@@ -14,18 +14,18 @@ import { commandLine } from './start-command.ts'
 
 /** Checks the embedded sandbox: its database and content, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
-  return [...(await checkDatabase(config)), await checkPort(config)]
+  return [...(await checkDatabaseAndWorld(config)), await checkPort(config)]
 }
 
-async function checkDatabase(config: Config): Promise<Finding[]> {
-  let held: string | null | undefined
-  const findings = await checkData(config, (found) => {
-    held = found.world
+async function checkDatabaseAndWorld(config: Config): Promise<Finding[]> {
+  let storedWorld: string | null | undefined
+  const findings = await checkDatabase(config, (found) => {
+    storedWorld = found.world
   })
-  return [...findings, ...(await checkWorld(config, held))]
+  return [...findings, ...(await checkWorld(config, storedWorld))]
 }
 
-async function checkData(config: Config, onInspected: (found: Inspection) => void): Promise<Finding[]> {
+async function checkDatabase(config: Config, onInspected: (found: Inspection) => void): Promise<Finding[]> {
   const { databaseUrl: url, secret: secrets, key = '' } = config
   const name = withoutPassword(url)
   if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data ends with its process')]
@@ -52,17 +52,17 @@ async function checkData(config: Config, onInspected: (found: Inspection) => voi
       bad('Database', `${name} is a ${environment} database, but the environment is ${config.environment}`, advice),
     ]
   }
-  const findings = [schemaOf(name, found), ...checkClock(found), ...failedEffectsIn(found)]
+  const findings = [tablesFinding(name, found), ...checkClock(found), ...failedEffectsFindings(found)]
   if (found.isOpened) findings.push(...(await findOrReport('Activity', () => checkActivity(url, secrets))))
   else {
     const advice = 'Set PAYMENTS_SECRET to the secret that encrypts them.'
     findings.push(bad('Secret', 'does not decrypt the keys in the database', advice))
   }
-  if (config.key !== undefined) findings.push(keyIn(found))
+  if (config.key !== undefined) findings.push(keyFinding(found))
   return findings
 }
 
-function schemaOf(name: string, { isWritable }: Inspection): Finding {
+function tablesFinding(name: string, { isWritable }: Inspection): Finding {
   if (!isWritable) {
     return bad(
       'Database',
@@ -99,7 +99,7 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
   return [machine, note('Sandbox clock', differs, 'reset_sandbox sets it back to the start of its world.')]
 }
 
-function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Finding[] {
+function failedEffectsFindings({ failedEffects: { count, some } }: Inspection): Finding[] {
   if (count === 0) return []
   const lines = some.map(({ kind, recordId, partyId, attempts, retryAtMs, error }) => {
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}, next at ${timestamp(retryAtMs)}`
@@ -110,27 +110,27 @@ function failedEffectsIn({ failedEffects: { count, some } }: Inspection): Findin
   return [bad('Due effects', `${count} failed: ${lines.join('; ')}${rest}`, advice)]
 }
 
-function keyIn({ key }: Inspection): Finding {
-  const another = 'Unset PAYMENTS_KEY (the sandbox has its own agent), or set a key that this sandbox created.'
-  if (key === undefined) return bad('Key', 'PAYMENTS_KEY is not a key of this sandbox', another)
+function keyFinding({ key }: Inspection): Finding {
+  const keyAdvice = 'Unset PAYMENTS_KEY (the sandbox has its own agent), or set a key that this sandbox created.'
+  if (key === undefined) return bad('Key', 'PAYMENTS_KEY is not a key of this sandbox', keyAdvice)
   const isOver = key.revokedAtMs !== null || (key.expiresAtMs !== null && key.expiresAtMs <= realSystem.now())
-  return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', another) : ok('Key', 'known to the sandbox')
+  return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', keyAdvice) : ok('Key', 'known to the sandbox')
 }
 
 /** Checks whether `serve` is running on its port, or could start there. */
 async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config
   const address = servedAddress(config)
-  const elsewhere = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
+  const portAdvice = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
   if (port === 0) return ok('Port', 'any free port')
   const health = await healthAt(address)
   if (health === undefined) {
     const failure = await bindFailure(host, port)
     if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} serves there`)
-    return bad('Port', `payments-mcp cannot listen on ${address} (${failure})`, elsewhere)
+    return bad('Port', `payments-mcp cannot listen on ${address} (${failure})`, portAdvice)
   }
   const { status, environment } = health
-  if (environment === undefined) return bad('Port', `${address} is served by another program`, elsewhere)
+  if (environment === undefined) return bad('Port', `${address} is served by another program`, portAdvice)
   if (status === 'ok') return ok('Port', `payments-mcp (${environment}) runs at ${address}`)
   return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
 }

@@ -9,7 +9,7 @@ import { openWorldFile, remedyFor } from './setting-file.ts'
  * Checks the world file, and that the database was filled from it. `held` is the database's world; undefined if the
  * database is empty.
  */
-export async function checkWorld(config: Config, held: string | null | undefined): Promise<Finding[]> {
+export async function checkWorld(config: Config, storedDigest: string | null | undefined): Promise<Finding[]> {
   const { world: path, databaseUrl } = config
   let world: World | undefined
   try {
@@ -20,12 +20,12 @@ export async function checkWorld(config: Config, held: string | null | undefined
     const advice = 'Fix the file, or name another: PAYMENTS_WORLD (--world).'
     return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
   }
-  const other = held === undefined ? undefined : otherWorld(held, world)
+  const other = storedDigest === undefined ? undefined : otherWorld(storedDigest, world)
   if (other !== undefined) {
     return [
       bad('World', `the database has ${other.held}, but startup would use ${other.requested}`, remedyFor(databaseUrl)),
     ]
   }
   if (path === undefined) return []
-  return [ok('World', held === undefined ? `${path} can be used` : `the database has the world of ${path}`)]
+  return [ok('World', storedDigest === undefined ? `${path} can be used` : `the database has the world of ${path}`)]
 }

@@ -42,8 +42,8 @@ function flagsOf(command: Command, reader: string): Completion['flags'] {
 
 function bashScript(commands: readonly Completion[]): string {
   const names = commands.map(({ name }) => name).join(' ')
-  const flags = (of: Completion) => of.flags.map(({ flag }) => flag).join(' ')
-  const cases = commands.map((of) => `    ${of.name === '' ? '*' : of.name}) words="${flags(of)}" ;;`)
+  const flags = (command: Completion) => command.flags.map(({ flag }) => flag).join(' ')
+  const cases = commands.map((command) => `    ${command.name || '*'}) words="${flags(command)}" ;;`)
   const [server = '', ...others] = cases
   return `# Add to ~/.bashrc: eval "$(payments-mcp completion bash)"
 _payments_mcp() {

@@ -45,7 +45,7 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
   })
 }
 
-interface Opened {
+interface ShowOptions {
   /** The one-time link that the browser opens to sign the person in. */
   link?: string | undefined
   more?: string
@@ -55,7 +55,7 @@ interface Opened {
  * Prints the address and opens it in a browser, using the one-time link if there is one. The link is printed only on a
  * terminal.
  */
-function show(url: string, { json, open }: ConsoleFlags, { link, more }: Opened = {}): void {
+function show(url: string, { json, open }: ConsoleFlags, { link, more }: ShowOptions = {}): void {
   const isTerminal = process.stdout.isTTY && json !== true
   const signIn = link === undefined ? '' : `Sign in with this link, once, within 10 minutes: ${link}\n`
   process.stdout.write(json === true ? `${JSON.stringify({ url })}\n` : `The console is at ${url}\n`)

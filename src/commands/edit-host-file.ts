@@ -14,7 +14,7 @@ export class UnreadableFile extends Error {
 
 /** Returns the entry of the server in a host's file, if there is one. @throws UnreadableFile */
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
-  const all = content(format, text)[servers]
+  const all = parseContent(format, text)[servers]
   if (all === undefined) return undefined
   if (format === 'yaml') return entryIn(listOf(all, `${servers} is not a list of servers`))
   const entry = tableOf(all, `${servers} is not a table of servers`)[serverName]
@@ -45,7 +45,7 @@ const preferences = ['required', 'alwaysLoad', 'tools'] as const
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
   if (host.format === 'yaml') return withListedServer(host, text, entry, block)
   const before = serverIn(host, text)
-  const whole = content(host.format, text)
+  const whole = parseContent(host.format, text)
   const others = whole[host.servers] as Table | undefined
   const expected = { ...whole, [host.servers]: { ...others, [serverName]: entry } }
   const next =
@@ -53,13 +53,13 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
       ? editJson(text, [host.servers, serverName], before, entry)
       : editToml(text, expected, before === undefined ? block : undefined)
   // Checks the new text, so that nothing is lost if a library mishandles an unusual file.
-  if (hasEntry(host.format, next, expected)) return next
+  if (hasContent(host.format, next, expected)) return next
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
 /** Adds the server to a list whose entries have names. */
 function withListedServer({ servers, needs }: HostSetup, text: string, entry: Table, block: string): string {
-  const whole = content('yaml', text)
+  const whole = parseContent('yaml', text)
   const list = listOf(whole[servers] ?? [], `${servers} is not a list of servers`)
   const at = list.findIndex((item) => isTable(item) && item.name === serverName)
   const named = { name: serverName, ...entry }
@@ -69,11 +69,11 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
     return `${members.join('')}${block}\n`
   }
   const appended = `${text}${text.endsWith('\n') ? '' : '\n'}${block}\n`
-  if (!(servers in whole) && hasEntry('yaml', appended, expected)) return appended
+  if (!(servers in whole) && hasContent('yaml', appended, expected)) return appended
   const document = parseDocument(text)
   document.setIn([servers, at === -1 ? list.length : at], document.createNode(named))
   const next = document.toString({ lineWidth: 0 })
-  if (hasEntry('yaml', next, expected)) return next
+  if (hasContent('yaml', next, expected)) return next
   throw new UnreadableFile('payments-mcp cannot edit a file of this form')
 }
 
@@ -85,18 +85,18 @@ function entryIn(list: readonly unknown[]): Table | undefined {
   return entry
 }
 
-function listOf(value: unknown, otherwise: string): unknown[] {
+function listOf(value: unknown, problem: string): unknown[] {
   if (Array.isArray(value)) return value
-  throw new UnreadableFile(otherwise)
+  throw new UnreadableFile(problem)
 }
 
 function editJson(text: string, path: string[], before: Table | undefined, entry: Table): string {
-  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
-  const whole = text.slice(mark.length)
-  const isOther = before !== undefined && Object.keys(before).some((member) => !(member in entry))
-  if (before === undefined || isOther) return mark + withValue(whole, path, entry)
+  const byteOrderMark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
+  const whole = text.slice(byteOrderMark.length)
+  const hasOtherMembers = before !== undefined && Object.keys(before).some((member) => !(member in entry))
+  if (before === undefined || hasOtherMembers) return byteOrderMark + withValue(whole, path, entry)
   const changed = Object.entries(entry).filter(([member, value]) => !isDeepStrictEqual(before[member], value))
-  return mark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
+  return byteOrderMark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
 }
 
 /** Edits TOML. Appends a table if that gives the expected content; otherwise the library patches the text. */
@@ -105,15 +105,15 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   if (block !== undefined) {
     const gap = text.trim() === '' ? '' : text.endsWith('\n') ? eol : eol + eol
     const appended = `${text}${gap}${block.replaceAll('\n', eol)}${eol}`
-    if (hasEntry('toml', appended, expected)) return appended
+    if (hasContent('toml', appended, expected)) return appended
   }
   return patchToml(text, expected)
 }
 
 /** Returns whether the text has exactly this content. Clones are compared, because TOML's objects have no prototype. */
-function hasEntry(format: HostSetup['format'], text: string, expected: Table): boolean {
+function hasContent(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
-    return isDeepStrictEqual(structuredClone(content(format, text)), structuredClone(expected))
+    return isDeepStrictEqual(structuredClone(parseContent(format, text)), structuredClone(expected))
   } catch (error) {
     if (error instanceof UnreadableFile) return false
     throw error
@@ -121,11 +121,11 @@ function hasEntry(format: HostSetup['format'], text: string, expected: Table): b
 }
 
 /** Parses the file's content. */
-function content(format: HostSetup['format'], text: string): Table {
-  return tableOf(readAs[format](text), 'it does not contain an object')
+function parseContent(format: HostSetup['format'], text: string): Table {
+  return tableOf(parsers[format](text), 'it does not contain an object')
 }
 
-const readAs = {
+const parsers = {
   json: (text: string) => jsonOf(text.replace(/^\uFEFF/, '')),
   toml: tomlOf,
   yaml: yamlOf,
@@ -158,9 +158,9 @@ function tomlOf(text: string): unknown {
   }
 }
 
-function tableOf(value: unknown, otherwise: string): Table {
+function tableOf(value: unknown, problem: string): Table {
   if (isTable(value)) return value
-  throw new UnreadableFile(otherwise)
+  throw new UnreadableFile(problem)
 }
 
 function isTable(value: unknown): value is Table {

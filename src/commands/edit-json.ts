@@ -43,8 +43,8 @@ function withMember(text: string, object: Node, name: string, value: unknown, st
   return `${head}${before.trimEnd()}${member}${style.eol}${outer}${rest}`
 }
 
-function replaceNode(text: string, { offset, length }: Node, by: string): string {
-  return text.slice(0, offset) + by + text.slice(offset + length)
+function replaceNode(text: string, { offset, length }: Node, replacement: string): string {
+  return text.slice(0, offset) + replacement + text.slice(offset + length)
 }
 
 function renderedValue(value: unknown, indent: string, style: Style): string {

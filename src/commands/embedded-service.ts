@@ -30,8 +30,8 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   /** The world, if it does not come from the file in the settings. */
   worldFile?: ParsedFile<World> | undefined
   /** Whether the service applies due effects and deletes expired data in the background; true by default. */
-  keepsUp?: boolean
-  /** Whether to record the environment in a database that has none, as each start does. Default: `keepsUp`. */
+  hasUpkeep?: boolean
+  /** Whether to record the environment in a database that has none, as each start does. Default: `hasUpkeep`. */
   isStart?: boolean
 }
 
@@ -45,7 +45,7 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => config.publicUrl ?? servedAddress(config),
-  { worldFile, keepsUp = true, isStart = keepsUp, ...more }: EmbeddedOptions = {},
+  { worldFile, hasUpkeep = true, isStart = hasUpkeep, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = worldFile ?? (await openWorldFile(config))
   const store = await (isStart ? openOrReplace(config, system, log) : openOrExplain(config, system))
@@ -68,13 +68,13 @@ export async function openEmbedded(
     ...more,
   }
   const created = createService(options)
-  if (keepsUp) {
+  if (hasUpkeep) {
     created.upkeep.start()
     created.deliveries.start()
   }
   const close = async () => {
     await created.waits.close()
-    if (keepsUp) await Promise.all([created.upkeep.stop(), created.deliveries.stop()])
+    if (hasUpkeep) await Promise.all([created.upkeep.stop(), created.deliveries.stop()])
     await created.runLog.flush()
     await store.close()
   }
@@ -100,17 +100,17 @@ async function requireEnvironment(store: Store, { environment, databaseUrl }: Co
   const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return
   await store.close()
-  throw wrongDatabase(otherEnvironment(databaseUrl, held, environment))
+  throw wrongDatabaseError(otherEnvironmentMessage(databaseUrl, held, environment))
 }
 
 /** Explains that a database belongs to the other environment, and what to do. */
-function otherEnvironment(databaseUrl: string, held: Environment, environment: Environment): string {
+function otherEnvironmentMessage(databaseUrl: string, held: Environment, environment: Environment): string {
   const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, for a ${environment} start`
   return `PAYMENTS_DATABASE_URL (--database-url) ${got}; name another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
 }
 
 /** Creates the refusal of a database that no retry will open. */
-function wrongDatabase(message: string): ConfigError {
+function wrongDatabaseError(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }
 
@@ -153,12 +153,12 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
  * Opens the configured database for a command that works on stored data, even while other processes use it.
  * @throws ConfigError if the database is in memory.
  */
-export function openKept(command: string, config: Config, isStart = false): Promise<Embedded> {
+export function openPersistent(command: string, config: Config, isStart = false): Promise<Embedded> {
   if (config.databaseUrl === 'sqlite::memory:') {
     throw new ConfigError(
       `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} accepts a database that outlives its process.`,
     )
   }
   const log = createLogger({ level: 'error' })
-  return openEmbedded(config, realSystem, log, undefined, { keepsUp: false, isStart })
+  return openEmbedded(config, realSystem, log, undefined, { hasUpkeep: false, isStart })
 }

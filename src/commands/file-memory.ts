@@ -15,7 +15,7 @@ interface FileMemoryOptions {
 }
 
 /** The longest window that PAYMENTS_REPEAT_WINDOW allows. */
-const keptMs = 24 * 60 * 60 * 1000
+const storedMs = 24 * 60 * 60 * 1000
 
 /** The sent calls, keyed by id. Each has the time when it was sent and the time when it expires. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
@@ -26,13 +26,13 @@ type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }
  */
 export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
   let ownEntries: Sent | undefined
-  const inOwn = <T>(change: (sent: Sent) => T): T => {
+  const changeOwnEntries = <T>(change: (sent: Sent) => T): T => {
     ownEntries ??= {}
     return change(ownEntries)
   }
   /** Runs `change` on the stored calls, without the expired ones, while no other process changes them. */
   const changeEntries = async <T>(change: (sent: Sent) => T): Promise<T> => {
-    if (ownEntries !== undefined) return inOwn(change)
+    if (ownEntries !== undefined) return changeOwnEntries(change)
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       return await withFileLock(path, system, async () => {
@@ -44,7 +44,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     } catch (error) {
       if (error instanceof Failure) throw error
       log.warn({ err: error }, `${path} cannot be written: only this process knows which calls it sent`)
-      return inOwn(change)
+      return changeOwnEntries(change)
     }
   }
   const recentEntry = (sent: Sent, id: string, windowMs: number) => {
@@ -63,7 +63,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
         const before = recentEntry(sent, id, windowMs)
         if (before !== undefined) return before
         const sentAtMs = system.now()
-        sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + keptMs }
+        sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + storedMs }
         return { sealed, sentAtMs, agoMs: 0 }
       }),
     forget: (id, sealed) =>

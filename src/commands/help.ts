@@ -35,7 +35,7 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   ],
 }
 
-const widest = 100
+const maxColumns = 100
 
 /** Returns the text at the end of a command's help: the settings that it reads, and examples. */
 export function helpAfter(command: CommandName): string {
@@ -73,7 +73,7 @@ function wrapWords(words: readonly string[], indent: string): string {
   const lines: string[] = []
   for (const word of words) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + word.length + 1 <= widest) lines[lines.length - 1] = `${last} ${word}`
+    if (last !== undefined && last.length + word.length + 1 <= maxColumns) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(indent + word)
   }
   return lines.join('\n')

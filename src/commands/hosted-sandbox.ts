@@ -17,7 +17,7 @@ interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
   log: Logger
   /** The world, if it does not come from the file in the settings. */
   worldFile: ParsedFile<World> | undefined
-  keepsUp?: boolean
+  hasUpkeep?: boolean
 }
 
 /** How long closing waits for a client that stalls in the middle of a request, or never reads the answer. */
@@ -31,12 +31,12 @@ export async function openHostedSandbox({
   system,
   log,
   worldFile,
-  keepsUp = true,
+  hasUpkeep = true,
   ...site
 }: HostedSandboxOptions) {
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
-  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { worldFile, keepsUp })
+  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { worldFile, hasUpkeep })
   let signals: Signals | undefined
   const closeAll = async () => {
     await signals?.close()

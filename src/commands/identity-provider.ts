@@ -45,8 +45,8 @@ export async function listenForSignIns(
   }
   const at = { host: '127.0.0.1', port: port === 0 ? 0 : (port + 1) % 65_536 }
   const { variable, flag } = names('port')
-  const named = `${variable} (${flag}), plus 1 for the identity provider,`
-  const listener: Listener = await listenOrExplain(named, { fetch, ...at, system: realSystem, log })
+  const setting = `${variable} (${flag}), plus 1 for the identity provider,`
+  const listener: Listener = await listenOrExplain(setting, { fetch, ...at, system: realSystem, log })
   return listener
 }
 

@@ -8,7 +8,7 @@ import { show } from '../core/errors.ts'
 import { packagePath } from '../core/package-path.ts'
 import { worldTemplate } from '../worlds/template.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openKept } from './embedded-service.ts'
+import { openPersistent } from './embedded-service.ts'
 import { explainErrors } from './explain.ts'
 import { commandLine } from './start-command.ts'
 import { withoutCredentials } from './welcome.ts'
@@ -64,7 +64,7 @@ async function initProduction(flags: InitFlags, file: string | undefined): Promi
   const owner = ownerOf(flags)
   const config = commandConfig('init', { ...flags, environment: 'production' })
   const { databaseUrl } = config
-  const { service, close } = await openKept('init --production', config, true)
+  const { service, close } = await openPersistent('init --production', config, true)
   try {
     if (!(await service.found(owner))) {
       throw new ConfigError(

@@ -24,12 +24,12 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const config = commandConfig('listen', flags)
     const types = flags.events?.split(',').map((type) => type.trim())
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
-    const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)
+    const target = flags.forwardTo === undefined ? undefined : parseTarget(flags.forwardTo)
     const { signal } = interruptible()
     // A deployed API may send any text, which must not control the terminal.
     const printStatus = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
-    const forward = target === undefined ? undefined : forwarder(target, realSystem)
+    const forward = target === undefined ? undefined : createForwarder(target, realSystem)
     const reportTrouble = (error: unknown) =>
       printStatus(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
     let last: string | undefined
@@ -74,7 +74,7 @@ function startLine({ baseUrl, databaseUrl }: Config, { events, since }: ListenFl
 }
 
 /** Parses the address to which events are forwarded. @throws ConfigError */
-function targetOf(text: string): string {
+function parseTarget(text: string): string {
   const url = parseBaseUrl(text.replace(/\?.*$/s, '')) === undefined ? undefined : URL.parse(text)?.href
   if (url !== undefined) return url
   const accepts = 'an https address, or http on a loopback host, without credentials or fragment'
@@ -84,8 +84,8 @@ function targetOf(text: string): string {
 }
 
 /** The waits before each retry. */
-const pausesMs = [1_000, 2_000, 5_000, 10_000]
-const answerMs = 15_000
+const retryPausesMs = [1_000, 2_000, 5_000, 10_000]
+const answerTimeoutMs = 15_000
 
 interface Outcome {
   isDelivered: boolean
@@ -93,14 +93,14 @@ interface Outcome {
 }
 
 /** Sends events to one receiver, signed with this run's secret. */
-function forwarder(url: string, system: System) {
+function createForwarder(url: string, system: System) {
   const remote = createRemoteFetch()
   const secret = `${secretPrefix}${system.randomBytes(32).toString('base64')}`
   const tryOnce = async (event: EventResource, signal: AbortSignal): Promise<Outcome> => {
-    const body = bodyOf(event)
+    const body = webhookBody(event)
     const headers = signedHeaders({ id: event.id, body }, [secret], system.now())
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)])
       const { status } = await remote.fetch(new Request(url, { method: 'POST', headers, body, signal: limit }))
       return { isDelivered: status >= 200 && status < 300, text: `${status}` }
     } catch (error) {
@@ -109,7 +109,7 @@ function forwarder(url: string, system: System) {
   }
   const send = async (event: EventResource, signal: AbortSignal): Promise<Outcome> => {
     let outcome = await tryOnce(event, signal)
-    for (const pauseMs of pausesMs) {
+    for (const pauseMs of retryPausesMs) {
       if (outcome.isDelivered || signal.aborted) return outcome
       await system.sleep(pauseMs, signal).catch(() => {})
       outcome = await tryOnce(event, signal)
@@ -123,14 +123,14 @@ function forwarder(url: string, system: System) {
 }
 
 /** Returns the body of a webhook for this event. */
-function bodyOf({ id, attributes }: EventResource): string {
+function webhookBody({ id, attributes }: EventResource): string {
   const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
 }
 
 /** Returns the body for a terminal. Escapes control characters that JSON allows, such as U+009B. */
 function jsonLine(event: EventResource): string {
-  return bodyOf(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
+  return webhookBody(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
 
 function lineOf({ id, attributes }: EventResource, outcome: string | undefined): string {

@@ -37,12 +37,12 @@ async function limitsWords(call: Call, customerId: string | undefined): Promise<
   return { label: 'The agent’s limits', text: 'They apply, but are not shown here: the API shows them only to people' }
 }
 
-async function walletWords(call: Call, named: string | undefined, customerId: string | undefined) {
-  const acting = customerId === undefined ? {} : { customerPartyId: customerId }
+async function walletWords(call: Call, walletId: string | undefined, customerId: string | undefined) {
+  const onBehalf = customerId === undefined ? {} : { customerPartyId: customerId }
   const wallet =
-    named === undefined
-      ? onlyOne((await call(wallets.listWallets, { ...acting, limit: 2 })).data)
-      : (await call(wallets.getWallet, { walletId: named, ...acting })).data
+    walletId === undefined
+      ? onlyOne((await call(wallets.listWallets, { ...onBehalf, limit: 2 })).data)
+      : (await call(wallets.getWallet, { walletId, ...onBehalf })).data
   const available = wallet?.attributes.balance?.available
   return available === undefined ? undefined : { label: 'In the wallet now', text: `${money(available)} available` }
 }

@@ -9,7 +9,7 @@ import { openHostedSandbox } from './hosted-sandbox.ts'
 export async function openRehearsalStage({ world, confirm, system }: StageSetting): Promise<Stage> {
   const config = configOf(confirm)
   const log = createLogger({ level: config.logLevel })
-  const hosted = await openHostedSandbox({ config, system, log, worldFile: world, keepsUp: false, offers: isOffered })
+  const hosted = await openHostedSandbox({ config, system, log, worldFile: world, hasUpkeep: false, offers: isOffered })
   const { service, store, publicUrl: url, fetch, listen, close } = hosted
   const { agentKey } = hosted.credentials
   if (agentKey !== null) return { store, service, agentKey, url, fetch, listen: (door) => listen(0, door), close }

@@ -48,7 +48,7 @@ export async function openToRead(config: Config) {
     )
   }
   const log = createLogger({ level: 'error' })
-  return openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+  return openEmbedded(config, realSystem, log, undefined, { hasUpkeep: false })
 }
 
 /** Returns whether a person reads the report on a terminal, rather than a file. */

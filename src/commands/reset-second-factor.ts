@@ -2,7 +2,7 @@ import { ConfigError } from '../config/load.ts'
 import { realSystem } from '../core/system.ts'
 import { resetSecondFactor } from '../service/operations/steps/reset-second-factor.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openKept } from './embedded-service.ts'
+import { openPersistent } from './embedded-service.ts'
 import { explainErrors } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
@@ -16,7 +16,7 @@ export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promi
         `PAYMENTS_BASE_URL (--base-url) got ${config.baseUrl}; reset-second-factor works on a database only. Run it on the machine of that service, with PAYMENTS_DATABASE_URL.`,
       )
     }
-    const { store, close } = await openKept('reset-second-factor', config)
+    const { store, close } = await openPersistent('reset-second-factor', config)
     const result = await resetSecondFactor({ store, system: realSystem }, email)
     await close()
     if (result === 'unknown') {

@@ -1,6 +1,6 @@
 import type { Service } from '../service/service.ts'
 import { commandConfig, type Flags } from './command-config.ts'
-import { openKept } from './embedded-service.ts'
+import { openPersistent } from './embedded-service.ts'
 import { explainErrors } from './explain.ts'
 
 type RotateFlags = Flags & { retire?: boolean }
@@ -12,7 +12,7 @@ export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('rotate-keys', flags)
     const { databaseUrl } = config
-    const { service, close } = await openKept('rotate-keys', config)
+    const { service, close } = await openPersistent('rotate-keys', config)
     const message = await (flags.retire === true ? retireAllKeys(service) : rotateAllKeys(service)).finally(close)
     if (flags.retire === true && databaseUrl.startsWith('sqlite:')) {
       const { checkpointLog } = await import('../service/store/engine/sqlite-file.ts')

@@ -79,7 +79,7 @@ async function ownDirectory() {
 async function openProcessesOn(config: Config, settings: Record<string, string>) {
   if (config.baseUrl === undefined) {
     const log = createLogger({ level: 'error' })
-    const { close } = await openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+    const { close } = await openEmbedded(config, realSystem, log, undefined, { hasUpkeep: false })
     await close()
   }
   return openProcesses(settings)
