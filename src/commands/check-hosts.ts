@@ -8,14 +8,14 @@ import { hostFiles } from './host-files.ts'
 import { commandLine } from './start-command.ts'
 import { readWhole } from './whole-file.ts'
 
-/** Checks that the hosts' files can be read, and that the programs they start exist. */
+/** Checks that each AI host's file can be read, and that the programs in its entry for this server exist. */
 export async function checkHosts(): Promise<Finding[]> {
   const machine = userMachine()
   const found = (await Promise.all(hostNames.map((name) => checkHost(name, machine)))).filter(
     (one) => one !== undefined,
   )
   if (found.length > 0) return found
-  return [note('AI hosts', 'none is set up', `${commandLine('setup')} adds this server to one.`)]
+  return [note('AI hosts', 'none is set up', `${commandLine('setup')} adds this server to a host.`)]
 }
 
 /** Checks one host; returns undefined if the host's file has no entry for this server. */
@@ -37,11 +37,11 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   if (server === undefined) return undefined
   const missingPath = await missingFile(server)
   if (missingPath !== undefined)
-    return bad(host.title, `${path} starts ${missingPath}, which does not exist`, `Write it again: ${setupCommand}`)
+    return bad(host.title, `${path} starts ${missingPath}, which does not exist`, `Fix this with: ${setupCommand}`)
   return ok(host.title, `set up in ${path}`)
 }
 
-/** Returns the first missing file in the command. Names without a path are skipped, because the host looks them up. */
+/** Returns the first absolute path in the command that does not exist. Names without a path are skipped. */
 async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
   const words = [command, args].flat().filter((word) => typeof word === 'string')
   for (const word of words.filter(isAbsolute)) {

@@ -12,7 +12,7 @@ import { checkWorld } from './check-world.ts'
 import { bad, clockFinding, type Finding, findOrReport, note, ok } from './finding.ts'
 import { commandLine } from './start-command.ts'
 
-/** Checks the embedded sandbox: its database and content, and the port of `serve`. */
+/** Checks the embedded sandbox: its database, its world, and the port that `serve` uses. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
   return [...(await checkDatabaseAndWorld(config)), await checkPort(config)]
 }
@@ -28,7 +28,7 @@ async function checkDatabaseAndWorld(config: Config): Promise<Finding[]> {
 async function checkDatabase(config: Config, onInspected: (found: Inspection) => void): Promise<Finding[]> {
   const { databaseUrl: url, secret: secrets, key = '' } = config
   const name = withoutPassword(url)
-  if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data ends with its process')]
+  if (url === 'sqlite::memory:') return [note('Database', 'in memory: its data is lost when the process ends')]
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path !== undefined && !(await canAccess(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
   let found: Awaited<ReturnType<typeof inspectDatabase>>
@@ -47,7 +47,7 @@ async function checkDatabase(config: Config, onInspected: (found: Inspection) =>
   onInspected(found)
   const { environment } = found
   if (environment !== null && environment !== config.environment) {
-    const advice = `Name another database, or set PAYMENTS_ENVIRONMENT=${environment} (--environment).`
+    const advice = `Use another database, or set PAYMENTS_ENVIRONMENT=${environment} (--environment).`
     return [
       bad('Database', `${name} is a ${environment} database, but the environment is ${config.environment}`, advice),
     ]
@@ -55,7 +55,7 @@ async function checkDatabase(config: Config, onInspected: (found: Inspection) =>
   const findings = [tablesFinding(name, found), ...checkClock(found), ...failedEffectsFindings(found)]
   if (found.isOpened) findings.push(...(await findOrReport('Activity', () => checkActivity(url, secrets))))
   else {
-    const advice = 'Set PAYMENTS_SECRET to the secret that encrypts them.'
+    const advice = 'Set PAYMENTS_SECRET to the secret that encrypts these keys.'
     findings.push(bad('Secret', 'does not decrypt the keys in the database', advice))
   }
   if (config.key !== undefined) findings.push(keyFinding(found))
@@ -77,8 +77,8 @@ function tablesFinding(name: string, { isWritable }: Inspection): Finding {
 async function checkNewFile(path: string): Promise<Finding> {
   let folder = dirname(path)
   while (!(await canAccess(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
-  if (await canAccess(folder, constants.W_OK)) return ok('Database', `${path} is created by the first start`)
-  const advice = `Make ${folder} writable, or name another file: PAYMENTS_DATABASE_URL=sqlite:PATH.`
+  if (await canAccess(folder, constants.W_OK)) return ok('Database', `${path} will be created by the first start`)
+  const advice = `Make ${folder} writable, or choose another file: PAYMENTS_DATABASE_URL=sqlite:PATH.`
   return bad('Database', `${path} cannot be created: ${folder} is not writable`, advice)
 }
 
@@ -94,9 +94,9 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
   const machine = clockFinding(nowMs - (databaseNowMs ?? Math.max(nowMs, highestMs)), 'the database')
   if (offsetMs === 0) return [machine]
   const days = Math.abs(offsetMs) / 86_400_000
-  const where = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead'}`
-  const differs = `is ${where}: it is ${timestamp(nowMs + offsetMs)} there`
-  return [machine, note('Sandbox clock', differs, 'reset_sandbox sets it back to the start of its world.')]
+  const gap = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead of'}`
+  const differs = `is ${gap} real time: it shows ${timestamp(nowMs + offsetMs)}`
+  return [machine, note('Sandbox clock', differs, 'reset_sandbox sets it back to the time at which its world starts.')]
 }
 
 function failedEffectsFindings({ failedEffects: { count, some } }: Inspection): Finding[] {
@@ -106,36 +106,36 @@ function failedEffectsFindings({ failedEffects: { count, some } }: Inspection): 
     return `${kind} of ${recordId} (party ${partyId}, ${tries}): ${error}`
   })
   const rest = count > some.length ? `; and ${count - some.length} more` : ''
-  const advice = 'Fix the record: the effect is then applied at its next try. The log has the full error.'
+  const advice = 'Fix the record: the next try then applies the effect. The full error is in the log.'
   return [bad('Due effects', `${count} failed: ${lines.join('; ')}${rest}`, advice)]
 }
 
 function keyFinding({ key }: Inspection): Finding {
-  const keyAdvice = 'Unset PAYMENTS_KEY (the sandbox has its own agent), or set a key that this sandbox created.'
+  const keyAdvice = 'Unset PAYMENTS_KEY to use the agent of the sandbox, or set a key that this sandbox created.'
   if (key === undefined) return bad('Key', 'PAYMENTS_KEY is not a key of this sandbox', keyAdvice)
   const isOver = key.revokedAtMs !== null || (key.expiresAtMs !== null && key.expiresAtMs <= realSystem.now())
-  return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', keyAdvice) : ok('Key', 'known to the sandbox')
+  return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', keyAdvice) : ok('Key', 'valid in this sandbox')
 }
 
 /** Checks whether `serve` is running on its port, or could start there. */
 async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config
   const address = servedAddress(config)
-  const portAdvice = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
+  const portAdvice = 'Stop the program that uses the port, or choose another port: PAYMENTS_PORT (--port).'
   if (port === 0) return ok('Port', 'any free port')
   const health = await healthAt(address)
   if (health === undefined) {
     const failure = await bindFailure(host, port)
-    if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} serves there`)
+    if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} can use it`)
     return bad('Port', `payments-mcp cannot listen on ${address} (${failure})`, portAdvice)
   }
   const { status, environment } = health
   if (environment === undefined) return bad('Port', `${address} is served by another program`, portAdvice)
   if (status === 'ok') return ok('Port', `payments-mcp (${environment}) runs at ${address}`)
-  return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
+  return bad('Port', `the payments-mcp at ${address} is ${status}`, 'See its log for the reason.')
 }
 
-/** Returns the error code if this process cannot listen there; otherwise undefined. */
+/** Returns the error code if this process cannot listen at the address; undefined if it can. */
 function bindFailure(host: string, port: number): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer()

@@ -6,8 +6,8 @@ import { bad, type Finding, ok } from './finding.ts'
 import { openWorldFile, remedyFor } from './setting-file.ts'
 
 /**
- * Checks the world file, and that the database was filled from it. `held` is the database's world; undefined if the
- * database is empty.
+ * Checks the world file, and that the database was filled from it. `storedDigest` identifies the world in the database;
+ * null if the digest is unknown, undefined if no digest was read.
  */
 export async function checkWorld(config: Config, storedDigest: string | null | undefined): Promise<Finding[]> {
   const { world: path, databaseUrl } = config
@@ -17,7 +17,7 @@ export async function checkWorld(config: Config, storedDigest: string | null | u
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const [first = '', ...mistakes] = error.message.split('\n')
-    const advice = 'Fix the file, or name another: PAYMENTS_WORLD (--world).'
+    const advice = 'Fix the file, or choose another one: PAYMENTS_WORLD (--world).'
     return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
   }
   const other = storedDigest === undefined ? undefined : otherWorld(storedDigest, world)
@@ -27,5 +27,5 @@ export async function checkWorld(config: Config, storedDigest: string | null | u
     ]
   }
   if (path === undefined) return []
-  return [ok('World', storedDigest === undefined ? `${path} can be used` : `the database has the world of ${path}`)]
+  return [ok('World', storedDigest === undefined ? `${path} is valid` : `the database was filled from ${path}`)]
 }

@@ -6,20 +6,20 @@ import type { Service } from '../service/service.ts'
 /** The flags of a command line. */
 export type Flags = NonNullable<ConfigSources['flags']>
 
-/** Loads the settings of the command that this process runs. Warns on stderr about variables that it does not read. */
+/** Loads the settings of a command. Warns on stderr about environment variables that the command does not read. */
 export function commandConfig(command: CommandName, flags: Flags): Config {
   return configFor(command, { flags }, (line) => process.stderr.write(`payments-mcp: ${line}\n`))
 }
 
-/** Refuses production without a deployed API: the MCP server over stdio embeds only a sandbox. @throws ConfigError */
+/** Refuses production without a deployed API, for commands that can embed only a sandbox. @throws ConfigError */
 export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void {
   if (environment === 'sandbox' || baseUrl !== undefined) return
   throw new ConfigError(
-    'PAYMENTS_BASE_URL (--base-url) got nothing; with PAYMENTS_ENVIRONMENT=production it accepts the https address of the payments API.',
+    'PAYMENTS_BASE_URL (--base-url) is required with PAYMENTS_ENVIRONMENT=production; it accepts the https address of the payments API.',
   )
 }
 
-/** Reads the rules of the file of faults, if one is given. @throws ConfigError */
+/** Reads the fault rules from the file in the setting `faults`; undefined if none is set. @throws ConfigError */
 export async function configuredFaultRules({ faults: path }: Config): Promise<FaultRules | undefined> {
   return path === undefined ? undefined : (await import('./fault-file.ts')).readFaults(path)
 }

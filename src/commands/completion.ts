@@ -3,7 +3,7 @@ import { ConfigError } from '../config/load.ts'
 import { settings } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 
-/** A command with the flags that it reads. The MCP server over stdio has no command, so its name is `''`. */
+/** A command and its flags. The MCP server over stdio starts without a command, so its name here is `''`. */
 interface Completion {
   name: string
   description: string
@@ -12,12 +12,12 @@ interface Completion {
 
 const writers = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-/** The shells that have a completion script. */
+/** The shells for which there is a completion script. */
 export const shells = Object.keys(writers)
 
 /**
- * Returns the script that completes the commands and flags of this program in a shell.
- * @throws ConfigError if that shell has no completion script
+ * Returns a shell script that completes the commands and flags of this program.
+ * @throws ConfigError if there is no script for this shell
  */
 export function completionScript(program: Command, shell: string): string {
   const write = Object.hasOwn(writers, shell) ? writers[shell as keyof typeof writers] : undefined

@@ -11,8 +11,8 @@ import { withoutCredentials } from './welcome.ts'
 type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
 
 /**
- * Opens the console of the deployed API. If none is configured, serves the console from this process until SIGINT or
- * SIGTERM, on the database of the MCP server over stdio.
+ * Opens the console of the deployed API. If no API is configured, serves the console from this process until SIGINT or
+ * SIGTERM, with the same database as the MCP server over stdio.
  */
 export async function openConsole(flags: ConsoleFlags): Promise<void> {
   await explainErrors(async () => {
@@ -23,10 +23,10 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Fills an empty database with its world. The keys' secrets and the password are set by the first command that
-    // shows them.
+    // Fills an empty database with the world, but sets neither the password nor the keys' secrets. They are set when a
+    // command first shows them.
     await service.localAgentKey()
-    // The configured port belongs to `serve`, which may be running.
+    // Without --port, uses any free port, because `serve` may be running on the configured one.
     const port = flags.port === undefined ? 0 : config.port
     const { fetch, readiness } = service
     const listening = { fetch, host: '127.0.0.1', port, isEnding: readiness.isEnding, system: realSystem, log }
@@ -41,25 +41,26 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
       await close()
     })
     const link = await service.signInLink('/console')
-    show(`${url}/console`, flags, { link, more: `It shows ${withoutCredentials(databaseUrl)}. Stop with Ctrl+C.` })
+    show(`${url}/console`, flags, { link, more: `It uses ${withoutCredentials(databaseUrl)}. Stop with Ctrl+C.` })
   })
 }
 
 interface ShowOptions {
   /** The one-time link that the browser opens to sign the person in. */
   link?: string | undefined
+  /** Further text, which is printed only on a terminal. */
   more?: string
 }
 
 /**
- * Prints the address and opens it in a browser, using the one-time link if there is one. The link is printed only on a
- * terminal.
+ * Prints the console's address, and opens it in a browser, through the one-time link if there is one. The link is
+ * printed only on a terminal.
  */
 function show(url: string, { json, open }: ConsoleFlags, { link, more }: ShowOptions = {}): void {
   const isTerminal = process.stdout.isTTY && json !== true
-  const signIn = link === undefined ? '' : `Sign in with this link, once, within 10 minutes: ${link}\n`
+  const signIn = link === undefined ? '' : `Sign in with this link, which works once, within 10 minutes: ${link}\n`
   process.stdout.write(json === true ? `${JSON.stringify({ url })}\n` : `The console is at ${url}\n`)
   if (isTerminal) process.stdout.write(`${signIn}${more === undefined ? '' : `${more}\n`}`)
-  const none = 'payments-mcp: no browser could be opened here; open the address in one.\n'
+  const none = 'payments-mcp: no browser could be opened here: open the address yourself.\n'
   if (open !== false) openBrowser(new URL(link ?? url), () => process.stderr.write(none))
 }

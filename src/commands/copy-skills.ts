@@ -5,18 +5,18 @@ import { readWhole, writeWhole } from './whole-file.ts'
 
 /** The result of copying the skills into a host's folder. */
 export interface CopiedSkills {
-  /** The names of new and changed skills. */
+  /** The names of the skills that were new or had changed. */
   copied: string[]
-  /** The paths of the copies of replaced files. */
+  /** The paths of the backup copies of replaced files. */
   backups: string[]
 }
 
-/** Lists the names of the package's skills. */
+/** Returns the names of the package's skills. */
 export async function skillNames(): Promise<string[]> {
   return (await readdir(skillsFolder())).sort()
 }
 
-/** Copies the package's skills into a host's folder, and keeps a copy of each file that it replaces. */
+/** Copies the package's skills into a host's folder, and makes a backup copy of each file that it replaces. */
 export async function copySkills(folder: string): Promise<CopiedSkills> {
   const result: CopiedSkills = { copied: [], backups: [] }
   for (const name of await skillNames()) {

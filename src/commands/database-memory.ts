@@ -5,8 +5,8 @@ import type { Store } from '../service/store/engine/store.ts'
 import { createSentCalls } from '../service/store/sent-calls.ts'
 
 /**
- * Returns a function that opens a credential's memory of sent calls. It is stored in the service's own database, so
- * that all processes share it.
+ * Returns a function that opens a credential's memory of sent calls. The memory is stored in the service's own
+ * database, so all processes share it.
  */
 export function databaseMemories(service: Pick<Service, 'derivedSecret'>, store: Store) {
   let secret: Promise<string> | undefined

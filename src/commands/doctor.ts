@@ -7,7 +7,7 @@ import { commandConfig, type Flags } from './command-config.ts'
 import { explainErrors } from './explain.ts'
 import { type Finding, findOrReport, ok } from './finding.ts'
 
-/** Checks everything that startup needs, and gives advice. It changes nothing. */
+/** Checks everything that startup needs, and prints the findings with advice. Changes nothing. */
 export async function doctor(flags: Flags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('doctor', flags)
@@ -15,7 +15,7 @@ export async function doctor(flags: Flags): Promise<void> {
     for (const [about, check] of checksFor(config)) findings.push(...(await findOrReport(about, check)))
     process.stdout.write(findings.map(findingText).join(''))
     const wrong = findings.filter(({ is }) => is === 'bad').length
-    process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to fix.\n`)
+    process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\nProblems to fix: ${wrong}.\n`)
     if (wrong > 0) process.exitCode = 1
   })
 }

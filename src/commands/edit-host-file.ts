@@ -7,23 +7,24 @@ import { withValue } from './edit-json.ts'
 
 type Table = Record<string, unknown>
 
-/** The error for a file that cannot be edited without harm; the message names the place. */
+/** The error for a file that cannot be parsed or safely edited. The message gives the line of a syntax error. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
 }
 
-/** Returns the entry of the server in a host's file, if there is one. @throws UnreadableFile */
+/** Returns this server's entry in a host's file; undefined if there is none. @throws UnreadableFile */
 export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
   const all = parseContent(format, text)[servers]
   if (all === undefined) return undefined
   if (format === 'yaml') return entryIn(listOf(all, `${servers} is not a list of servers`))
-  const entry = tableOf(all, `${servers} is not a table of servers`)[serverName]
-  return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is not a server`)
+  const entry = tableOf(all, `${servers} is not a map of servers`)[serverName]
+  return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is not a server entry`)
 }
 
 /**
- * Merges a new entry with a person's additions to the old one, such as variables and the tools that the host may use
- * without asking. If one entry has a URL and the other a command, the additions are dropped, because they may not fit.
+ * Merges a new entry into the old one, so that a person's additions stay, such as variables and the tools that the host
+ * may use without asking. If only one of the entries has a command, additions may be wrong for the new one and are
+ * dropped.
  */
 export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -35,11 +36,12 @@ export function mergedEntry(before: Table | undefined, entry: Table): Table {
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
 
-/** Optional members of an entry whose values the person may have chosen, so an edit keeps them. */
+/** The members whose old values an edit preserves, because the person may have chosen them. */
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /**
- * Returns the file's text with this entry. The rest stays as it was, including comments and spaces.
+ * Returns the file's text with `entry` as this server's entry. All other content and comments stay; only YAML may be
+ * reformatted. `block` is the text of a new entry.
  * @throws UnreadableFile
  */
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
@@ -54,10 +56,10 @@ export function withServer(host: HostSetup, text: string, entry: Table, block: s
       : editToml(text, expected, before === undefined ? block : undefined)
   // Checks the new text, so that nothing is lost if a library mishandles an unusual file.
   if (hasContent(host.format, next, expected)) return next
-  throw new UnreadableFile('payments-mcp cannot edit a file of this form')
+  throw new UnreadableFile('payments-mcp cannot edit this file safely')
 }
 
-/** Adds the server to a list whose entries have names. */
+/** Adds or replaces this server's entry in YAML, where the servers are a list and each entry has a `name`. */
 function withListedServer({ servers, needs }: HostSetup, text: string, entry: Table, block: string): string {
   const whole = parseContent('yaml', text)
   const list = listOf(whole[servers] ?? [], `${servers} is not a list of servers`)
@@ -74,10 +76,10 @@ function withListedServer({ servers, needs }: HostSetup, text: string, entry: Ta
   document.setIn([servers, at === -1 ? list.length : at], document.createNode(named))
   const next = document.toString({ lineWidth: 0 })
   if (hasContent('yaml', next, expected)) return next
-  throw new UnreadableFile('payments-mcp cannot edit a file of this form')
+  throw new UnreadableFile('payments-mcp cannot edit this file safely')
 }
 
-/** Returns our server's entry in a list of named entries, without the name. */
+/** Returns this server's entry in a list of named entries, without the name. */
 function entryIn(list: readonly unknown[]): Table | undefined {
   const item = list.find((one) => isTable(one) && one.name === serverName)
   if (!isTable(item)) return undefined
@@ -99,7 +101,7 @@ function editJson(text: string, path: string[], before: Table | undefined, entry
   return byteOrderMark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
 }
 
-/** Edits TOML. Appends a table if that gives the expected content; otherwise the library patches the text. */
+/** Edits TOML. Appends `block` if the result has the expected content; otherwise the library patches the text. */
 function editToml(text: string, expected: Table, block: string | undefined): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   if (block !== undefined) {
@@ -110,7 +112,7 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   return patchToml(text, expected)
 }
 
-/** Returns whether the text has exactly this content. Clones are compared, because TOML's objects have no prototype. */
+/** Returns whether a file's text has the expected content. Clones are compared: TOML's objects have no prototype. */
 function hasContent(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
     return isDeepStrictEqual(structuredClone(parseContent(format, text)), structuredClone(expected))
@@ -120,7 +122,6 @@ function hasContent(format: HostSetup['format'], text: string, expected: Table):
   }
 }
 
-/** Parses the file's content. */
 function parseContent(format: HostSetup['format'], text: string): Table {
   return tableOf(parsers[format](text), 'it does not contain an object')
 }

@@ -1,14 +1,14 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 
-/** The formatting of a file, which an edit keeps. */
+/** The formatting of a file, which an edit preserves. */
 interface Style {
   indent: string
   eol: string
 }
 
 /**
- * Sets the value at a path of member names in a JSON text, which may contain comments. No other character changes:
- * existing content is neither reformatted nor moved.
+ * Sets the value at a path of member names in the text of a JSON file, which may contain comments. Existing content is
+ * neither reformatted nor moved.
  */
 export function withValue(text: string, path: readonly string[], value: unknown): string {
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }
@@ -55,7 +55,7 @@ function nestedValue(path: readonly string[], value: unknown): unknown {
   return path.reduceRight((inner, name) => ({ [name]: inner }), value)
 }
 
-/** Returns the indentation of the line at an offset. */
+/** Returns the indentation of the line that contains the offset. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
   return /^[ \t]*/.exec(line)?.[0] ?? ''

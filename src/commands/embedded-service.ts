@@ -19,6 +19,7 @@ import { servedAddress } from './addresses.ts'
 import { explainWorldErrors } from './explain-world.ts'
 import { openWorldFile } from './setting-file.ts'
 
+/** A payments service that runs in this process, with its store. */
 export interface Embedded {
   service: Service
   store: Store
@@ -27,17 +28,20 @@ export interface Embedded {
 }
 
 interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
-  /** The world, if it does not come from the file in the settings. */
+  /** The world to use instead of the file that the settings name. */
   worldFile?: ParsedFile<World> | undefined
-  /** Whether the service applies due effects and deletes expired data in the background; true by default. */
+  /** Whether to apply due effects, deliver webhooks and delete expired data in the background; true by default. */
   hasUpkeep?: boolean
-  /** Whether to record the environment in a database that has none, as each start does. Default: `hasUpkeep`. */
+  /**
+   * Whether to record the environment in a new database, and to replace a default file that another pre-release
+   * created. Default: `hasUpkeep`.
+   */
   isStart?: boolean
 }
 
 /**
- * Opens the payments service in this process, on the configured database. By default, its links lead to pages of
- * `serve`. The world is the given one, or comes from the file in the settings.
+ * Opens the payments service in this process, on the configured database. By default, its links lead to the address of
+ * `serve`.
  * @throws ConfigError if the database or the world cannot be used.
  */
 export async function openEmbedded(
@@ -78,7 +82,7 @@ export async function openEmbedded(
     await created.runLog.flush()
     await store.close()
   }
-  /** Closes everything if the world cannot be loaded, so that the process can end or try again. */
+  /** Runs `work`, which loads the world. Closes everything if it fails, so that the process can end or try again. */
   const closeOnFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await explainWorldErrors(config, file, work)
@@ -95,7 +99,7 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** Requires a database of the same environment. @throws ConfigError if it belongs to the other environment */
+/** Refuses a database of the other environment. A start records the environment of a new one. @throws ConfigError */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return
@@ -103,20 +107,19 @@ async function requireEnvironment(store: Store, { environment, databaseUrl }: Co
   throw wrongDatabaseError(otherEnvironmentMessage(databaseUrl, held, environment))
 }
 
-/** Explains that a database belongs to the other environment, and what to do. */
 function otherEnvironmentMessage(databaseUrl: string, held: Environment, environment: Environment): string {
-  const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, for a ${environment} start`
-  return `PAYMENTS_DATABASE_URL (--database-url) ${got}; name another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
+  const got = `got ${show(withoutPassword(databaseUrl))}, which is a ${held} database, but the environment is ${environment}`
+  return `PAYMENTS_DATABASE_URL (--database-url) ${got}; use another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
 }
 
-/** Creates the refusal of a database that no retry will open. */
+/** Creates the error for a database that another attempt could not open either. */
 function wrongDatabaseError(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }
 
 /**
- * Opens the database. A default sandbox file that another pre-release created is set aside, and a new one is created:
- * an update must not break any host's server.
+ * Opens the database. If another pre-release created the default sandbox file, renames that file and creates a new one,
+ * so that the server still starts in every host after an update.
  */
 async function openOrReplace(config: Config, system: System, log: Logger): Promise<Store> {
   try {
@@ -129,7 +132,7 @@ async function openOrReplace(config: Config, system: System, log: Logger): Promi
     if (name !== undefined) {
       log.warn(
         { file: name },
-        'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox created',
+        'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox was created',
       )
     }
     return openOrExplain(config, system)
@@ -150,13 +153,13 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 }
 
 /**
- * Opens the configured database for a command that works on stored data, even while other processes use it.
+ * Opens the configured database for a command that works on stored data. Other processes may be using the database.
  * @throws ConfigError if the database is in memory.
  */
 export function openPersistent(command: string, config: Config, isStart = false): Promise<Embedded> {
   if (config.databaseUrl === 'sqlite::memory:') {
     throw new ConfigError(
-      `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} accepts a database that outlives its process.`,
+      `PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; ${command} needs a database that outlives the process.`,
     )
   }
   const log = createLogger({ level: 'error' })

@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
 import { explainErrors } from './explain.ts'
 
-/** Runs a command. If the API refuses a call, reports that in one line and exits with 1. */
+/** Runs a command. Reports a failed API call in one line, with exit code 1. */
 export async function explainFailures(command: () => Promise<void>): Promise<void> {
   await explainErrors(async () => {
     try {
@@ -17,7 +17,7 @@ export async function explainFailures(command: () => Promise<void>): Promise<voi
 }
 
 const nextStep =
-  ' Check PAYMENTS_BASE_URL (--base-url), and that the service runs there; payments-mcp serve starts one on this machine.'
+  ' Check PAYMENTS_BASE_URL (--base-url), and that the service runs at that address; payments-mcp serve starts a service on this machine.'
 
 const isUnreached = ({ code, message }: Failure | ApiError) =>
   code === 'service_unavailable' && message.startsWith("Can't reach")

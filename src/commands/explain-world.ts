@@ -8,9 +8,9 @@ import type { World } from '../worlds/schema.ts'
 import { refusedFile, remedyFor } from './setting-file.ts'
 
 /**
- * Runs work that fills an empty database with the world of the file. If the world has errors, reports them together
- * with the setting that names the file.
- * @throws ConfigError, and WorldFileError if no setting names the file.
+ * Runs work that fills an empty database with a world. If the world cannot be used, the error mentions the setting that
+ * names the world's file.
+ * @throws ConfigError, or WorldFileError if the world has errors and no setting names its file
  */
 export async function explainWorldErrors<Value>(
   { world: path, databaseUrl }: Pick<Config, 'world' | 'databaseUrl'>,
@@ -22,9 +22,9 @@ export async function explainWorldErrors<Value>(
   } catch (error) {
     const { variable, flag } = names('world')
     if (error instanceof AnotherWorldError) {
-      const got = path !== undefined ? show(path) : file === undefined ? 'nothing' : 'a world'
+      const got = path ? `got ${show(path)}, which is` : file ? 'got' : 'is not set, which means'
       throw new ConfigError(
-        `${variable} (${flag}) got ${got}, ${error.requested}, but the database has ${error.held}. ${remedyFor(databaseUrl)}`,
+        `${variable} (${flag}) ${got} ${error.requested}, but the database has ${error.held}. ${remedyFor(databaseUrl)}`,
       )
     }
     if (!(error instanceof InvalidWorldError)) throw error

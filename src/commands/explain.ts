@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/load.ts'
 
-/** Runs a command; reports an error that the person can fix in one line, and exits with 2. */
+/** Runs a command. Reports invalid settings or options without a stack trace, with exit code 2. */
 export async function explainErrors(command: () => Promise<void>): Promise<void> {
   try {
     await command()
@@ -11,7 +11,7 @@ export async function explainErrors(command: () => Promise<void>): Promise<void>
   }
 }
 
-/** Returns the code of a file system error, or its text if it has no code. */
+/** Returns the code of an error, such as ENOENT, or the error as a string if it has no code. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }

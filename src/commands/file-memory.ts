@@ -14,15 +14,15 @@ interface FileMemoryOptions {
   log: Log
 }
 
-/** The longest window that PAYMENTS_REPEAT_WINDOW allows. */
+/** How long a call is stored: the longest window that PAYMENTS_REPEAT_WINDOW allows. */
 const storedMs = 24 * 60 * 60 * 1000
 
 /** The sent calls, keyed by id. Each has the time when it was sent and the time when it expires. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**
- * Creates a memory of sent calls in a file that only this user can read, shared by all their processes that use a
- * deployed API. If the file cannot be written, each process remembers its own calls.
+ * Creates a memory of sent calls in a file that only the user can read. The user's processes that call a deployed API
+ * share the file. If it cannot be used, each process remembers only its own calls.
  */
 export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
   let ownEntries: Sent | undefined
@@ -30,7 +30,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     ownEntries ??= {}
     return change(ownEntries)
   }
-  /** Runs `change` on the stored calls, without the expired ones, while no other process changes them. */
+  /** Removes expired calls, then runs `change` on the rest, while no other process can change the file. */
   const changeEntries = async <T>(change: (sent: Sent) => T): Promise<T> => {
     if (ownEntries !== undefined) return changeOwnEntries(change)
     try {
@@ -43,7 +43,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
       })
     } catch (error) {
       if (error instanceof Failure) throw error
-      log.warn({ err: error }, `${path} cannot be written: only this process knows which calls it sent`)
+      log.warn({ err: error }, `${path} cannot be used: other processes do not know which calls this one sent`)
       return changeOwnEntries(change)
     }
   }
@@ -54,7 +54,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
   }
   return {
-    // Answers stay in memory, because some contain a secret.
+    // Answers are not written to the file, because some contain secrets.
     answers: new Map(),
     secret: hmac(principal, 'sent calls'),
     find: (id, windowMs) => changeEntries((sent) => recentEntry(sent, id, windowMs)),
@@ -73,7 +73,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** Reads the file. A damaged file counts as empty, because it contains only recent calls. */
+/** Reads the unexpired calls. A damaged file counts as empty: only the memory of recent calls is lost. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
@@ -84,7 +84,7 @@ async function read(path: string, nowMs: number): Promise<Sent> {
   }
 }
 
-/** Writes the whole file or nothing, because a process may be killed at any time. */
+/** Writes the whole file or nothing, even if the process is killed meanwhile. */
 async function write(path: string, sent: Sent): Promise<void> {
   const next = `${path}.next`
   await writeFile(next, JSON.stringify(sent), { mode: 0o600 })

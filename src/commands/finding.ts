@@ -1,9 +1,9 @@
-/** A finding of `doctor`: `bad` must be fixed, `note` is good to know. */
+/** The result of a check by `doctor`: `bad` needs a fix, `note` is only information. */
 export interface Finding {
   about: string
   is: 'ok' | 'note' | 'bad'
   says: string
-  /** The advice, as a sentence. */
+  /** A full sentence that says what to do. */
   advice?: string
 }
 
@@ -14,10 +14,10 @@ export const note = (about: string, says: string, advice?: string): Finding =>
 
 export const bad = (about: string, says: string, advice: string): Finding => ({ about, is: 'bad', says, advice })
 
-/** The largest difference between two clocks that both count as correct. */
+/** The largest difference at which two clocks still count as equal. */
 const clockToleranceMs = 60_000
 
-/** Compares the clock of this machine with another; `apartMs` is how far this machine's clock is ahead. */
+/** Returns whether two clocks agree. `apartMs` is how far this machine's clock is ahead of the other one. */
 export function clockFinding(apartMs: number, other: string): Finding {
   const apart = Math.round(apartMs / 1000)
   if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)
@@ -25,11 +25,11 @@ export function clockFinding(apartMs: number, other: string): Finding {
   return bad('Clock', says, 'Set the clock of this machine, or synchronize it over the network.')
 }
 
-/** Turns a failed check into a finding, so that the other checks still run. */
+/** Runs a check. Turns an error into a finding, so that the other checks still run. */
 export async function findOrReport(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await check()
   } catch (error) {
-    return [bad(about, `could not be checked: ${String(error)}`, 'Report it as an issue of payments-mcp.')]
+    return [bad(about, `could not be checked: ${String(error)}`, 'Report this as a bug in payments-mcp.')]
   }
 }

@@ -3,7 +3,7 @@ import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
 import { nearestWord } from '../core/spelling.ts'
 
-/** Two examples at the end of each command's help. */
+/** The two examples at the end of each command's help. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
   stdio: ['payments-mcp', 'payments-mcp --toolsets all --read-only true'],
   bridge: [
@@ -37,11 +37,11 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
 
 const maxColumns = 100
 
-/** Returns the text at the end of a command's help: the settings that it reads, and examples. */
+/** Returns the end of a command's help: the settings that the command reads, and examples. */
 export function helpAfter(command: CommandName): string {
   const flags = settings.filter(({ readBy }) => readBy.includes(command)).map(({ flag }) => flag)
   return `
-Settings, as flags or variables (payments-mcp help settings describes each):
+Settings, as flags or environment variables (payments-mcp help settings describes each):
 ${wrapWords(flags, '  ')}
 
 Examples:
@@ -49,7 +49,7 @@ ${examples[command].map((line) => `  ${line}`).join('\n')}
 `
 }
 
-/** Describes every setting, with the values that it accepts and the commands that read it. */
+/** Returns a description of every setting, with the accepted values and the commands that read the setting. */
 export function settingsHelp(): string {
   const entries = settings.map(({ flag, placeholder, variable, meaning, accepts, shown, readBy }) => {
     const readers = readBy.map((name) => (name === 'stdio' ? 'the MCP server' : name)).join(', ')
@@ -59,10 +59,10 @@ export function settingsHelp(): string {
     Default: ${shown}. Read by ${readers}.
 `
   })
-  return `Each setting is a flag or a variable; the flag wins, and an empty variable counts as unset.\n\n${entries.join('\n')}`
+  return `Each setting can be given as a flag or as an environment variable. A flag takes precedence; an empty variable counts as unset.\n\n${entries.join('\n')}`
 }
 
-/** Refuses an unknown command, and suggests the nearest known one. */
+/** Returns the error for an unknown command. The message suggests the most similar command. */
 export function unknownCommand(word: string, commands: readonly string[]): ConfigError {
   const nearestCommand = nearestWord(word, commands)
   const advice = nearestCommand === undefined ? '' : ` (did you mean ${nearestCommand}?)`

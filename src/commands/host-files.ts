@@ -7,13 +7,13 @@ import type { HostName } from '../core/host-setups.ts'
 interface HostFile {
   /** Returns the path of the user's file from which the host reads its MCP servers. */
   path(machine: UserMachine): string
-  /** How to make the host read the file again, as a sentence. */
+  /** How to make the host read the file again, as a sentence without its period. */
   reload: string
   /** Returns the folder from which the host reads the user's skills; absent if it reads none. */
   skills?(machine: UserMachine): string
 }
 
-/** The configuration files of the hosts, by platform. */
+/** Each host's configuration file and skills folder. */
 export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   'claude-code': {
     path: (machine) => join(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
@@ -32,7 +32,7 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   },
   vscode: {
     path: (machine) => join(machine, settingsFolder(machine), 'Code', 'User', 'mcp.json'),
-    reload: 'Start it in VS Code with MCP: List Servers',
+    reload: 'Start the server in VS Code with MCP: List Servers',
     skills: (machine) => join(machine, copilotFolder(machine), 'skills'),
   },
   codex: {
@@ -71,7 +71,7 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   },
 }
 
-/** Returns whether the host was ever started here: then its folder exists, or its file if it has no folder. */
+/** Returns whether the host was used on this machine. If so, its folder exists or, for Claude Code, its file. */
 export async function isFound(name: HostName, machine: UserMachine): Promise<boolean> {
   const path = hostFiles[name].path(machine)
   return name === 'claude-code' ? exists(path) : exists(join(machine, path, '..'))

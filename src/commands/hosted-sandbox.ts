@@ -15,16 +15,17 @@ interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
   config: Config
   system: System
   log: Logger
-  /** The world, if it does not come from the file in the settings. */
+  /** The world to use instead of the file that the settings name. */
   worldFile: ParsedFile<World> | undefined
   hasUpkeep?: boolean
 }
 
-/** How long closing waits for a client that stalls in the middle of a request, or never reads the answer. */
+/** The longest time that closing waits for clients that stall during a request or do not read the answer. */
 const closeWithinMs = 250
 
 /**
- * Opens a sandbox in this process with everything that `serve` offers. It listens on no port until `listen` is called.
+ * Opens a sandbox in this process with everything that `serve` offers. The sandbox listens on no port until `listen` is
+ * called.
  */
 export async function openHostedSandbox({
   config,
@@ -54,13 +55,13 @@ export async function openHostedSandbox({
       credentials,
       publicUrl,
       fetch: (request: Request) => fetch(request),
-      /** Starts to listen; `answer` serves the requests. */
+      /** Starts to listen on a port; `answer` handles the requests. */
       listen: async (port: number, answer: Site['fetch'] = fetch) => {
         const serveOptions = { fetch: answer, host: config.host, port, corsPaths, publicPaths, isEnding, closeWithinMs }
         listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
-        // First ends the requests that wait for a record to reach a status.
+        // First ends the requests that wait for a record to reach a status, so that they do not delay closing.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

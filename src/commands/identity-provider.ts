@@ -10,21 +10,21 @@ import { servedAddress } from './addresses.ts'
 import { listenOrExplain } from './process-lifecycle.ts'
 
 /**
- * Refuses to run the identity provider if other machines could use it, because it asks for no password. @throws
- * ConfigError
+ * Refuses to run the identity provider if other machines could use it, because it asks for no password.
+ * @throws ConfigError
  */
 export function refuseIdentityProvider(config: Config): void {
   const { withIdp, environment, publicUrl = servedAddress(config) } = config
   if (!withIdp || mayBeHere(environment, publicUrl)) return
   const { variable, flag } = names('withIdp')
   throw new ConfigError(
-    `${variable} (${flag}) got true in ${environment} at ${show(publicUrl)}; it accepts true only in a sandbox on a loopback address, because anyone can sign in there without a password.`,
+    `${variable} (${flag}) got true in ${environment} at ${show(publicUrl)}; it accepts true only in a sandbox on a loopback address, because the identity provider lets anyone sign in without a password.`,
   )
 }
 
 /**
- * Starts the small identity provider on the port after the service's. Only this machine can reach it. @throws
- * ConfigError
+ * Starts the built-in identity provider on the port after the service's port. Only this machine can reach it.
+ * @throws ConfigError
  */
 export async function listenForSignIns(
   { port, withIdp }: Pick<Config, 'port' | 'withIdp'>,
@@ -50,7 +50,7 @@ export async function listenForSignIns(
   return listener
 }
 
-/** Returns the command with which a party trusts the identity provider for one person, who then acts as the agent. */
+/** Returns a curl command that makes a party trust the identity provider, so that one person can act as the agent. */
 export function trustCommand(
   issuer: string,
   { publicUrl, email, agentId }: { publicUrl: string; email: string | null; agentId: string | null | undefined },

@@ -21,7 +21,7 @@ export async function init(flags: InitFlags, file?: string): Promise<void> {
     if (flags.production === true) return initProduction(flags, file)
     const stray = settings.find(({ key }) => flags[key] !== undefined)?.flag ?? strayOption(flags)
     if (stray !== undefined)
-      throw new ConfigError(`${stray} needs --production; for a world file, init takes only its name.`)
+      throw new ConfigError(`${stray} needs --production; without it, init accepts only the name of a world file.`)
     await initWorld(file ?? 'world.yaml')
   })
 }
@@ -31,7 +31,7 @@ function strayOption({ email, name }: InitFlags): string | undefined {
   return name === undefined ? undefined : '--name'
 }
 
-/** Writes a first world file. An existing file stays as it is. */
+/** Writes a world file to start from. Refuses to overwrite an existing file. */
 async function initWorld(file: string): Promise<void> {
   if (file === '-') {
     process.stdout.write(schemaLine('world.yaml') + worldTemplate(file))
@@ -46,11 +46,11 @@ async function initWorld(file: string): Promise<void> {
     throw new ConfigError(`init got ${show(file)}, which ${reason}; it accepts the name of a new file.`)
   }
   process.stdout.write(
-    `${file} is written. Edit it, and start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
+    `${file} was written. Edit it, then start with it on a new database:\n\n  ${commandLine('serve', ['--world', file, '--database-url', 'sqlite::memory:'])}\n`,
   )
 }
 
-/** Returns the line that names the schema of a world file for editors; nothing if this package has no schemas. */
+/** Returns the comment that tells editors the schema of a world file; an empty string if there is no schema. */
 function schemaLine(file: string): string {
   const schema = packagePath('schemas/world.schema.json')
   if (schema === undefined) return ''
@@ -60,7 +60,7 @@ function schemaLine(file: string): string {
 
 /** Creates the first party of a production database with an owner, and prints how the owner signs in. */
 async function initProduction(flags: InitFlags, file: string | undefined): Promise<void> {
-  if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it writes no file.`)
+  if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it accepts no file name.`)
   const owner = ownerOf(flags)
   const config = commandConfig('init', { ...flags, environment: 'production' })
   const { databaseUrl } = config
@@ -68,17 +68,17 @@ async function initProduction(flags: InitFlags, file: string | undefined): Promi
   try {
     if (!(await service.found(owner))) {
       throw new ConfigError(
-        `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which already has a party; name an empty database, or let that party invite people.`,
+        `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which already has a party; use an empty database, or have that party invite people.`,
       )
     }
     const { email, password } = await service.seedPassword(undefined)
-    process.stdout.write(`${owner.name} is created in ${withoutCredentials(databaseUrl)}, without money.
+    process.stdout.write(`${owner.name} was created in ${withoutCredentials(databaseUrl)}, without money.
 
   Email      ${email}
   Password   ${password}
 
-The password is shown only now. Start the service with PAYMENTS_ENVIRONMENT=production on this database,
-and sign in at /sign-in of its address.
+The password will not be shown again. Start the service with PAYMENTS_ENVIRONMENT=production on this database,
+and sign in on its page /sign-in.
 `)
   } finally {
     await close()
@@ -86,8 +86,8 @@ and sign in at /sign-in of its address.
 }
 
 function ownerOf({ email, name = 'Organization' }: InitFlags): { email: string; name: string } {
-  const accepted = 'it accepts the e-mail address with which the owner signs in'
-  if (email === undefined) throw new ConfigError(`--email got nothing; ${accepted}.`)
+  const accepted = 'it accepts the email address with which the owner signs in'
+  if (email === undefined) throw new ConfigError(`--email is required; ${accepted}.`)
   if (!z.email().max(320).safeParse(email).success) throw new ConfigError(`--email got ${show(email)}; ${accepted}.`)
   if (!Text(100).safeParse(name).success)
     throw new ConfigError(`--name got ${show(name)}; it accepts 1 to 100 printable characters.`)

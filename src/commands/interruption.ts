@@ -1,8 +1,8 @@
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Makes the first Ctrl+C end the run gracefully, and a second Ctrl+C end it at once. A closed terminal or pipe also
- * ends it gracefully.
+ * Returns a signal that aborts on the first Ctrl+C, or when the terminal or a pipe is closed, so that the command can
+ * finish gracefully. A second Ctrl+C ends the process at once.
  */
 export function interruptible(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController()
@@ -11,9 +11,9 @@ export function interruptible(): { signal: AbortSignal; end: () => void } {
     controller.abort()
   }
   for (const signal of endingSignals) process.on(signal, stop)
-  // Every write to a closed stream fails, including the report.
+  // A failed write means that the pipe is closed, so nobody can read the output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
-  /** Restores the default effect of Ctrl+C. */
+  /** Restores the default effect of these signals, such as that of Ctrl+C. */
   const end = () => {
     for (const signal of endingSignals) process.off(signal, stop)
   }

@@ -18,7 +18,7 @@ import { withoutCredentials } from './welcome.ts'
 
 type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string; count?: string; json?: boolean }
 
-/** Follows the events that the credential may read, prints each, and forwards it as a webhook would. */
+/** Follows the events that the credential may read. Prints each event and, if asked to, forwards it like a webhook. */
 export async function listen(flags: ListenFlags): Promise<void> {
   await explainFailures(async () => {
     const config = commandConfig('listen', flags)
@@ -26,18 +26,18 @@ export async function listen(flags: ListenFlags): Promise<void> {
     const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
     const target = flags.forwardTo === undefined ? undefined : parseTarget(flags.forwardTo)
     const { signal } = interruptible()
-    // A deployed API may send any text, which must not control the terminal.
+    // Text from a deployed API may contain control characters, which must not reach the terminal.
     const printStatus = (line: string) => process.stderr.write(`payments-mcp: ${foreignText(line)}\n`)
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     const forward = target === undefined ? undefined : createForwarder(target, realSystem)
     const reportTrouble = (error: unknown) =>
-      printStatus(`events cannot be read now: ${oneLine(error)}. Following continues automatically.`)
+      printStatus(`events cannot be read now: ${oneLine(error)}. Reading is retried automatically.`)
     let last: string | undefined
     let [printed, lost] = [0, 0]
     try {
       await api.ready()
       printStatus(
-        `Ready. ${startLine(config, flags)}; ${forward?.described ?? 'without --forward-to they are only printed'}`,
+        `Ready. ${startLine(config, flags)}; ${forward?.described ?? 'without --forward-to, events are only printed'}`,
       )
       const events = followEvents({
         client: api.client,
@@ -60,17 +60,17 @@ export async function listen(flags: ListenFlags): Promise<void> {
       await forward?.close()
       await api.close()
     }
-    if (last !== undefined) printStatus(`${printed} printed. --since ${last} continues from here.`)
-    if (lost > 0) printStatus(`${lost} could not be delivered to ${forward?.address}.`)
+    if (last !== undefined) printStatus(`Events printed: ${printed}. To continue, use --since ${last}.`)
+    if (lost > 0) printStatus(`Events that could not be delivered to ${forward?.address}: ${lost}.`)
     if (lost > 0) process.exitCode = 1
   })
 }
 
-/** Describes the events that this run prints, and the API or the database that they come from. */
+/** Describes the events that the command prints, and the API or the database from which they come. */
 function startLine({ baseUrl, databaseUrl }: Config, { events, since }: ListenFlags): string {
   const source = baseUrl ?? `the embedded sandbox in ${withoutCredentials(databaseUrl)}`
-  const start = since === undefined ? 'from now on' : since === 'oldest' ? 'from the oldest' : `after ${since}`
-  return `Following ${events ?? 'all events'} of ${source} ${start}`
+  const start = since === undefined ? 'now' : since === 'oldest' ? 'with the oldest' : `after ${since}`
+  return `Following ${events ?? 'all events'} from ${source}, starting ${start}`
 }
 
 /** Parses the address to which events are forwarded. @throws ConfigError */
@@ -83,7 +83,7 @@ function parseTarget(text: string): string {
   )
 }
 
-/** The waits before each retry. */
+/** The pause before each retry. */
 const retryPausesMs = [1_000, 2_000, 5_000, 10_000]
 const answerTimeoutMs = 15_000
 
@@ -92,7 +92,7 @@ interface Outcome {
   text: string
 }
 
-/** Sends events to one receiver, signed with this run's secret. */
+/** Creates a sender for one receiver. It signs every event with the same new secret. */
 function createForwarder(url: string, system: System) {
   const remote = createRemoteFetch()
   const secret = `${secretPrefix}${system.randomBytes(32).toString('base64')}`
@@ -116,19 +116,19 @@ function createForwarder(url: string, system: System) {
     }
     return outcome
   }
-  // The query of a receiver's address often contains a secret.
+  // The query is not printed, because it often contains a secret.
   const address = url.replace(/\?.*$/s, '')
   const described = `forwarding to ${address}, signed with the secret ${secret}`
   return { address, described, send, close: remote.close }
 }
 
-/** Returns the body of a webhook for this event. */
+/** Returns the body with which a webhook sends the event. */
 function webhookBody({ id, attributes }: EventResource): string {
   const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
 }
 
-/** Returns the body for a terminal. Escapes control characters that JSON allows, such as U+009B. */
+/** Returns an event as JSON. Escapes the control characters that JSON permits in strings, such as U+009B. */
 function jsonLine(event: EventResource): string {
   return webhookBody(event).replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
@@ -136,11 +136,11 @@ function jsonLine(event: EventResource): string {
 function lineOf({ id, attributes }: EventResource, outcome: string | undefined): string {
   const { createdAt, eventType, resourceId } = attributes
   const line = `${createdAt} ${eventType} ${resourceId ?? ''} ${id}${outcome === undefined ? '' : ` → ${outcome}`}`
-  // A deployed API may send any text.
+  // Text from a deployed API may contain control characters.
   return maskSecrets(line.replace(/[^\x20-\x7e→]+/g, ' '))
 }
 
-/** Describes an error in one line. The cause of a failed connection says more than the error. */
+/** Describes an error in one line. If the error has a cause, describes the cause, which is more specific. */
 function oneLine(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : message

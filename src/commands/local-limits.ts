@@ -10,8 +10,8 @@ import { type Limits, limitsOf } from '../service/rules/limits.ts'
 type Call = Client['call']
 
 /**
- * Reads the limits that apply to a call that spends money, as far as the API shows them to an agent: the balance of the
- * wallet, and the limits that a customer set. An agent sees neither its own limits nor how much it has already spent.
+ * Reads the limits on a call that spends money, as far as the API shows them to an agent: the balance of the wallet,
+ * and the limits that a customer set. The API shows an agent neither its own limits nor the amount already spent.
  * Limits that cannot be read are left out.
  */
 export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
@@ -62,7 +62,7 @@ const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all
 
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** Returns undefined if reading fails, because a person can decide without the value too. */
+/** Reads a value. Returns undefined if that fails, because a person can decide even without the value. */
 async function readOrUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

@@ -40,13 +40,13 @@ function applicationOf({ clientId, proofFile }: LoginFlags): ApplicationProof {
   if (clientId !== undefined && proofFile !== undefined) return { clientId, proofFile: resolve(proofFile) }
   const missing = clientId === undefined ? '--client-id' : '--proof-file'
   throw new ConfigError(
-    `login --client-credentials got no ${missing}; it accepts the client id of an application (create_application), and a file with its secret or private key.`,
+    `login --client-credentials needs ${missing}. Give the client id of an application (create_application), and a file with its secret or private key.`,
   )
 }
 
 /**
- * Returns the application and the identity provider that vouches for its person. @throws ConfigError if a flag is
- * missing
+ * Returns the application, and the identity provider that identifies the person.
+ * @throws ConfigError if a flag is missing
  */
 function enterpriseOf({
   clientId,
@@ -61,7 +61,7 @@ function enterpriseOf({
   const [missing] = Object.entries({ ...flags, '--id-token-file': idTokenFile }).find(([, value]) => !value) ?? []
   if (missing !== undefined || !allGiven(options)) {
     throw new ConfigError(
-      `login --enterprise got no ${missing}; it accepts the client id and secret of create_trusted_issuer, the address of the identity provider, this machine's client id there, and a file with the person's ID token.`,
+      `login --enterprise needs ${missing}. Give the client id and secret from create_trusted_issuer, the address of the identity provider, this machine's client id at that provider, and a file with the person's ID token.`,
     )
   }
   return {
@@ -82,7 +82,7 @@ function allGiven<Name extends string>(options: Record<Name, string | undefined>
 
 function showAddress(address: URL): void {
   process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
-  // A script or a host that runs this does not expect a browser window.
+  // Without a terminal, a script or a host runs this command, and expects no browser window.
   if (!process.stdout.isTTY) return
   openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
 }

@@ -31,21 +31,21 @@ import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
 interface LoopbackOptions {
   environment: 'sandbox' | 'production'
-  /** Opens a page for the person at this machine; resolves with false if that fails. */
+  /** Opens a page in the browser of the person at this machine. Resolves with false if that fails. */
   open(address: URL): Promise<boolean>
   /**
-   * How a person without a browser on this machine can decide, such as `connect the host to https://api.example/mcp`.
+   * How a person can decide if this machine has no browser, such as `connect the host to https://api.example/mcp`.
    */
   elsewhere: string
-  /** Reads the limits that apply to a call that spends money, as far as the API shows them. */
+  /** Reads the limits that apply to a call that spends money. Leaves out limits that the API does not show. */
   limits(call: HeldCall): Promise<ContextFact[]>
-  /** Called with each decision. */
+  /** Called after the person has decided on a call. */
   decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
   system: System
   log: ListenOptions['log']
 }
 
-/** A decision in this process's memory. */
+/** A pending or past decision, in this process's memory. */
 interface Entry extends StoredDecision {
   held: Omit<Held, 'state'>
   /** Whether this process opened a window for the person. */
@@ -57,8 +57,9 @@ interface Entry extends StoredDecision {
 }
 
 /**
- * Lets a person decide on pages that this process serves on its own machine. The address of a window contains a ticket,
- * which the model never sees. Each ticket admits one browser. The address without a ticket only shows the question.
+ * Lets a person decide about calls on pages that this process serves to its own machine. The address of a window
+ * contains a ticket, which the model never sees. Each ticket admits one browser. Without a ticket, the page only shows
+ * the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
@@ -82,7 +83,7 @@ export class LoopbackDecisions implements Decisions {
     const isNew = same === undefined
     const url = `${await this.#origin()}${decisionPath(id)}`
     const page = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
-    // The window opened for this call is still open, or the link reopens it in the same browser.
+    // The person already got a window for this call, so no second one is opened.
     if (by === 'person' && entry.isOpened) return page
     const ticket = newSecret(system)
     entry.windows.set(ticket, undefined)
@@ -229,7 +230,7 @@ export class LoopbackDecisions implements Decisions {
     return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
   }
 
-  /** Returns the facts next to the question: the caller, its host, and the known limits. */
+  /** Returns the facts that the page shows beside the question: the caller, its host, and the known limits. */
   async #contextFacts(call: HeldCall, asks: boolean): Promise<ContextFact[]> {
     const host = hostWords(call.host)
     return [
@@ -239,7 +240,7 @@ export class LoopbackDecisions implements Decisions {
     ]
   }
 
-  /** Lists the other pending calls with links to their windows. Only the admitted browser learns these addresses. */
+  /** Lists the other pending calls, with links to their windows. Only the admitted browser is shown these addresses. */
   #others(entry: Entry): Html | '' {
     const others = this.#waiting().filter((other) => other !== entry)
     if (others.length === 0) return ''
@@ -253,12 +254,12 @@ ${others.map((other) => html`<li><a href="${windowPath(other, [...other.windows.
 }
 
 const cookie = 'payments_decision'
-/** The context variable with the session for a browser's first request, which has no cookie yet. */
+/** The context variable that holds the session during a browser's first request, which has no cookie yet. */
 const sessionVariable = 'session'
 
 /**
- * Admits the first browser that opens the address with the ticket, and no other. The cookie is limited to this path,
- * because browsers send cookies to every port of a machine, and a server on another port must not receive it.
+ * Admits only the first browser that opens the address with the ticket. The cookie is limited to this path, because
+ * browsers send a cookie to every port of a machine, and servers on other ports must not receive it.
  */
 function admitBrowser(c: Context, system: System, entry: Entry): void {
   const { windows } = entry
@@ -277,7 +278,7 @@ function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
   return [...windows.keys()].find((ticket) => equalSecrets(ticket, sentTicket))
 }
 
-/** Returns the session if this is the window of the admitted browser. */
+/** Returns the session if the request comes from the window of the admitted browser; otherwise undefined. */
 function sessionAt(c: Context, { windows }: Entry): string | undefined {
   const session = windows.get(ticketAt(c, windows) ?? '')
   const sentSession = c.get(sessionVariable) ?? getCookie(c, cookie) ?? ''
@@ -286,14 +287,14 @@ function sessionAt(c: Context, { windows }: Entry): string | undefined {
 
 const formTokenOf = (session: string, { held }: Entry) => hmac(session, `form decision ${held.id}`)
 
-const onlyShown = html`<p class="warning">This address only shows the question. Answer it in the window that was opened in your browser for it.</p>`
+const onlyShown = html`<p class="warning">This address only shows the question. To answer, use the window that was opened in your browser.</p>`
 
 const foreignFormText = 'This form was not sent from the window that was opened for it. Nothing was changed.'
 
 function notFound(c: Context): Response | Promise<Response> {
-  const text = 'There is nothing to decide at this address. Ask your assistant again.'
+  const text = 'There is nothing to decide at this address. Ask your assistant to try again.'
   return c.html(messagePage('Not found', text), 404, headers)
 }
 
 const noBrowser = (elsewhere: string) =>
-  `No browser could be opened on this machine, where a person has to decide this. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. The operator of this server sets with PAYMENTS_CONFIRM (--confirm) when a person is asked. Nothing said in the conversation counts as their decision.`
+  `No browser could be opened on this machine, so a person cannot decide on this call here. Tell the person to use a host that supports elicitation, or to ${elsewhere} and sign in there from any browser. With PAYMENTS_CONFIRM (--confirm), the operator of this server sets when a person is asked. Nothing said in the conversation counts as the person's decision.`

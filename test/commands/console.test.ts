@@ -187,7 +187,7 @@ test.runIf(isDeep)('the console command reports that no browser could be opened,
   expect(await line).toContain('The console is at')
   await expect
     .poll(() => output.stderr)
-    .toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
+    .toBe('payments-mcp: no browser could be opened here: open the address yourself.\n')
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
 })

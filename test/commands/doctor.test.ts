@@ -77,7 +77,7 @@ test('doctor finds no problems on a machine where payments-mcp was never started
   const { found, stdout } = doctor()
   expect(found).toMatchObject({
     'Node.js': { is: 'ok', says: expect.stringContaining(process.versions.node) },
-    Database: { is: 'ok', says: expect.stringMatching(/sandbox\.sqlite is created by the first start$/) },
+    Database: { is: 'ok', says: expect.stringMatching(/sandbox\.sqlite will be created by the first start$/) },
     Port: { is: 'ok' },
     'AI hosts': { is: 'note', advice: expect.stringContaining('setup') },
   })
@@ -102,7 +102,7 @@ test('doctor reports the database, the port, the advanced clock and the key of a
       says: expect.stringContaining('its tables match this version, and it is writable'),
     },
     Clock: { is: 'ok' },
-    'Sandbox clock': { is: 'note', says: expect.stringMatching(/^is 10 days ahead: it is 20/) },
+    'Sandbox clock': { is: 'note', says: expect.stringMatching(/^is 10 days ahead of real time: it shows 20/) },
     Key: { is: 'ok' },
     Port: { is: 'ok', says: `payments-mcp (sandbox) runs at ${url}` },
   })

@@ -18,7 +18,7 @@ test.each(sampleOf(everyCommand, 6))(
   (name) => {
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    const [ownHelp = '', rest = ''] = stdout.split('Settings, as flags or variables')
+    const [ownHelp = '', rest = ''] = stdout.split('Settings, as flags or environment variables')
     const [read = '', shown = ''] = rest.split('Examples:')
     const flags = settings.filter(({ readBy }) => (readBy as readonly string[]).includes(name)).map(({ flag }) => flag)
     expect(read.match(/--[\w-]+/g)).toEqual(flags)

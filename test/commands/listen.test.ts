@@ -69,8 +69,8 @@ test('forwards events signed like a webhook, retries failures, and ends with the
       '--json',
     )
     expect(status, stderr).toBe(0)
-    const source = 'the embedded sandbox in sqlite::memory: from the oldest'
-    const start = `payments-mcp: Ready. Following all events of ${source}; forwarding to ${url}, signed with the secret whsec_`
+    const source = 'the embedded sandbox in sqlite::memory:, starting with the oldest'
+    const start = `payments-mcp: Ready. Following all events from ${source}; forwarding to ${url}, signed with the secret whsec_`
     expect(stderr.slice(0, start.length)).toBe(start)
     expect(stderr).not.toContain('receiver-secret')
     const printed = stdout.trim().split('\n')
@@ -79,7 +79,7 @@ test('forwards events signed like a webhook, retries failures, and ends with the
     for (const { body, headers } of received) {
       expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     }
-    expect(stderr).toContain(`1 printed. --since ${JSON.parse(printed[0] ?? '').id} continues from here.`)
+    expect(stderr).toContain(`Events printed: 1. To continue, use --since ${JSON.parse(printed[0] ?? '').id}.`)
   } finally {
     server.close()
   }
@@ -115,7 +115,7 @@ test.each(
       expect(`${stdout}${stderr}`).toMatch(status === 400 ? /No\./ : /evt_/)
       expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]/u)
       expect(stderr.split('\n')[0]).toBe(
-        `payments-mcp: Ready. Following all events of ${url} from now on; without --forward-to they are only printed`,
+        `payments-mcp: Ready. Following all events from ${url}, starting now; without --forward-to, events are only printed`,
       )
     }
   } finally {

@@ -269,7 +269,7 @@ test.each(
         /mcp\.json: line \d is not valid JSON \(\w+\)\. Nothing was written; fix it/,
       ],
       ['an array instead of an object', '[]', /mcp\.json: it does not contain an object/],
-      ['an mcpServers that is not an object', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a table of servers/],
+      ['an mcpServers that is not an object', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a map of servers/],
     ] as const,
     3,
   ),

@@ -28,7 +28,7 @@ beforeAll(() => {
   const initRun = run(['init', '--production', '--email', 'Ada@example.com', '--name', 'Ada Goods'], 'production')
   expect(initRun).toMatchObject({ status: 0, stderr: '' })
   expect(initRun.stdout).toMatch(
-    /^Ada Goods is created in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
+    /^Ada Goods was created in .*, without money\.\n\n {2}Email {6}ada@example\.com\n {2}Password {3}\S{16}\n/,
   )
   const foreign = new DatabaseSync(join(folder, 'foreign'))
   foreign.exec('create table payments (id integer)')
@@ -55,7 +55,7 @@ const commands = [
   ['whoami'],
 ]
 const databases = [
-  ['production', /^payments-mcp: [^\n]+ which is a production database, for a sandbox start; [^\n]+\n$/],
+  ['production', /^payments-mcp: [^\n]+ which is a production database, but the environment is sandbox; [^\n]+\n$/],
   ['foreign', /^payments-mcp: [^\n]+ it has tables of another program, [^\n]+\n$/],
   ['newer', /^payments-mcp: [^\n]+ it was created by a newer payments-mcp\. Update payments-mcp\.\n$/],
 ] as const
@@ -96,7 +96,7 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
   expect(status).toBe(0)
   expect(stdout).toContain('balance.available $2,500.00')
   expect(stderr).toContain(
-    'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox created',
+    'another pre-release of payments-mcp created the sandbox: its file was renamed, and a new sandbox was created',
   )
   expect(stderr).toContain(`${path}-old`)
   const oldDatabase = new DatabaseSync(`${path}-old`, { readOnly: true })
@@ -106,9 +106,9 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
 describe('init --production', () => {
   const refused: [string[], string, RegExp][] = [
     [['--email', 'ada@example.com'], 'production', /which already has a party/],
-    [[], 'production', /--email got nothing; it accepts the e-mail address/],
-    [['--email', 'nobody'], 'production', /--email got "nobody"; it accepts the e-mail address/],
-    [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it writes no file/],
+    [[], 'production', /--email is required; it accepts the email address/],
+    [['--email', 'nobody'], 'production', /--email got "nobody"; it accepts the email address/],
+    [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it accepts no file name/],
     [['--email', 'ada@example.com'], 'foreign', /another program/],
   ]
   test.each(sampleOf(refused, 5))('%j on %s is refused with one line and exit code 2', (args, database, line) => {
@@ -122,7 +122,7 @@ describe('init --production', () => {
     const { status, stderr } = run(['init', '--email', 'ada@example.com'], 'production')
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'payments-mcp: --email needs --production; for a world file, init takes only its name.\n',
+      stderr: 'payments-mcp: --email needs --production; without it, init accepts only the name of a world file.\n',
     })
   })
 })
